@@ -6,10 +6,9 @@ import { test } from "node:test";
 import { writePrompt } from "../src/chat/prompts/write-prompt.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import type { JsonObject, TrajectoryGroup } from "../src/domain/trajectory.ts";
-import { defaultsOf } from "../src/domain/settings.ts";
 import { bodyLimits } from "../src/http/settings.ts";
 import { linesIn } from "../src/wire/packed-lines.ts";
-import { httpSettings } from "../src/http/settings.ts";
+import { httpSettingsWith } from "../src/http/settings.ts";
 import { readChatRequest } from "../src/wire/chat/read-chat-request.ts";
 import { readTrainingJob } from "../src/wire/training-job.ts";
 import { createChatTemplate, type ChatTemplate } from "../src/tokenizer/chat-template.ts";
@@ -71,7 +70,7 @@ const conversations: Readonly<Record<string, readonly JsonObject[]>> = {
 const tools = [{ type: "function", function: { name: "f", parameters: {} } }];
 
 function servedPrompt(body: JsonObject, template: ChatTemplate): readonly number[] {
-  const { request } = readChatRequest(body, defaultsOf(httpSettings));
+  const { request } = readChatRequest(body, httpSettingsWith());
   const fit = { purpose: "answer", contextLength: 100_000, keepLast: null } as const;
   const rest = { badWords: [], wantsTexts: false, modelName: "m", vocabularySize };
   const task = { prompt: request.prompt, fit, ...rest };
@@ -98,7 +97,7 @@ function trainedPrompt(
       },
     ],
   };
-  const limits = bodyLimits(defaultsOf(httpSettings));
+  const limits = bodyLimits(httpSettingsWith());
   const [line] = linesIn(readTrainingJob(Buffer.from(JSON.stringify(job)), limits, null).lines);
   const [trajectory] = (JSON.parse(line) as TrajectoryGroup).trajectories;
   const read = trajectorySequences(

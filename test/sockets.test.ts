@@ -27,12 +27,8 @@ async function drip(port: number, index: number): Promise<Socket> {
 test("900 dripping connections without a key, and 600 open files: health and chats are answered, and all are closed", async (t) => {
   if (process.platform === "win32") return t.skip("there is no shell to set the limit");
   const dataFolder = newDataFolder();
-  const flags = [
-    ...model,
-    `--http-request-seconds=${requestSeconds}`,
-    "--http-failed-logins-per-minute=1000",
-  ];
-  const server = await startServer({ dataFolder, flags, openFilesMax });
+  const limits = { http: { requestSeconds, failedLoginsPerMinute: 1000 } };
+  const server = await startServer({ dataFolder, flags: model, limits, openFilesMax });
   try {
     const port = Number(new URL(server.url).port);
     const drippers = await Promise.all(Array.from({ length: dripperCount }, (_, index) => drip(port, index)));

@@ -8,8 +8,6 @@ import { malformed } from "./malformed.ts";
 export interface EntryLimits {
   /** Most bytes of all entries together, those that nobody reads too: to skip them takes as long as to write them. */
   readonly bytesMax: number;
-  /** The setting it comes from, for messages. */
-  readonly bytesSetting?: string;
   /** Most entries of any kind; any number unless given. */
   readonly entriesMax?: number;
 }
@@ -143,8 +141,7 @@ function tooMany(entriesMax: number): ServiceError {
   return new ServiceError({ code: "invalid", message });
 }
 
-function tooLarge({ bytesMax, bytesSetting }: EntryLimits): ServiceError {
-  const origin = bytesSetting === undefined ? "" : ` (${bytesSetting})`;
-  const message = `The entries of the archive have more than ${bytesMax} bytes together, the most that are taken${origin}; those count too that nothing reads.`;
+function tooLarge({ bytesMax }: EntryLimits): ServiceError {
+  const message = `The entries of the archive have more than ${bytesMax} bytes together, the most that are taken; those count too that nothing reads.`;
   return new ServiceError({ code: "too_large", message });
 }

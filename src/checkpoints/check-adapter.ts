@@ -39,7 +39,7 @@ export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckReques
     const adapter = openLoraAdapter(folder, readModelConfig(baseFolder));
     if (adapter.rank > rankMax) {
       throw invalid(
-        `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is taken (models.adapterRankMax). Train one of a lower rank, or raise the setting.`,
+        `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is taken. Train one of a lower rank.`,
       );
     }
     refuseMissingTargets(folder, adapter.targets);

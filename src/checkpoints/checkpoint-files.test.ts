@@ -21,12 +21,10 @@ import { loraNames, loraProjections } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
 import { readFloats, readSafetensorsFolder, readSafetensorsHeader } from "../model/safetensors.ts";
 import { storedBytes, writeSafetensors } from "../model/write-safetensors.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
-import { modelSettings, type ModelSettings } from "../registry/settings.ts";
 import { sampleModel, sampleVersion, storeModel } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
-import { CheckpointFiles } from "./checkpoint-files.ts";
+import { CheckpointFiles, type importLimits } from "./checkpoint-files.ts";
 
 const base = "test/fixtures/goldens/models/qwen3";
 const adapterFolder = "test/fixtures/goldens/training/adapter";
@@ -45,13 +43,13 @@ const version = sampleVersion("m", 1, {
 });
 
 /** Over a base that is called `tiny`, and what is stored of models. */
-function openFiles(baseFolder: string, dataFolder: string, settings: Partial<ModelSettings> = {}) {
+function openFiles(baseFolder: string, dataFolder: string, limits: Partial<typeof importLimits> = {}) {
   const { models: store } = memoryStorage()();
   const newVersions: string[] = [];
   const files = new CheckpointFiles({
     store,
     clock: new FakeClock(),
-    settings: { ...defaultsOf(modelSettings), ...settings },
+    limits,
     onNewVersion: async (modelId) => void newVersions.push(modelId),
     baseFolders: new Map([["tiny", baseFolder]]),
     dataFolder,
@@ -269,10 +267,10 @@ async function* tarOfFolder(folder: string): AsyncGenerator<Uint8Array> {
 async function importing(
   t: TestContext,
   folder: string,
-  { settings = {}, baseFolder = base }: { settings?: Partial<ModelSettings>; baseFolder?: string } = {},
+  { limits = {}, baseFolder = base }: { limits?: Partial<typeof importLimits>; baseFolder?: string } = {},
 ) {
   const dataFolder = mkdtempSync(join(scratch, "data-"));
-  const opened = openFiles(baseFolder, dataFolder, settings);
+  const opened = openFiles(baseFolder, dataFolder, limits);
   t.after(() => opened.files.close());
   await storeModel(opened.store, "m");
   const imported = opened.files.import(model, tarOfFolder(folder));
@@ -376,9 +374,9 @@ test("an adapter of another model, and one beyond a limit of the settings, are r
     await assert.rejects((await importing(t, adapterFolder, options)).imported, message);
   };
   await check(/does not fit the model/, { baseFolder: "test/fixtures/goldens/models/llama" });
-  await check(/rank r is 4; at most 3 is taken \(models.adapterRankMax\)/, {
-    settings: { adapterRankMax: 3 },
+  await check(/rank r is 4; at most 3 is taken/, {
+    limits: { rankMax: 3 },
   });
-  await check(/more than 5000 bytes together/, { settings: { adapterBytesMax: 5000 } });
-  await check(/0 adapters are being imported/, { settings: { importsAtOnce: 0 } });
+  await check(/more than 5000 bytes together/, { limits: { bytesMax: 5000 } });
+  await check(/0 adapters are being imported/, { limits: { countMax: 0 } });
 });

@@ -17,7 +17,6 @@ import { otherWeights } from "../domain/obstacles/missing-base.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
-import type { ModelSettings } from "../registry/settings.ts";
 import { unreadableAdapter } from "../model/hashes/adapter-hash.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
 import { copyAdapter } from "./copy-adapter.ts";
@@ -27,11 +26,22 @@ import type { UnpackRequest } from "./unpack-adapter.ts";
 import type { CheckpointTaskKind, CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
 
+/** What bounds an import. */
+export const importLimits = {
+  /** Greatest rank of an adapter, as of one that is trained here: every row of a model computes with it. */
+  rankMax: 256,
+  /** Of an archive, and of all that is in it, which lies on the disk as it comes. Twice what such a rank takes over 1 B. */
+  bytesMax: 2 * 1024 ** 3,
+  /** Imports at the same time; more are answered 429. */
+  countMax: 4,
+};
+
 /** What importing needs beside the files. */
 export interface CheckpointFilesOptions {
   readonly store: Pick<ModelStore, "addVersion">;
   readonly clock: Clock;
-  readonly settings: ModelSettings;
+  /** In place of {@link importLimits}. */
+  readonly limits?: Partial<typeof importLimits>;
   /** Called when a model has a new version. */
   readonly onNewVersion: (modelId: string) => Promise<void>;
   /** By the name of the base model. */
@@ -93,15 +103,15 @@ export class CheckpointFiles {
    * Imports a PEFT folder, sent as a tar archive, as the model's next version.
    *
    * @throws ServiceError as `importAdapter`; `unsupported` for a base that is not served, `overloaded` where as many are
-   *   imported already as the settings allow
+   *   imported already as may be
    */
   async import(model: TrainedModel, archive: AsyncIterable<Uint8Array>): Promise<ImportedVersion> {
-    const { dataFolder, store, clock, settings } = this.#options;
+    const { dataFolder, store, clock, limits } = this.#options;
+    const { rankMax, bytesMax, countMax } = { ...importLimits, ...limits };
     const baseFolder = this.#baseFolderOf(model);
-    if (this.#importCount >= settings.importsAtOnce) throw tooManyImports(settings.importsAtOnce);
+    if (this.#importCount >= countMax) throw tooManyImports(countMax);
     this.#importCount += 1;
     try {
-      const rankMax = settings.adapterRankMax;
       const { weights: base } = await this.#hashesOf(baseFolder);
       const check = async (folder: string) => {
         const checked = await this.#run("check", { folder, baseFolder, rankMax });
@@ -109,7 +119,7 @@ export class CheckpointFiles {
         return checked;
       };
       const unpack = (task: UnpackRequest) => this.#run("unpack", task, this.#unpackers);
-      const dependencies = { store, dataFolder, unpack, check, base, bytesMax: settings.adapterBytesMax };
+      const dependencies = { store, dataFolder, unpack, check, base, bytesMax };
       const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
       await this.#options.onNewVersion(model.id);
       return imported;
@@ -225,7 +235,7 @@ async function* bytesOf(file: string, start: number, end: number): AsyncGenerato
 }
 
 function tooManyImports(countMax: number): ServiceError {
-  const message = `${countMax} adapters are being imported, the most at once (models.importsAtOnce); try again later.`;
+  const message = `${countMax} adapters are being imported, the most at once; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 

@@ -21,7 +21,6 @@ export async function unpackAdapter({ folder, archive, bytesMax }: UnpackRequest
   const wanted: readonly string[] = Object.values(adapterFiles);
   return unpackInto(folder, createReadStream(archive), {
     bytesMax,
-    bytesSetting: "models.adapterBytesMax",
     entriesMax,
     takes: (name) => wanted.includes(name),
     fileBytesMax: (name) => (name === adapterFiles.config ? configBytesMax : bytesMax),

@@ -114,6 +114,6 @@ function isMissing(error: unknown): boolean {
 }
 
 function tooLarge(bytesMax: number): ServiceError {
-  const message = `The file has more than ${bytesMax} bytes (files.fileBytes). Upload it in parts, or set the limit higher.`;
+  const message = `The file has more than ${bytesMax} bytes, the most that a file may have. Upload it in parts.`;
   return new ServiceError({ code: "too_large", message });
 }

@@ -8,11 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import { checkService } from "../domain/testing/check-service.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { createFileService, type FileDependencies, type FileService } from "./file-service.ts";
-import { fileSettings } from "./settings.ts";
+import { fileSettingsWith } from "./settings.ts";
 
 function serviceOn(
   t: TestContext,
@@ -24,7 +23,7 @@ function serviceOn(
     store: memoryStorage()().files,
     clock: new FakeClock(),
     dataFolder,
-    settings: defaultsOf(fileSettings),
+    settings: fileSettingsWith(),
     onFault: (error) => assert.fail(String(error)),
     ...changes,
   });

@@ -1,61 +1,20 @@
-// What the operator may set of the HTTP face: sizes, depths, waits.
+// What the HTTP face goes by: sizes, depths and waits. What an operator sets comes first, then what follows from that, then
+// what is the same on every server.
+import { defaultsOf, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
 import type { BodyLimits } from "../wire/body-limits.ts";
-import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
 
 const mebibyte = 1024 * 1024;
 /** V8 holds no longer text, and a body is parsed from one. */
 const bodyBytesMax = 480 * mebibyte;
 
 export const httpSettings = {
-  chatBodyBytes: {
-    kind: "integer",
-    default: 16 * mebibyte,
-    min: 1024,
-    max: bodyBytesMax,
-    about: "Largest body of a chat request, in bytes.",
-  },
-  trajectoryBodyBytes: {
+  bodyBytes: {
     kind: "integer",
     default: 256 * mebibyte,
-    min: 1024,
+    min: mebibyte,
     max: bodyBytesMax,
-    about: "Largest body of a training job or a log, in bytes.",
-  },
-  feedbackBodyBytes: {
-    kind: "integer",
-    default: 32 * mebibyte,
-    min: 1024,
-    max: bodyBytesMax,
-    about: "Largest body of a feedback request, in bytes.",
-  },
-  otherBodyBytes: {
-    kind: "integer",
-    default: mebibyte,
-    min: 1024,
-    max: bodyBytesMax,
-    about: "Largest body of every other request, in bytes.",
-  },
-  jsonDepth: { kind: "integer", default: 64, min: 8, max: 1000, about: "How deep JSON may be nested." },
-  jsonValues: {
-    kind: "integer",
-    default: 200_000,
-    min: 1000,
-    max: 100_000_000,
-    about: "Most JSON values in a body, or in each record or group of one.",
-  },
-  trajectoryJsonValues: {
-    kind: "integer",
-    default: 10_000_000,
-    min: 1000,
-    max: 100_000_000,
-    about: "Most JSON values in one group of trajectories.",
-  },
-  trajectoryGroups: {
-    kind: "integer",
-    default: 100_000,
-    min: 1,
-    max: 10_000_000,
-    about: "Most groups of trajectories, or conversations, in a training job or a log.",
+    about:
+      "Largest body of a training job or a log, and largest file, in bytes; feedback may have an eighth of it, a chat request a sixteenth.",
   },
   bodyBytesInFlight: {
     kind: "integer",
@@ -63,99 +22,30 @@ export const httpSettings = {
     min: mebibyte,
     max: 1024 * 1024 * mebibyte,
     about:
-      "Bytes that all bodies being read or answered, and all answers of more than 1 MiB that are gathered, may have together; more are answered 429.",
-  },
-  readBytesInFlight: {
-    kind: "integer",
-    default: 256 * mebibyte,
-    min: 16 * mebibyte,
-    max: 1024 * 1024 * mebibyte,
-    about:
-      "Bytes that all answers may hold together of stored content that they read, those of one key half of it; further readers wait. One that needs more reads alone.",
-  },
-  readsWaiting: {
-    kind: "integer",
-    default: 256,
-    min: 1,
-    max: 100_000,
-    about: "Most requests that wait to read stored content; more are answered 429.",
-  },
-  readWaitSeconds: {
-    kind: "number",
-    default: 30,
-    min: 0.1,
-    max: 600,
-    about: "How long a request waits to read stored content before it is answered 429.",
+      "Bytes that all bodies being read or answered, and all answers of more than 1 MiB that are gathered, may have together, and a quarter as many of what is read from the database for answers; more are answered 429.",
   },
   chatMessages: {
     kind: "integer",
     default: 4096,
-    min: 1,
+    min: 4,
     max: 1_000_000,
-    about: "Most messages of a chat request.",
+    about:
+      "Most messages of a chat request, and most characters of a stop string; of parts of a message, tools and stop strings a quarter as many each.",
   },
-  chatParts: {
-    kind: "integer",
-    default: 1024,
-    min: 1,
-    max: 1_000_000,
-    about: "Most parts of one message's content.",
-  },
-  chatTools: {
-    kind: "integer",
-    default: 1024,
-    min: 1,
-    max: 1_000_000,
-    about: "Most tools of a chat request, and most tool calls of one message.",
-  },
-  chatStopStrings: {
-    kind: "integer",
-    default: 1024,
-    min: 1,
-    max: 1_000_000,
-    about: "Most stop strings of a chat request, and most bad words.",
-  },
-  chatStopCharacters: {
-    kind: "integer",
-    default: 4096,
-    min: 1,
-    max: 1_000_000,
-    about: "Most characters of a stop string or a bad word.",
-  },
-  chatBadWordCharacters: {
-    kind: "integer",
-    default: 65_536,
-    min: 1,
-    max: 16_000_000,
-    about: "Most characters of all bad words of a chat request together.",
-  },
-  chatTokenIds: {
-    kind: "integer",
-    default: 65_536,
-    min: 1,
-    max: 10_000_000,
-    about: "Most token ids in each of stop_token_ids and allowed_token_ids of a chat request.",
-  },
-  chatBiases: {
-    kind: "integer",
-    default: 32_768,
-    min: 1,
-    max: 10_000_000,
-    about: "Most token ids in logit_bias of a chat request.",
-  },
-  completionPrompts: {
-    kind: "integer",
-    default: 128,
-    min: 1,
-    max: 1_000_000,
-    about: "Most prompts of one text completion.",
-  },
+  jsonDepth: { kind: "integer", default: 64, min: 8, max: 1000, about: "How deep JSON may be nested." },
   requestSeconds: {
     kind: "number",
     default: 300,
     min: 1,
     max: 86_400,
     about: "A request must be complete, body included, within this long.",
+  },
+  idleStreamSeconds: {
+    kind: "number",
+    default: 60,
+    min: 1,
+    max: 3600,
+    about: "A stream whose client reads nothing for this long is ended.",
   },
   connections: {
     kind: "integer",
@@ -172,59 +62,69 @@ export const httpSettings = {
     max: 1_000_000,
     about: "Requests of one key that may be in flight; more are answered 429.",
   },
-  failedLoginsPerMinute: {
-    kind: "integer",
-    default: 30,
-    min: 1,
-    max: 1_000_000,
-    about:
-      "Unknown keys of one address in a minute that are answered 401; further ones are answered 429 until it is over.",
-  },
-  feedbackBatchRecords: {
-    kind: "integer",
-    default: 10_000,
-    min: 1,
-    max: 1_000_000,
-    about: "Most records in one feedback batch; more are answered 413, and clients then send halves.",
-  },
   corsOrigins: {
     kind: "list",
     default: [],
     about:
       "Origins whose pages may use the API from a browser, such as `https://app.example:8443`; `*` lets all, where authentication is on. None unless given.",
   },
-  checkTests: {
-    kind: "integer",
-    default: 1000,
-    min: 1,
-    max: 1_000_000,
-    about: "Most tests of one check of a constraint.",
-  },
-  checkSeconds: {
-    kind: "number",
-    default: 10,
-    min: 0.1,
-    max: 3600,
-    about: "How long checking one constraint with its tests may take; one that takes longer is answered 413.",
-  },
-  keepAliveSeconds: {
-    kind: "number",
-    default: 10,
-    min: 0.1,
-    max: 3600,
-    about:
-      "A stream that had nothing to send for this long sends a comment, so that no proxy ends it; one that has not begun by then begins.",
-  },
-  idleStreamSeconds: {
-    kind: "number",
-    default: 60,
-    min: 1,
-    max: 3600,
-    about: "A stream whose client reads nothing for this long is ended.",
-  },
 } as const satisfies SettingsSchema;
 
-export type HttpSettings = SettingsOf<typeof httpSettings>;
+type OperatorSettings = SettingsOf<typeof httpSettings>;
+
+/** What follows from what an operator sets. */
+function following({ bodyBytes, bodyBytesInFlight, chatMessages }: OperatorSettings) {
+  return {
+    trajectoryBodyBytes: bodyBytes,
+    feedbackBodyBytes: Math.floor(bodyBytes / 8),
+    chatBodyBytes: Math.floor(bodyBytes / 16),
+    /** Of what is stored, that all answers may hold together; those of one key half of it. What needs more is read alone. */
+    readBytesInFlight: Math.floor(bodyBytesInFlight / 4),
+    chatParts: Math.floor(chatMessages / 4),
+    chatTools: Math.floor(chatMessages / 4),
+    chatStopStrings: Math.floor(chatMessages / 4),
+    chatStopCharacters: chatMessages,
+  };
+}
+
+const fixed = {
+  /** Of every other request; none of them carries content. */
+  otherBodyBytes: mebibyte,
+  /** Most JSON values in a body, or in each record or group of one: about a second of checking. */
+  jsonValues: 200_000,
+  /** The same of one group of trajectories, which may be as large as a body, and is checked in a thread of its own. */
+  trajectoryJsonValues: 10_000_000,
+  /** Groups or conversations of a training job or a log. */
+  trajectoryGroups: 100_000,
+  /** Requests that wait to read what is stored, and how long: half of a minute, as long as most clients wait. */
+  readsWaiting: 256,
+  readWaitSeconds: 30,
+  /** Of all bad words of a request: all are compared with an answer's end at every token. */
+  chatBadWordCharacters: 65_536,
+  /** Token ids in each of stop_token_ids and allowed_token_ids: no more than small vocabularies have. */
+  chatTokenIds: 65_536,
+  /** Token ids in logit_bias. */
+  chatBiases: 32_768,
+  /** Prompts of one text completion: as many as are computed at the same time. */
+  completionPrompts: 128,
+  /** Unknown keys of one address that are answered 401; further ones are answered 429 until the minute is over. */
+  failedLoginsPerMinute: 30,
+  /** Records of one feedback batch; clients send halves of what is answered 413. */
+  feedbackBatchRecords: 10_000,
+  /** Tests of one check of a constraint, and how long it may take with all of them. */
+  checkTests: 1000,
+  checkSeconds: 10,
+  /** After so long in silence a stream sends a comment: proxies end one that is silent for 30 to 60 s. */
+  keepAliveSeconds: 10,
+};
+
+export type HttpSettings = Readonly<OperatorSettings & ReturnType<typeof following> & typeof fixed>;
+
+/** What the HTTP face goes by, with what is given in place of the defaults. */
+export function httpSettingsWith(given: Partial<HttpSettings> = {}): HttpSettings {
+  const settings = { ...defaultsOf(httpSettings), ...given };
+  return { ...fixed, ...following(settings), ...settings };
+}
 
 /** What the settings mean for whoever reads a body. */
 export function bodyLimits(settings: HttpSettings): BodyLimits {

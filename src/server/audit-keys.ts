@@ -6,8 +6,12 @@ import { allItems } from "../domain/page.ts";
 import type { AuditEntry, AuditFile } from "../telemetry/audit-log.ts";
 import type { HoneConfig } from "./config.ts";
 
-export function auditFile({ server: { data, auditFileBytes, auditFiles } }: HoneConfig): AuditFile {
-  return { path: join(data, "audit.jsonl"), bytesMax: auditFileBytes, keptCount: auditFiles };
+/** So that the log takes at most 80 MiB of the disk, whoever is refused how often. */
+const rotation = { bytesMax: 16 * 1024 ** 2, keptCount: 4 };
+
+/** The audit log of a data folder. */
+export function auditFile({ server: { data } }: HoneConfig): AuditFile {
+  return { path: join(data, "audit.jsonl"), ...rotation };
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Stores } from "../storage/stores.ts";
 import { listBaseModels } from "../registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../registry/model-directory.ts";
 import { createModelService } from "../registry/model-service.ts";
-import { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
+import { CheckpointFiles, type importLimits } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
 import { createTokenizationService } from "../chat/tokenization.ts";
 import {
@@ -19,9 +19,11 @@ import {
   type ConstraintChecker,
 } from "../engine/constraint-check/constraint-checker.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
+import { fileSettingsWith, type FileSettings } from "../files/settings.ts";
 import { createFileService, type FileService } from "../files/file-service.ts";
 import type { ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
+import { httpSettingsWith, type HttpSettings } from "../http/settings.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
@@ -70,12 +72,21 @@ interface Facts {
 
 /** By what each part goes that whoever makes a server, such as a test, may give in place of what holds otherwise. */
 export interface ServerLimits {
+  readonly imports?: Partial<typeof importLimits>;
+  readonly http?: Partial<HttpSettings>;
+  readonly files?: Partial<FileSettings>;
   readonly jobs?: Partial<JobSettings>;
 }
 
 /** What an operator set, with the rest of what each part goes by. */
 function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
-  return { jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }) };
+  const http = httpSettingsWith({ ...config.http, ...limits.http });
+  return {
+    imports: limits.imports ?? {},
+    http,
+    files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
+    jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
+  };
 }
 
 /** A server of this configuration; nothing happens before `start`. */
@@ -219,7 +230,7 @@ async function construct(
     baseFolders,
     dataFolder,
     clock,
-    settings: config.models,
+    limits: settings.imports,
     // What is left undone here is done at the next version, or the next start.
     onNewVersion: (modelId) =>
       modelService.deleteOlderVersions(modelId).catch((error: unknown) => {
@@ -278,18 +289,17 @@ async function construct(
     store: database.files,
     clock,
     dataFolder,
-    settings: config.files,
+    settings: settings.files,
     onFault: (error) => logger.warn({ err: error }, "unused files could not be removed"),
   });
 
   const checker = createConstraintChecker({
     limits: config.constraints,
     vocabularies: new Map(bases.map(({ model, vocabulary }) => [model.name, vocabulary])),
-    seconds: config.http.checkSeconds,
-    secondsSetting: "http.checkSeconds",
+    seconds: settings.http.checkSeconds,
   });
-  const connections = connectionsThatFit(config.http.connections, openFilesMax());
-  if (connections < config.http.connections)
+  const connections = connectionsThatFit(settings.http.connections, openFilesMax());
+  if (connections < settings.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const http = await createHttpServer({
     chat,
@@ -325,7 +335,7 @@ async function construct(
     logger,
     audit,
     clock,
-    settings: { ...config.http, connections },
+    settings: { ...settings.http, connections },
     auth: config.server.auth,
     defaultEntity: config.server.entity,
     version,

@@ -76,20 +76,6 @@ const serverSettings = {
     choices: ["auto", "people", "json"],
     about: "How lines are logged: `json` is an object each; `auto` is for people on a terminal, else `json`.",
   },
-  auditFileBytes: {
-    kind: "integer",
-    default: 16 * 1024 * 1024,
-    min: 4096,
-    max: 1024 * 1024 * 1024,
-    about: "Size at which audit.jsonl in the data folder is put aside and another begun, in bytes.",
-  },
-  auditFiles: {
-    kind: "integer",
-    default: 4,
-    min: 1,
-    max: 1000,
-    about: "Audit files that are kept beside the one that is written.",
-  },
   drainSeconds: {
     kind: "number",
     default: 30,

@@ -24,8 +24,6 @@ export interface ConstraintChecker extends Service {
 
 export interface CheckerOptions extends CheckThreadData {
   readonly seconds: number;
-  /** The setting that `seconds` is from, for the message. */
-  readonly secondsSetting: string;
 }
 
 export function createConstraintChecker(options: CheckerOptions): ConstraintChecker {
@@ -51,8 +49,8 @@ export function createConstraintChecker(options: CheckerOptions): ConstraintChec
   };
 }
 
-function takesTooLong({ seconds, secondsSetting }: CheckerOptions): ServiceError {
-  const message = `Checking this takes longer than ${seconds} s (${secondsSetting}); send fewer or shorter tests.`;
+function takesTooLong({ seconds }: CheckerOptions): ServiceError {
+  const message = `Checking this takes longer than ${seconds} s; send fewer or shorter tests.`;
   const faults = [{ location: ["body", "tests"], message, type: "too_large" }];
   return new ServiceError({ code: "too_large", faults });
 }

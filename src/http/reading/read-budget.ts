@@ -162,11 +162,11 @@ export class ReadShare {
 }
 
 function tooManyWait(waitingMax: number): ServiceError {
-  const message = `${waitingMax} requests wait already to read what is stored, the most that may (http.readsWaiting). Try again in 5 s.`;
+  const message = `${waitingMax} requests wait already to read what is stored, the most that may. Try again in 5 s.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 
 function waitedTooLong(waitSeconds: number): ServiceError {
-  const message = `Others read so much that this request's turn did not come within ${waitSeconds} s (http.readWaitSeconds, http.readBytesInFlight). Try again in 5 s.`;
+  const message = `Others read so much that this request's turn did not come within ${waitSeconds} s. Try again in 5 s.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }

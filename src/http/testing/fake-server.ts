@@ -22,7 +22,7 @@ import { newUuid } from "../../domain/ids.ts";
 import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
 import { createFileService } from "../../files/file-service.ts";
-import { fileSettings, type FileSettings } from "../../files/settings.ts";
+import { fileSettingsWith, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
 import { jobSettingsWith, type JobSettings } from "../../jobs/settings.ts";
 import { checkConstraint } from "../../grammar/check.ts";
@@ -37,7 +37,7 @@ import { embeddedProfile } from "../../training/embedded/profile.ts";
 import type { ApiDocument } from "./api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
-import { httpSettings, type HttpSettings } from "../settings.ts";
+import { httpSettingsWith, type HttpSettings } from "../settings.ts";
 import { checkAnswer } from "./documented-answers.ts";
 import { FakeChat } from "./fake-chat.ts";
 
@@ -129,7 +129,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     store: database.files,
     clock,
     dataFolder,
-    settings: { ...defaultsOf(fileSettings), ...options.fileSettings },
+    settings: fileSettingsWith(options.fileSettings),
     onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
   });
   const submittedJobs: string[] = [];
@@ -240,7 +240,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     logger: options.logger ?? silentLogger,
     audit: { record: (entry) => void audited.push(entry) },
     clock,
-    settings: { ...defaultsOf(httpSettings), ...options.settings },
+    settings: httpSettingsWith(options.settings),
     auth: options.auth ?? "on",
     defaultEntity: "local",
     version: "0.0.0",

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Constraint, ConstraintRule } from "../../domain/constraint.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
-import { defaultsOf } from "../../domain/settings.ts";
-import { httpSettings } from "../../http/settings.ts";
+import { httpSettingsWith } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
 /** What of the constraint is read, and what of it is not served, in one line each. */
@@ -12,7 +11,7 @@ function check(body: object): {
   readonly unserved: readonly string[];
 } {
   const messages = [{ role: "user", content: "hi" }];
-  const { request } = readChatRequest({ messages, ...body }, defaultsOf(httpSettings));
+  const { request } = readChatRequest({ messages, ...body }, httpSettingsWith());
   return { constraint: request.constraint, unserved: request.unserved.map(lineOf) };
 }
 

@@ -4,12 +4,11 @@ import { chatRequest, type RequestChanges } from "../../chat/testing/chat-reques
 import type { ChatRequest } from "../../domain/chat.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import type { MessageRecord } from "../../domain/trajectory.ts";
-import { defaultsOf } from "../../domain/settings.ts";
-import { httpSettings } from "../../http/settings.ts";
+import { httpSettingsWith } from "../../http/settings.ts";
 import { readChatRequest } from "./read-chat-request.ts";
 
 const messages = [{ role: "user", content: "hi" }];
-const limits = defaultsOf(httpSettings);
+const limits = httpSettingsWith();
 
 type ExpectedFault = readonly [place: string, message: string | RegExp];
 

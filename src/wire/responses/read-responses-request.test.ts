@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
-import { defaultsOf } from "../../domain/settings.ts";
-import { httpSettings } from "../../http/settings.ts";
+import { httpSettingsWith } from "../../http/settings.ts";
 import { parseExactBody } from "../../validation/json-body.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import { readResponsesRequest } from "./read-responses-request.ts";
 
-const limits = defaultsOf(httpSettings);
+const limits = httpSettingsWith();
 const id = { request_id: "r" };
 
 /** Both are read as the same request. */

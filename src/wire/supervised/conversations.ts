@@ -177,7 +177,7 @@ export function readConversationFile(
   for (const line of linesOf(bytes)) {
     number += 1;
     if (number > countMax) {
-      const message = `The file has more than ${countMax} lines; at most so many conversations are taken at once (http.trajectoryGroups). Send them in several jobs.`;
+      const message = `The file has more than ${countMax} lines; at most so many conversations are taken at once. Send them in several jobs.`;
       report(findings, "too_long", message);
       break;
     }

@@ -100,7 +100,7 @@ function readInline(
   const reader = new ConversationReader(findings, assistantTurnsOf(rest));
   const isGiven = isObject(rest) && Array.isArray(rest["training_data"]);
   if (itemCount > countMax) {
-    const message = `The list has ${itemCount} conversations; at most ${countMax} are taken at once (http.trajectoryGroups). Send them in several jobs.`;
+    const message = `The list has ${itemCount} conversations; at most ${countMax} are taken at once. Send them in several jobs.`;
     report(findings, "too_long", message, "training_data");
     return reader.stored;
   }

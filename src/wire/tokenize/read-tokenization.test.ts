@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatPrompt } from "../../chat/testing/chat-request.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { defaultsOf } from "../../domain/settings.ts";
-import { httpSettings } from "../../http/settings.ts";
+import { httpSettingsWith } from "../../http/settings.ts";
 import { readDetokenization, readTokenization, tokenizationPlaces } from "./read-tokenization.ts";
 
-const limits = defaultsOf(httpSettings);
+const limits = httpSettingsWith();
 const messages = [{ role: "user", content: "hi" }];
 
 function refuses(read: () => unknown, ...places: readonly string[]): void {

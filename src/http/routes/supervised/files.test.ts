@@ -155,7 +155,7 @@ test("a form that is none, or lacks something, is refused and leaves nothing", a
   assert.match((await refused([purpose, fileOf(example, "a\u0000")]))[0], /^file: The name of the file is/);
   assert.match(
     (await refused([purpose, fileOf("x".repeat(1025))], 413))[0],
-    /more than 1024 bytes \(files.fileBytes\)/,
+    /more than 1024 bytes, the most that a file may have/,
   );
   const send = (payload: string, type: string) =>
     server.ask({

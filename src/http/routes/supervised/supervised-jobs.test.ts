@@ -223,7 +223,7 @@ test("refuses a job without conversations, with too many, or with learning rates
   await refuses(
     server,
     { ...body, training_data: [example, example, example] },
-    { training_data: /at most 2 .*\(http\.trajectoryGroups\)/ },
+    { training_data: /at most 2 .*Send them in several jobs\./ },
   );
   const two = { training_data: [example], training_data_url: "file-1" };
   await refuses(server, { ...body, ...two }, { training_data: /one of the two/ });
