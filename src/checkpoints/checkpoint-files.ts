@@ -23,7 +23,7 @@ import { copyAdapter } from "./copy-adapter.ts";
 import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
 import { WorkerPool } from "../processes/worker-pool.ts";
 import type { UnpackRequest } from "./unpack-adapter.ts";
-import type { CheckpointTaskKind, CheckpointTasks } from "./checkpoint-tasks.ts";
+import type { CheckpointTasks } from "./checkpoint-tasks.ts";
 import type { ExportFormat, FilePart, PlannedFile } from "./plan-export.ts";
 
 /** What bounds an import. */
@@ -92,7 +92,7 @@ export class CheckpointFiles {
     if (format === "merged") await this.#requireBase(version, baseFolder);
     const folder = adapterFolder === null ? null : join(dataFolder, adapterFolder);
     const wanted = { format, baseFolder, adapterFolder: folder, adapterHash };
-    const plan = await this.#run("plan", wanted).catch((cause: unknown) => {
+    const plan = await this.#pool.run("plan", wanted).catch((cause: unknown) => {
       throw cannotBe("exported", step, cause);
     });
     const id = adapterFolder === null ? null : adapterId(model.id, step);
@@ -114,11 +114,11 @@ export class CheckpointFiles {
     try {
       const { weights: base } = await this.#hashesOf(baseFolder);
       const check = async (folder: string) => {
-        const checked = await this.#run("check", { folder, baseFolder, rankMax });
+        const checked = await this.#pool.run("check", { folder, baseFolder, rankMax });
         refuseOtherBase(model, checked.baseWeights, base);
         return checked;
       };
-      const unpack = (task: UnpackRequest) => this.#run("unpack", task, this.#unpackers);
+      const unpack = (task: UnpackRequest) => this.#unpackers.run("unpack", task);
       const dependencies = { store, dataFolder, unpack, check, base, bytesMax };
       const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
       await this.#options.onNewVersion(model.id);
@@ -152,7 +152,7 @@ export class CheckpointFiles {
 
   /** Hex SHA-256 of the files of an adapter, whose folder is relative to the data folder. */
   hashOf(adapterFolder: string): Promise<string> {
-    return this.#run("hash", { folder: join(this.#options.dataFolder, adapterFolder) });
+    return this.#pool.run("hash", { folder: join(this.#options.dataFolder, adapterFolder) });
   }
 
   /** The adapters that are read at this moment. */
@@ -196,23 +196,14 @@ export class CheckpointFiles {
   }
 
   async *#piecesOf(part: FilePart): AsyncGenerator<Uint8Array, void> {
-    if (part.kind === "merged") yield await this.#run("merge", part.rows);
+    if (part.kind === "merged") yield await this.#pool.run("merge", part.rows);
     else yield* bytesOf(part.file, part.start, part.end);
-  }
-
-  async #run<Kind extends CheckpointTaskKind>(
-    kind: Kind,
-    task: CheckpointTasks[Kind]["task"],
-    pool: WorkerPool = this.#pool,
-  ): Promise<CheckpointTasks[Kind]["result"]> {
-    // The worker ran the task of this kind.
-    return (await pool.run({ kind, task })) as CheckpointTasks[Kind]["result"];
   }
 }
 
-function newPool(): WorkerPool {
+function newPool(): WorkerPool<CheckpointTasks> {
   return new WorkerPool({
-    module: new URL("./checkpoint-thread.js", import.meta.url),
+    module: new URL("./checkpoint-tasks.js", import.meta.url),
     workerCount: 1,
     stageMs: [120_000],
     memoryMebibytes: 1024,

@@ -1,8 +1,9 @@
-// What the worker does with the files of versions, by kind: each a function of files.
+// What a worker does with the files of versions, by kind: each a function of files.
 import type { UnpackedFiles } from "../archives/unpack.ts";
 import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import { checkAdapter, type AdapterCheckRequest, type CheckedAdapter } from "./check-adapter.ts";
 import { mergeRows, type RowsToMerge } from "./merge-rows.ts";
+import type { TaskHandlers } from "../processes/tasks.ts";
 import { unpackAdapter, type UnpackRequest } from "./unpack-adapter.ts";
 import { planExport, type ExportPlanRequest, type PlannedFile } from "./plan-export.ts";
 
@@ -15,16 +16,12 @@ export interface CheckpointTasks {
   readonly merge: { readonly task: RowsToMerge; readonly result: Uint8Array };
 }
 
-export type CheckpointTaskKind = keyof CheckpointTasks;
-
-export const checkpointTasks: {
-  readonly [Kind in CheckpointTaskKind]: (
-    task: CheckpointTasks[Kind]["task"],
-  ) => CheckpointTasks[Kind]["result"] | Promise<CheckpointTasks[Kind]["result"]>;
-} = {
-  plan: planExport,
-  check: checkAdapter,
-  hash: ({ folder }) => adapterHash(folder),
-  unpack: unpackAdapter,
-  merge: mergeRows,
-};
+export function openTasks(): TaskHandlers<CheckpointTasks> {
+  return {
+    plan: planExport,
+    check: checkAdapter,
+    hash: ({ folder }) => adapterHash(folder),
+    unpack: unpackAdapter,
+    merge: mergeRows,
+  };
+}

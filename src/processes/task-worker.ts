@@ -4,12 +4,12 @@ import { fork, type ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Worker, type Transferable } from "node:worker_threads";
-import type { WorkerMessage } from "./serve-tasks.ts";
+import type { TaskMessage, WorkerMessage, WorkerStart } from "./tasks.ts";
 
 export interface WorkerOptions {
-  /** A module that calls `serveTasks`. */
+  /** A module that exports `openTasks`, as it is built. */
   readonly module: URL;
-  /** What the module finds as its `taskData`. */
+  /** What `openTasks` is given; for processes, as JSON. */
   readonly data?: unknown;
   /** Whether workers are processes, which cost more to start than threads, and share no memory with this one. */
   readonly isProcess?: boolean;
@@ -23,7 +23,7 @@ export interface WorkerOptions {
 
 /** A thread or a process. */
 export interface TaskWorker {
-  postMessage(task: unknown, transfer: Transferable[]): void;
+  postMessage(task: TaskMessage, transfer: Transferable[]): void;
   ref(): void;
   unref(): void;
   /** Resolves when it is gone. */
@@ -33,15 +33,17 @@ export interface TaskWorker {
   on(event: "exit", listener: (how: unknown) => void): unknown;
 }
 
+const program = new URL("./task-program.js", import.meta.url);
+
 export function startWorker(options: WorkerOptions): TaskWorker {
   return options.isProcess === true ? new WorkerProcess(options) : startThread(options);
 }
 
 function startThread({ module, data, memoryMebibytes }: WorkerOptions): Worker {
-  return new Worker(module, {
+  return new Worker(program, {
     // What this process was started with, such as a program on its command line, is not for its workers.
     execArgv: [],
-    workerData: data,
+    workerData: { module: module.href, data } satisfies WorkerStart,
     resourceLimits: { maxOldGenerationSizeMb: memoryMebibytes },
   });
 }
@@ -52,7 +54,8 @@ class WorkerProcess extends EventEmitter implements TaskWorker {
 
   constructor({ module, data, memoryMebibytes }: WorkerOptions) {
     super();
-    this.#process = fork(fileURLToPath(module), [JSON.stringify(data ?? null)], {
+    const start: WorkerStart = { module: module.href, data };
+    this.#process = fork(fileURLToPath(program), [JSON.stringify(start)], {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${memoryMebibytes}`],
       // What it writes as it dies of its memory is said in the task's refusal.
@@ -74,9 +77,9 @@ class WorkerProcess extends EventEmitter implements TaskWorker {
     });
   }
 
-  postMessage(task: unknown): void {
+  postMessage(task: TaskMessage): void {
     // A failure means that the process has just died; its end says the rest.
-    if (this.#process.connected) this.#process.send(task as object, () => undefined);
+    if (this.#process.connected) this.#process.send(task, () => undefined);
   }
 
   ref(): void {

@@ -3,13 +3,15 @@ import { test, type TestContext } from "node:test";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { TaskTimeout } from "./worker-thread.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "./worker-pool.ts";
-import type { SmallTask } from "./testing/small-worker.ts";
+import type { SmallTask, SmallTasks } from "./testing/small-tasks.ts";
 
-const module = new URL("./testing/small-worker.js", import.meta.url);
+const module = new URL("./testing/small-tasks.js", import.meta.url);
+
+type Pool = WorkerPool<SmallTasks, unknown>;
 
 /** A pool of one worker, closed after the test. */
-function pool(context: TestContext, changes: Partial<WorkerPoolOptions> = {}): WorkerPool {
-  const workers = new WorkerPool({
+function pool(context: TestContext, changes: Partial<WorkerPoolOptions> = {}): Pool {
+  const workers = new WorkerPool<SmallTasks, unknown>({
     module,
     workerCount: 1,
     stageMs: [60_000],
@@ -27,8 +29,8 @@ const line = (lengthMax: number, waitMs = 60_000): WorkerPoolOptions["line"] => 
   wait: { ms: waitMs, setting: "a.wait" },
 });
 
-const run = (workers: WorkerPool, task: SmallTask, options?: TaskOptions): Promise<unknown> =>
-  workers.run(task, [], options);
+const run = (workers: Pool, task: SmallTask, options?: TaskOptions): Promise<unknown> =>
+  workers.run("do", task, options);
 
 interface Gate {
   readonly task: SmallTask;
@@ -62,8 +64,10 @@ test("answers tasks in order, with results and refusals", async (context) => {
   });
   await assert.rejects(run(workers, { kind: "throw" }), { name: "TypeError", message: "a bug" });
   const bytes = new Uint8Array(8);
-  assert.equal(await workers.run({ kind: "count", bytes } satisfies SmallTask, [bytes.buffer]), 8);
+  assert.equal(await run(workers, { kind: "count", bytes }, { transfer: [bytes.buffer] }), 8);
   assert.equal(bytes.length, 0, "handed over");
+  assert.deepEqual(await run(workers, { kind: "give" }), { some: [{ bytes: new Uint8Array(8) }] });
+  assert.equal(await run(workers, { kind: "own" }), 0, "handed over");
 });
 
 test("what a task threw keeps what it says, its codes and its causes, out of threads and processes", async (context) => {
@@ -71,7 +75,7 @@ test("what a task threw keeps what it says, its codes and its causes, out of thr
     const workers = pool(context, { isProcess });
     await assert.rejects(run(workers, { kind: "full-disk" }), (error: Error) => {
       assert.equal(error.message, "nothing was written");
-      assert.match(error.stack ?? "", /small-worker/);
+      assert.match(error.stack ?? "", /small-tasks/);
       assert.deepEqual(fullDiskError(error)?.obstacle, "full-disk");
       return true;
     });

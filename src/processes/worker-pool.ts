@@ -1,13 +1,15 @@
-// Workers, in threads or processes of their own, that take tasks one at a time: for work that would hold up the event loop,
-// or may never end. Started when they are needed, and no reason for the process to go on. What a task means is said by the
-// worker's module.
+// Workers, in threads or processes of their own, that take tasks one at a time: for work that would hold up the event
+// loop, or may never end. Started when they are needed, and no reason for the process to go on. Tasks are calls of the
+// functions of a module (tasks.ts), and typed as those are; what they mean is said there.
 import { ServiceError } from "../domain/service-error.ts";
 import type { Deadline } from "./child.ts";
 import { WaitingLine } from "./waiting-line.ts";
 import type { WorkerOptions } from "./task-worker.ts";
+import type { TaskTypes } from "./tasks.ts";
 import { WorkerThread, type Job } from "./worker-thread.ts";
 
-export interface WorkerPoolOptions extends WorkerOptions {
+export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
+  readonly data?: Data;
   readonly workerCount: number;
   /** How many tasks may wait, and how long; without it any number may, for ever. */
   readonly line?: {
@@ -22,16 +24,18 @@ export interface TaskOptions {
   /** Clients whose tasks wait take turns. */
   readonly client?: string;
   readonly signal?: AbortSignal;
+  /** What of the task is the worker's afterwards, rather than copied. */
+  readonly transfer?: readonly ArrayBuffer[];
 }
 
-export class WorkerPool {
-  readonly #line: WorkerPoolOptions["line"];
+export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
+  readonly #line: Line | undefined;
   readonly #threads: readonly WorkerThread[];
   readonly #waiting = new WaitingLine<Job & { readonly onBegin: () => void }>();
   #isClosed = false;
 
   /** A pool that has started nothing yet. */
-  constructor(options: WorkerPoolOptions) {
+  constructor(options: WorkerPoolOptions<Data>) {
     this.#line = options.line;
     const assign = (): void => this.#assign();
     this.#threads = Array.from({ length: options.workerCount }, () => new WorkerThread(options, assign));
@@ -47,18 +51,18 @@ export class WorkerPool {
   }
 
   /**
-   * Runs one task. What is in `transfer` is the worker's afterwards. A task whose signal aborts gives up its place in the
-   * line; one that has begun goes on, and nobody waits for it.
+   * Runs one task. One whose signal aborts gives up its place in the line; one that has begun goes on, and nobody waits
+   * for it.
    *
    * @throws ServiceError what the task threw; `too_large` when it took more memory than the worker has, `timeout`
    *   (`TaskTimeout`) when it took too long, `overloaded` when too many wait or it has waited too long, `cancelled` when
    *   its signal aborts, `unavailable` once the pool is closed
    */
-  run(
-    task: unknown,
-    transfer: readonly ArrayBuffer[] = [],
-    { client = "", signal }: TaskOptions = {},
-  ): Promise<unknown> {
+  run<Kind extends keyof Tasks & string>(
+    kind: Kind,
+    task: Tasks[Kind]["task"],
+    { client = "", signal, transfer = [] }: TaskOptions = {},
+  ): Promise<Tasks[Kind]["result"]> {
     const line = this.#line;
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closed());
@@ -77,10 +81,11 @@ export class WorkerPool {
         signal?.removeEventListener("abort", cancel);
       };
       const job = {
-        task,
+        message: { kind, task },
         transfer,
         onBegin,
-        resolve: (result: unknown) => (onEnd(), resolve(result)),
+        // The module answers with what a task of the kind gives.
+        resolve: (result: Tasks[Kind]["result"]) => (onEnd(), resolve(result)),
         reject: (error: Error) => (onEnd(), reject(error)),
       };
       signal?.addEventListener("abort", cancel, { once: true });

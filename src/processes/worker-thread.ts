@@ -3,12 +3,12 @@
 import type { Transferable } from "node:worker_threads";
 import { ServiceError } from "../domain/service-error.ts";
 import { revived } from "./carried-error.ts";
-import type { TaskOutcome, WorkerMessage } from "./serve-tasks.ts";
 import { startWorker, type TaskWorker, type WorkerOptions } from "./task-worker.ts";
+import type { TaskMessage, TaskOutcome, WorkerMessage } from "./tasks.ts";
 
 /** A task with whoever waits for its result. */
 export interface Job {
-  readonly task: unknown;
+  readonly message: TaskMessage;
   readonly transfer: readonly ArrayBuffer[];
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -60,7 +60,7 @@ export class WorkerThread {
     this.#worker.ref();
     this.#beginStage(0);
     try {
-      this.#worker.postMessage(job.task, [...job.transfer] as Transferable[]);
+      this.#worker.postMessage(job.message, [...job.transfer] as Transferable[]);
     } catch (error) {
       this.#settle()?.reject(error as Error);
     }

@@ -2,6 +2,7 @@
 // worker for large ones. A stored group of trajectories counts as a body, since it is as large as the one it came in.
 import { createHash } from "node:crypto";
 import type { Caller } from "../domain/access.ts";
+import type { ExactJson } from "../domain/text/exact-json.ts";
 import { readForm } from "./body.ts";
 import { parseExactBody, parseJsonBody } from "../validation/json-body.ts";
 import {
@@ -31,7 +32,7 @@ import type { RequestId } from "./chat/completion-id.ts";
 import { respellGroup } from "./trajectory-pages.ts";
 
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
-export interface BodyKinds {
+interface BodyKinds {
   readonly chat: ReadChatRequest;
   readonly completion: ReadCompletion;
   readonly response: ReadResponsesRequest;
@@ -59,39 +60,68 @@ export interface BodySender {
 
 export type BodyKind = keyof BodyKinds;
 
-export const bodyTasks: {
-  readonly [Kind in BodyKind]: (bytes: Buffer, limits: BodyLimits, sender: BodySender) => BodyKinds[Kind];
-} = {
-  chat(bytes, limits, { requestId }) {
-    const { value, exact } = parseExactBody(bytes, limits.json);
-    return readChatRequest(value, limits, requestId, exact);
-  },
-  tokenization: (bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits),
-  detokenization: (bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json)),
-  completion(bytes, limits, { requestId }) {
-    const { value, exact } = parseExactBody(bytes, limits.json);
-    return readCompletion(value, limits, requestId, exact);
-  },
-  response(bytes, limits, { requestId }) {
-    const { value, exact } = parseExactBody(bytes, limits.json);
-    return readResponsesRequest(value, limits, requestId, exact);
-  },
-  "constraint check": (bytes, limits) => readConstraintCheck(parseExactBody(bytes, limits.json), limits),
-  "training job": (bytes, limits, { vocabularySize }) => ({
+/** A body as it came, in pieces. */
+export interface SentBody {
+  readonly pieces: readonly Uint8Array<ArrayBuffer>[];
+  readonly limits: BodyLimits;
+  readonly sender: BodySender;
+}
+
+export type BodyTasks = {
+  readonly [Kind in BodyKind]: { readonly task: SentBody; readonly result: BodyKinds[Kind] };
+};
+
+export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyTasks[Kind]["result"] } = {
+  chat: request(readChatRequest),
+  completion: request(readCompletion),
+  response: request(readResponsesRequest),
+  tokenization: whole((bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits)),
+  detokenization: whole((bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json))),
+  "constraint check": whole((bytes, limits) =>
+    readConstraintCheck(parseExactBody(bytes, limits.json), limits),
+  ),
+  "training job": whole((bytes, limits, { vocabularySize }) => ({
     ...readTrainingJob(bytes, limits, vocabularySize),
     hash: hashOf(bytes),
-  }),
-  "supervised job": (bytes, limits) => ({ ...readSupervisedJob(bytes, limits), hash: hashOf(bytes) }),
-  "conversation file": (bytes, limits) => readConversationFile(bytes, limits, "conversation file"),
-  "uploaded file": (bytes, limits) => ({
+  })),
+  "supervised job": whole((bytes, limits) => ({ ...readSupervisedJob(bytes, limits), hash: hashOf(bytes) })),
+  "conversation file": whole((bytes, limits) => readConversationFile(bytes, limits, "conversation file")),
+  "uploaded file": whole((bytes, limits) => ({
     conversationCount: readConversationFile(bytes, limits, "uploaded file").conversationCount,
-  }),
-  log: readLog,
-  "feedback batch": (bytes, limits, { caller }) => readFeedbackBatch(bytes, limits, caller),
-  feedback: (bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json)),
-  "feedback replacement": (bytes, limits) => readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
-  "stored group": (bytes) => ({ text: respellGroup(bytes) }),
+  })),
+  log: whole(readLog),
+  "feedback batch": whole((bytes, limits, { caller }) => readFeedbackBatch(bytes, limits, caller)),
+  feedback: whole((bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json))),
+  "feedback replacement": whole((bytes, limits) =>
+    readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
+  ),
+  "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
 };
+
+/** For a pool of workers. */
+export const openTasks = (): typeof bodyTasks => bodyTasks;
+
+/** Reads a body in one place; one that is there already is not copied. */
+function whole<Result>(
+  read: (bytes: Buffer, limits: BodyLimits, sender: BodySender) => Result,
+): (body: SentBody) => Result {
+  return ({ pieces, limits, sender }) => {
+    const [first] = pieces;
+    const isWhole = pieces.length === 1;
+    const bytes = isWhole ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(pieces);
+    return read(bytes, limits, sender);
+  };
+}
+
+/** Reads a body that asks a model for something. */
+function request<Result>(
+  read: (value: unknown, limits: BodyLimits, id: RequestId, exact: ExactJson | undefined) => Result,
+): (body: SentBody) => Result {
+  return whole((bytes, limits, { requestId }) => {
+    const { value, exact } = parseExactBody(bytes, limits.json);
+    return read(value, limits, requestId, exact);
+  });
+}
 
 /** Hex SHA-256 of the bytes: what an idempotency key stands for. */
 function hashOf(bytes: Buffer): string {

@@ -4,16 +4,18 @@
 import { present } from "../../domain/assert.ts";
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
-import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../processes/worker-pool.ts";
+import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
 import { promptName, promptRefusal } from "../../tokenizer/prompt-faults.ts";
 import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
 import type { ChatSettings } from "../settings.ts";
 import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
 import { isWithin } from "./prompt-size.ts";
-import type { PromptModel, ReadTask, WriteResult, WriteTask } from "./prompt-thread.ts";
+import type { PromptModel, PromptTasks } from "./prompt-tasks.ts";
 import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
 import { askedKind, type PromptTask, type PromptWriter, type WrittenPrompt } from "./write-prompt.ts";
+
+type Pool = WorkerPool<PromptTasks, PromptModel>;
 
 export interface PromptThreads extends PromptWriter, Service {
   readonly waitingCount: number;
@@ -41,26 +43,29 @@ export function createPromptThreads(model: PromptModel, settings: ChatSettings):
     time: { ...limits.time, ms: Math.min(smallRenderMs, limits.time.ms) },
     characters: { ...limits.characters, max: Math.min(smallSize, limits.characters.max) },
   };
-  const newPool = (worker: Pick<WorkerPoolOptions, "stageMs"> & Partial<WorkerPoolOptions>): WorkerPool =>
+  const worker = {
+    data: model,
+    workerCount: 1,
+    line: {
+      lengthMax: settings.promptsWaitingMax,
+      lengthSetting: "chat.promptsWaitingMax",
+      wait: { ms: settings.promptWaitSeconds * 1000, setting: "chat.promptWaitSeconds" },
+    },
+  };
+  const threadFor = (stageMs: readonly number[]): Pool =>
     new WorkerPool({
-      module: new URL("./prompt-thread.js", import.meta.url),
-      data: model,
-      workerCount: 1,
-      memoryMebibytes,
       ...worker,
-      line: {
-        lengthMax: settings.promptsWaitingMax,
-        lengthSetting: "chat.promptsWaitingMax",
-        wait: { ms: settings.promptWaitSeconds * 1000, setting: "chat.promptWaitSeconds" },
-      },
+      module: new URL("./prompt-tasks.js", import.meta.url),
+      stageMs,
+      memoryMebibytes,
     });
-  const small = newPool({ stageMs: smallStageMs });
-  const large = newPool({ stageMs: [limits.time.ms + graceMs, settings.encodeSeconds * 1000] });
-  const templates = createRequestTemplates(newPool, limits, settings);
+  const small = threadFor(smallStageMs);
+  const large = threadFor([limits.time.ms + graceMs, settings.encodeSeconds * 1000]);
+  const templates = createRequestTemplates(worker, limits, settings);
 
   const trySmall = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
     try {
-      return await run(small, { kind: "write", task, limits: smallLimits, isTrial: true }, options);
+      return await run(small, { asked: task, limits: smallLimits, isTrial: true }, options);
     } catch (error) {
       if (hasBrokenWorker(error)) return null;
       throw error;
@@ -68,7 +73,7 @@ export function createPromptThreads(model: PromptModel, settings: ChatSettings):
   };
   const writeLarge = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
     try {
-      return await run(large, { kind: "write", task, limits, isTrial: false }, options);
+      return await run(large, { asked: task, limits, isTrial: false }, options);
     } catch (error) {
       throw hasBrokenWorker(error) ? refusal(error, task, limits, settings) : error;
     }
@@ -90,10 +95,9 @@ export function createPromptThreads(model: PromptModel, settings: ChatSettings):
       return written ?? present(await writeLarge(task, options), "the result of what is no trial");
     },
     read: async (tokenIds, options) => {
-      const task: ReadTask = { kind: "read", tokenIds: Int32Array.from(tokenIds) };
-      const pool = tokenIds.length <= smallSize ? small : large;
-      // The worker's module returns nothing else.
-      return (await pool.run(task, [task.tokenIds.buffer], options)) as string;
+      const ids = Int32Array.from(tokenIds);
+      const pool = ids.length <= smallSize ? small : large;
+      return await pool.run("read", ids, { ...options, transfer: [ids.buffer] });
     },
     get waitingCount() {
       return small.waitingCount + large.waitingCount + templates.waitingCount;
@@ -114,9 +118,12 @@ function requireCuttable(task: PromptTask, { cutCharacters }: ChatSettings): voi
   throw promptRefusal(kind, message);
 }
 
-async function run(pool: WorkerPool, task: WriteTask, options: TaskOptions): Promise<WrittenPrompt | null> {
-  // The worker's module returns nothing else.
-  const result = (await pool.run(task, [], options)) as WriteResult;
+async function run(
+  pool: Pool,
+  task: PromptTasks["write"]["task"],
+  options: TaskOptions,
+): Promise<WrittenPrompt | null> {
+  const result = await pool.run("write", task, options);
   return result === null ? null : { ...result, tokenIds: Array.from(result.tokenIds) };
 }
 

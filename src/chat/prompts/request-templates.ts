@@ -4,15 +4,18 @@
 // tokenized elsewhere.
 import { chatFault, type ConversationPrompt } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { TaskOptions, WorkerPool, WorkerPoolOptions } from "../../processes/worker-pool.ts";
+import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../processes/worker-pool.ts";
 import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
 import type { ChatSettings } from "../settings.ts";
 import { graceMs, hasBrokenWorker, trialWallMs } from "./broken-worker.ts";
-import type { TemplateTask } from "./template-process.ts";
+import type { PromptModel } from "./prompt-tasks.ts";
+import type { TemplateTask, TemplateTasks } from "./template-tasks.ts";
 import type { RenderedPrompt } from "./write-prompt.ts";
 
 /** A prompt that brings a template. */
 export type TemplatedPrompt = ConversationPrompt & { readonly template: string };
+
+type Pool = WorkerPool<TemplateTasks, PromptModel>;
 
 export interface RequestTemplates {
   /**
@@ -28,15 +31,16 @@ const memoryMebibytes = 512;
 /** What a template may take of the processor at its trial; most take a tenth of that. */
 const trialMs = 30;
 
-/** @param newPool a pool of one worker with the data of a prompt thread, and a line of its own */
+/** @param worker as for prompt threads; each pool has a line of its own */
 export function createRequestTemplates(
-  newPool: (worker: Pick<WorkerPoolOptions, "module" | "stageMs"> & Partial<WorkerPoolOptions>) => WorkerPool,
+  worker: Pick<WorkerPoolOptions<PromptModel>, "data" | "workerCount" | "line">,
   limits: RenderLimits,
   { templateCharacters }: ChatSettings,
 ): RequestTemplates {
-  const processFor = (ms: number): WorkerPool =>
-    newPool({
-      module: new URL("./template-process.js", import.meta.url),
+  const processFor = (ms: number): Pool =>
+    new WorkerPool({
+      ...worker,
+      module: new URL("./template-tasks.js", import.meta.url),
       isProcess: true,
       stageMs: [ms + graceMs],
       memoryMebibytes,
@@ -46,10 +50,9 @@ export function createRequestTemplates(
   const trialLimits = { ...limits, time: { ...limits.time, ms: Math.min(trialMs, limits.time.ms) } };
 
   /** Null where the trial came to a limit; throws what broke the worker. */
-  const run = async (pool: WorkerPool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
+  const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
     try {
-      // The worker's module returns nothing else.
-      return (await pool.run(task, [], options)) as string | null;
+      return await pool.run("render", task, options);
     } catch (error) {
       // The next template need not wait for the start of its process.
       if (hasBrokenWorker(error)) pool.prepare();

@@ -5,7 +5,7 @@ import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
-import type { CheckTask, CheckThreadData } from "./check-thread.ts";
+import type { CheckMeans, CheckTasks } from "./check-tasks.ts";
 
 export interface ConstraintChecker extends Service {
   /**
@@ -22,15 +22,15 @@ export interface ConstraintChecker extends Service {
   ): Promise<ConstraintCheck>;
 }
 
-export interface CheckerOptions extends CheckThreadData {
+export interface CheckerOptions extends CheckMeans {
   readonly seconds: number;
 }
 
 export function createConstraintChecker(options: CheckerOptions): ConstraintChecker {
   const { limits, vocabularies } = options;
-  const pool = new WorkerPool({
-    module: new URL("./check-thread.js", import.meta.url),
-    data: { limits, vocabularies } satisfies CheckThreadData,
+  const pool = new WorkerPool<CheckTasks, CheckMeans>({
+    module: new URL("./check-tasks.js", import.meta.url),
+    data: { limits, vocabularies },
     workerCount: 1,
     stageMs: [options.seconds * 1000],
     memoryMebibytes: 1024,
@@ -38,10 +38,8 @@ export function createConstraintChecker(options: CheckerOptions): ConstraintChec
   return {
     ...serviceOf("constraint checks", { stop: () => pool.close() }),
     check: async (base, constraint, instances, taskOptions) => {
-      const task: CheckTask = { base, constraint, instances };
       try {
-        // The worker's module answers with nothing else.
-        return (await pool.run(task, [], taskOptions)) as ConstraintCheck;
+        return await pool.run("check", { base, constraint, instances }, taskOptions);
       } catch (error) {
         throw error instanceof TaskTimeout ? takesTooLong(options) : error;
       }

@@ -6,21 +6,14 @@ import { requestIdOf } from "../request-id.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
 import type { GatheredBody } from "./gather-body.ts";
-import { bodyTasks, type BodyKind, type BodyKinds, type BodySender } from "../../wire/body-tasks.ts";
-
-export interface BodyTask {
-  readonly kind: BodyKind;
-  readonly pieces: GatheredBody["pieces"];
-  readonly limits: BodyLimits;
-  readonly sender: BodySender;
-}
+import { bodyTasks, type BodyKind, type BodyTasks, type SentBody } from "../../wire/body-tasks.ts";
 
 /** Up to here a body is read in less time than a worker takes to answer. */
 const smallBytesMax = 1 << 17;
 const largeBytesMax = 1 << 24;
 
 const poolOptions = {
-  module: new URL("./body-thread.js", import.meta.url),
+  module: new URL("../../wire/body-tasks.js", import.meta.url),
   workerCount: 1,
   stageMs: [120_000],
   memoryMebibytes: 2048,
@@ -31,9 +24,9 @@ export const readApart = { config: { readsApart: true } } as const;
 
 export class BodyReader {
   readonly #limits: BodyLimits;
-  readonly #large = new WorkerPool(poolOptions);
+  readonly #large = new WorkerPool<BodyTasks>(poolOptions);
   /** What such a body left in the worker's memory is not kept for the next. */
-  readonly #veryLarge = new WorkerPool({ ...poolOptions, endsWhenIdle: true });
+  readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
 
   constructor(settings: HttpSettings) {
     this.#limits = bodyLimits(settings);
@@ -50,17 +43,14 @@ export class BodyReader {
     kind: Kind,
     request: Pick<FastifyRequest, "body" | "caller" | "id" | "headers">,
     { vocabularySize = null }: { readonly vocabularySize?: number | null } = {},
-  ): Promise<BodyKinds[Kind]> {
+  ): Promise<BodyTasks[Kind]["result"]> {
     // A request without a content type has none.
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
-    const limits = this.#limits;
-    const sender: BodySender = { caller: request.caller, requestId: requestIdOf(request), vocabularySize };
-    if (byteCount <= smallBytesMax) return bodyTasks[kind](Buffer.concat(pieces), limits, sender);
+    const sender = { caller: request.caller, requestId: requestIdOf(request), vocabularySize };
+    const body: SentBody = { pieces, limits: this.#limits, sender };
+    if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
-    const task: BodyTask = { kind, pieces, limits, sender };
-    const transfer = pieces.map((piece) => piece.buffer);
-    // The worker ran the task of this kind.
-    return (await pool.run(task, transfer)) as BodyKinds[Kind];
+    return pool.run(kind, body, { transfer: pieces.map((piece) => piece.buffer) });
   }
 
   async close(): Promise<void> {

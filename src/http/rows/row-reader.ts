@@ -1,17 +1,15 @@
 // Has rows made of stored trajectories in a worker, apart from the server's event loop.
+import { buffersOf } from "../../processes/tasks.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
 import type { RowTaskKind, RowTasks } from "../../wire/trajectories/row-tasks.ts";
-import { buffersOf } from "./handed-over.ts";
-
-const poolOptions = {
-  module: new URL("./row-thread.js", import.meta.url),
-  workerCount: 1,
-  stageMs: [120_000],
-  memoryMebibytes: 2048,
-};
 
 export class RowReader {
-  readonly #pool = new WorkerPool(poolOptions);
+  readonly #pool = new WorkerPool<RowTasks>({
+    module: new URL("../../wire/trajectories/row-tasks.js", import.meta.url),
+    workerCount: 1,
+    stageMs: [120_000],
+    memoryMebibytes: 2048,
+  });
 
   /**
    * Runs a task; the bytes in it are given away.
@@ -19,13 +17,12 @@ export class RowReader {
    * @param client whose tasks take turns with others'
    * @throws ServiceError `too_large` where a trajectory takes more memory than there is
    */
-  async run<Kind extends RowTaskKind>(
+  run<Kind extends RowTaskKind>(
     kind: Kind,
     task: RowTasks[Kind]["task"],
     client: string,
   ): Promise<RowTasks[Kind]["result"]> {
-    // The worker ran the task of this kind.
-    return (await this.#pool.run({ kind, task }, buffersOf(task), { client })) as RowTasks[Kind]["result"];
+    return this.#pool.run(kind, task, { client, transfer: buffersOf(task) });
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,13 @@ import { float32Bytes, modelParameters } from "../../model/parameters.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
 import { flushDenormals } from "../../runtime/session.ts";
 import type { Division } from "../packing/divide-pack.ts";
-import { type ProgramOutputs, type ProgramRun, Programs, type ProgramsOptions } from "./programs.ts";
+import {
+  type ProgramOutputs,
+  type ProgramRun,
+  type ProgramTasks,
+  Programs,
+  type ProgramsOptions,
+} from "./programs.ts";
 
 /** How many runs go side by side at most: each has a part of what is computed at once, and programs of its own. */
 const SIDE_BY_SIDE_MAX = 8;
@@ -25,7 +31,7 @@ export class ComputeThreads {
   readonly division: Division;
   readonly #options: ProgramsOptions;
   readonly #together: Programs;
-  #apart: WorkerPool | null = null;
+  #apart: WorkerPool<ProgramTasks, ProgramsOptions> | null = null;
 
   /** @param options.threads how many compute, in all */
   constructor(options: ProgramsOptions) {
@@ -45,10 +51,10 @@ export class ComputeThreads {
     if (this.#apart === null) await flushDenormals();
     const threads = (this.#apart ??= this.#newThreads());
     // All have ended before one is told to have failed: a thread that is ended while it computes takes the process along.
-    const outcomes = await Promise.allSettled(runs.map((run) => threads.run(run)));
+    const outcomes = await Promise.allSettled(runs.map((run) => threads.run("run", run)));
     return outcomes.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
-      return outcome.value as ProgramOutputs; // What `compute-thread` answers.
+      return outcome.value;
     });
   }
 
@@ -59,13 +65,13 @@ export class ComputeThreads {
     await Promise.all([this.#together.close(), apart?.close()]);
   }
 
-  #newThreads(): WorkerPool {
+  #newThreads(): WorkerPool<ProgramTasks, ProgramsOptions> {
     const { count } = this.division;
     const threads = Math.floor(this.#options.threads / count);
     return new WorkerPool({
-      module: new URL("./compute-thread.js", import.meta.url),
+      module: new URL("./programs.js", import.meta.url),
       workerCount: count,
-      data: { ...this.#options, threads } satisfies ProgramsOptions,
+      data: { ...this.#options, threads },
       stageMs: [runMs],
       memoryMebibytes: threadMebibytes,
     });

@@ -3,6 +3,7 @@ import type { Graph } from "../../graph/graph.ts";
 import type { Tensor } from "../../graph/tensor.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../../model/config.ts";
+import type { TaskHandlers } from "../../processes/tasks.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
 import {
   type GradientGraphOptions,
@@ -26,6 +27,11 @@ export interface ProgramRun {
 /** A tensor for every output. */
 export type ProgramOutputs = Readonly<Record<string, Tensor>>;
 
+/** For a pool of threads: in each, every run is computed to its end, whatever other threads do. */
+export interface ProgramTasks {
+  readonly run: { readonly task: ProgramRun; readonly result: ProgramOutputs };
+}
+
 export interface ProgramsOptions {
   readonly config: ModelConfig;
   /** Of every parameter of the model. */
@@ -36,6 +42,12 @@ export interface ProgramsOptions {
 
 /** Programs differ by layout, places, loss and adapter shape; a job has eight at most, most have two that the next one shares. */
 const PROGRAM_COUNT_MAX = 8;
+
+// The runtime makes new arrays for each run, which are the caller's.
+export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> {
+  const programs = new Programs(options);
+  return { run: (task) => programs.run(task) };
+}
 
 export class Programs {
   readonly #options: ProgramsOptions;

@@ -149,6 +149,9 @@ export const rowTasks: {
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
 };
 
+/** For a pool of workers. */
+export const openTasks = (): typeof rowTasks => rowTasks;
+
 /** The head with what a member says of it, where it does. */
 function withMember(head: GroupHead, pieces: readonly Bytes[] | null): GroupHead {
   const text = pieces === null ? "" : Buffer.concat(pieces).toString();

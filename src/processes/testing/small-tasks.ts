@@ -2,34 +2,45 @@
 import { threadId } from "node:worker_threads";
 import { unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { serveTasks, taskData } from "../serve-tasks.ts";
+import type { TaskHandlers } from "../tasks.ts";
 
 export type SmallTask =
   | { readonly kind: "double"; readonly value: number }
   | { readonly kind: "count"; readonly bytes: Uint8Array }
   /** Waits, without an event loop, until the first of the numbers is not 0; sets the second just before it answers. */
   | { readonly kind: "wait"; readonly gate: Int32Array }
+  /** Answers with bytes of the worker's own, or with how many those are. */
+  | { readonly kind: "give" | "own" }
   /** Answers with the worker's data, or with the id of its thread. */
   | { readonly kind: "data" | "thread" }
   | { readonly kind: "refuse" | "refuse-for-now" | "full-disk" | "throw" | "fill" | "exit" }
   /** Never ends, in the stage of that index. */
   | { readonly kind: "hang"; readonly stage: number };
 
-serveTasks((task, beginNextStage) => {
-  // The test sends nothing else.
-  return { result: resultOf(task as SmallTask, beginNextStage), transfer: [] };
-});
+const own = new Uint8Array(8);
 
-function resultOf(task: SmallTask, beginNextStage: () => void): unknown {
+export interface SmallTasks {
+  readonly do: { readonly task: SmallTask; readonly result: unknown };
+}
+
+export function openTasks(data: unknown): TaskHandlers<SmallTasks> {
+  return { do: (task, beginNextStage) => resultOf(task, data, beginNextStage) };
+}
+
+function resultOf(task: SmallTask, data: unknown, beginNextStage: () => void): unknown {
   switch (task.kind) {
     case "double":
       return task.value * 2;
     case "count":
       return task.bytes.length;
+    case "give":
+      return { some: [{ bytes: own }] };
+    case "own":
+      return own.length;
     case "wait":
       return waitAt(task.gate);
     case "data":
-      return taskData();
+      return data;
     case "thread":
       return threadId;
     case "refuse":

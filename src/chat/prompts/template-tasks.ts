@@ -1,14 +1,14 @@
-// The process that renders conversations with templates of requests, for one base model. A
-// template may be anything: what it may take is bounded here, and by the pool, which ends the process where that fails.
+// Renders conversations with templates of requests, for one base model, in a process that does nothing else. A template may
+// be anything: what it may take is bounded here, and by the pool, which ends the process where that fails.
 import { setPriority } from "node:os";
 import { createContext, Script } from "node:vm";
 import { chatFault, plainConversation, type Conversation } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { serveTasks, taskData } from "../../processes/serve-tasks.ts";
+import type { TaskHandlers } from "../../processes/tasks.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { trialWallMs } from "./broken-worker.ts";
-import type { PromptModel } from "./prompt-thread.ts";
+import type { PromptModel } from "./prompt-tasks.ts";
 import {
   RenderLimitError,
   renderConversation,
@@ -16,7 +16,6 @@ import {
   type RenderLimits,
 } from "../../tokenizer/render-prompt.ts";
 
-/** Answered with the rendered text; null for a trial that came to a limit. */
 export interface TemplateTask {
   readonly source: string;
   readonly conversation: Conversation;
@@ -25,35 +24,39 @@ export interface TemplateTask {
   readonly isTrial: boolean;
 }
 
-// What anybody may have computed here takes no time from answers.
-setPriority(10);
-// Only prompt threads start this process.
-const { folder } = taskData() as PromptModel;
+export interface TemplateTasks {
+  /** To the text; null for a trial that came to a limit. */
+  readonly render: { readonly task: TemplateTask; readonly result: string | null };
+}
+
 /** A trial's time is the processor's: on a busy machine what is small is small too. */
 const clock = { ...systemClock, monotonicMs: processorMs };
-const modelTemplate = await loadChatTemplate(folder, { clock });
 
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-// What is loaded or compiled at its first use is not to be broken off, nor to take the time of the first template.
-const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
-renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting);
-
-serveTasks((sent) => {
-  const task = sent as TemplateTask;
-  try {
-    return { result: withinTime(task, () => render(task)), transfer: [] };
-  } catch (error) {
-    if (task.isTrial && error instanceof RenderLimitError) return { result: null, transfer: [] };
-    throw atTemplate(error);
-  }
-});
-
-function render({ source, conversation, limits }: TemplateTask): string {
-  return renderConversation(modelTemplate.withSource(source), conversation, limits);
+export async function openTasks({ folder }: PromptModel): Promise<TaskHandlers<TemplateTasks>> {
+  // What anybody may have computed here takes no time from answers.
+  setPriority(10);
+  const modelTemplate = await loadChatTemplate(folder, { clock });
+  // What is loaded or compiled at its first use is not to be broken off, nor to take the time of the first template.
+  const greeting = { ...plainConversation, messages: [{ role: "user", content: "Hi" }] };
+  renderConversation(modelTemplate.withSource("{{ messages | tojson }}"), greeting);
+  return {
+    render(task) {
+      const { source, conversation, limits, isTrial } = task;
+      try {
+        return withinTime(task, () =>
+          renderConversation(modelTemplate.withSource(source), conversation, limits),
+        );
+      } catch (error) {
+        if (isTrial && error instanceof RenderLimitError) return null;
+        throw atTemplate(error);
+      }
+    },
+  };
 }
 
 const context = createContext({ work: null as unknown });

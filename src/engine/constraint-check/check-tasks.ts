@@ -1,0 +1,52 @@
+// Checks constraints, in a thread of their own: reads them as the engine does, and finds the tokens of a model's vocabulary
+// that may come next, beside whatever the engine serves.
+import { present } from "../../domain/assert.ts";
+import { systemClock } from "../../domain/clock.ts";
+import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
+import { unpackVocabulary, type TokenVocabulary } from "../../domain/vocabulary.ts";
+import { checkConstraint } from "../../grammar/check.ts";
+import { ground } from "../../grammar/ground.ts";
+import { buildTokenTrie, type TokenTrie } from "../../grammar/trie/token-trie.ts";
+import type { TaskHandlers } from "../../processes/tasks.ts";
+import type { GrammarLimits } from "../../regex/limits.ts";
+
+/** What the thread is started with. */
+export interface CheckMeans {
+  readonly limits: GrammarLimits;
+  /** By the name of the base model. */
+  readonly vocabularies: ReadonlyMap<string, TokenVocabulary>;
+}
+
+export interface CheckTasks {
+  readonly check: {
+    readonly task: {
+      readonly base: string;
+      readonly constraint: Constraint;
+      /** As JSON. */
+      readonly instances: readonly string[];
+    };
+    readonly result: ConstraintCheck;
+  };
+}
+
+/** So many vocabularies stay ready to be asked; a large one takes about 60 MB. */
+const readyTries = 2;
+
+export function openTasks({ limits, vocabularies }: CheckMeans): TaskHandlers<CheckTasks> {
+  // Before the first check, whose time is counted.
+  ground();
+  /** The one asked last is the last. */
+  const tries = new Map<string, TokenTrie>();
+  const trieOf = (base: string): TokenTrie => {
+    const vocabulary = present(vocabularies.get(base), "the vocabulary of a base model that is served");
+    const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
+    tries.delete(base);
+    tries.set(base, trie);
+    for (const name of tries.keys()) if (tries.size > readyTries) tries.delete(name);
+    return trie;
+  };
+  return {
+    check: ({ base, constraint, instances }) =>
+      checkConstraint(constraint, instances, { limits, trie: trieOf(base), clock: systemClock }),
+  };
+}
