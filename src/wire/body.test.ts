@@ -16,8 +16,6 @@ const schema = Type.Object({
 const form: BodyForm<typeof schema> = {
   schema,
   fields: {
-    name: "read",
-    comment: "accepted",
     mode: { refusedUnless: is("plain") },
     list: { refusedUnless: isEmpty },
     later: { refusedUnless: never },

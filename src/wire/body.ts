@@ -1,5 +1,4 @@
-// Reads a body by its form: a schema, a rule for every field of it, and what the schema cannot say. A field without a
-// rule does not compile, so none can be forgotten and silently ignored.
+// Reads a body by its form: a schema, what fields of it are refused for, and what the schema cannot say.
 import type { Static, TObject } from "typebox";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import { isObject, report, type Findings } from "../validation/findings.ts";
@@ -8,33 +7,21 @@ import { checked, type Checked, type MoreChecks } from "./checked.ts";
 /** Which values of a field ask for nothing; null always does. */
 export type AsksNothing = (value: unknown) => boolean;
 
-/**
- * What becomes of a field: it is read (`Use` may say as what), accepted though nothing here has a use for it, or refused
- * unless its value passes, and then read or not.
- */
-export type FieldRule<Use extends string = "read"> =
-  | Use
-  | "accepted"
-  | {
-      readonly refusedUnless: AsksNothing;
-      readonly read?: Use;
-      /** What to do instead, where that is more than to leave it out: a clause. */
-      readonly cure?: string;
-    };
-
-/** As what a field is read; null for one that is not. */
-export function useOf<Use extends string>(rule: FieldRule<Use>): Use | null {
-  if (typeof rule === "object") return rule.read ?? null;
-  return rule === "accepted" ? null : rule;
+/** What a field is refused for. */
+export interface Refusal {
+  /** It passes with these values alone. */
+  readonly refusedUnless: AsksNothing;
+  /** What to do instead, where that is more than to leave it out: a clause. */
+  readonly cure?: string;
 }
 
-export type FieldRules<Body, Use extends string = "read"> = {
-  readonly [Field in keyof Body]-?: FieldRule<Use>;
-};
+/** By the names of fields; what else is said of them does not matter. */
+type Refusals = Readonly<Record<string, Partial<Refusal> & object>>;
 
-export interface BodyForm<Schema extends TObject, Use extends string = "read"> {
+export interface BodyForm<Schema extends TObject> {
   readonly schema: Schema;
-  readonly fields: FieldRules<Static<Schema>, Use>;
+  /** What fields of it are refused for, where there are such. */
+  readonly fields?: Refusals;
   readonly more?: MoreChecks;
   /** What within a field cannot be honoured, whatever the types of the values are. */
   readonly moreUnserved?: (body: Readonly<Record<string, unknown>>) => readonly Fault[];
@@ -48,7 +35,7 @@ export interface BodyForm<Schema extends TObject, Use extends string = "read"> {
  *   `unsupported` with every option that cannot be honoured
  */
 export function readForm<Schema extends TObject>(
-  form: BodyForm<Schema, string>,
+  form: BodyForm<Schema>,
   value: unknown,
   checkApart?: (findings: Findings) => void,
 ): Checked<Static<Schema>> {
@@ -63,7 +50,7 @@ export function readForm<Schema extends TObject>(
  * @throws ServiceError `invalid` as there
  */
 export function readWithUnserved<Schema extends TObject>(
-  form: BodyForm<Schema, string>,
+  form: BodyForm<Schema>,
   value: unknown,
   checkApart?: (findings: Findings) => void,
 ): Checked<Static<Schema>> & { readonly unserved: readonly Fault[] } {
@@ -76,8 +63,6 @@ export function readWithUnserved<Schema extends TObject>(
   return { ...result, unserved: unservedIn(form, result.value) };
 }
 
-type Rules = Readonly<Record<string, FieldRule<string>>>;
-
 function addUnserved(faults: readonly Fault[], findings: Findings): void {
   const wrong = new Set(findings.faults.map(({ location }) => location[1]));
   for (const { location, type, message } of faults) {
@@ -86,15 +71,16 @@ function addUnserved(faults: readonly Fault[], findings: Findings): void {
   }
 }
 
-function unservedIn({ fields, moreUnserved }: BodyForm<TObject, string>, body: object): readonly Fault[] {
+function unservedIn({ fields = {}, moreUnserved }: BodyForm<TObject>, body: object): readonly Fault[] {
   return [...unservedFields(fields, body), ...(moreUnserved?.({ ...body }) ?? [])];
 }
 
-function unservedFields(rules: Rules, body: object): readonly Fault[] {
+function unservedFields(fields: Refusals, body: object): readonly Fault[] {
   return Object.entries(body).flatMap(([field, value]) => {
-    const rule = Object.hasOwn(rules, field) ? rules[field] : "accepted";
-    if (value === null || typeof rule === "string" || rule.refusedUnless(value)) return [];
-    const cure = rule.cure ?? "leave it out or at its default";
+    const { refusedUnless, cure = "leave it out or at its default" } = Object.hasOwn(fields, field)
+      ? fields[field]
+      : {};
+    if (value === null || refusedUnless === undefined || refusedUnless(value)) return [];
     const message = `${field} is not supported by this server; ${cure}.`;
     return [{ location: ["body", field], message, type: "unsupported" }];
   });

@@ -67,17 +67,6 @@ const modelCreateSchema = Type.Object(
 
 export const modelCreateForm: BodyForm<typeof modelCreateSchema> = {
   schema: modelCreateSchema,
-  fields: {
-    entity: "read",
-    project: "read",
-    name: "read",
-    base_model: "read",
-    lora_rank: "read",
-    lora_alpha: "read",
-    target_modules: "read",
-    from: "read",
-    return_existing: "read",
-  },
 };
 
 /** Where the fields of a domain registration stand in the body. */
@@ -111,7 +100,6 @@ const checkpointDeleteSchema = Type.Object(
 
 export const checkpointDeleteForm: BodyForm<typeof checkpointDeleteSchema> = {
   schema: checkpointDeleteSchema,
-  fields: { steps: "read" },
 };
 
 const adapterWishFields = {

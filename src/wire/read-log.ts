@@ -31,7 +31,6 @@ export const logSchema = Type.Object(
 
 const logForm: BodyForm<typeof logSchema> = {
   schema: logSchema,
-  fields: { split: "read", trajectory_groups: "read", model_id: "read" },
   more: ({ split }, findings) => {
     if (typeof split !== "string" || !/[\0\p{Surrogate}]/u.test(split)) return;
     report(findings, "value_error", "Value error, it holds a character that is not text", "split");

@@ -47,7 +47,6 @@ const creationSchema = Type.Object(
 
 export const trainingJobForm: BodyForm<typeof creationSchema> = {
   schema: creationSchema,
-  fields: { model_id: "read", trajectory_groups: "read", experimental_config: "read" },
   more: (body, findings) => checkTrainingConfig(body["experimental_config"], findings),
 };
 

@@ -6,7 +6,7 @@ import { nameIgnored } from "./ignored-fields.ts";
 
 /** As {@link readForm}, of a request's body that was parsed; names to the client the fields that nothing reads. */
 export function readBody<Schema extends ObjectSchema>(
-  form: BodyForm<Schema, string>,
+  form: BodyForm<Schema>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): ValueOf<Schema> {

@@ -8,7 +8,7 @@ import { refuseStrangeId } from "../request-id.ts";
 import { openEventStream, sendAll } from "../event-reply.ts";
 import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
-import { documentedChatRequest } from "../../wire/chat/chat-documentation.ts";
+import { chatRequestSchema } from "../../wire/chat/chat-request.ts";
 import { chatResponse } from "../../wire/chat/chat-response.ts";
 import { answerChat, answeringRoute, type Answering, type AskedChat } from "./answer-chat.ts";
 
@@ -21,7 +21,7 @@ export function chatCompletionRoutes(
     summary: "Create a chat completion",
     description:
       "Answers a conversation, whole or, with `stream`, as events that end with `[DONE]`; an error on the way is one event with the body that errors have. Numbers are IEEE doubles. Fields that nothing reads are named in the response header `x-hone-ignored`.",
-    body: documentedChatRequest,
+    body: chatRequestSchema,
     response: answered("A completion.", { json: chatAnswerSchema, events: chatChunkSchema }),
   });
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>

@@ -17,8 +17,8 @@ import { completionChunks } from "../../wire/completions/completion-chunks.ts";
 import {
   completionAnswerSchema,
   completionChunkSchema,
-  documentedCompletionRequest,
-} from "../../wire/completions/completion-documentation.ts";
+} from "../../wire/completions/completion-answer-schema.ts";
+import { completionForm } from "../../wire/completions/completion-request.ts";
 import { completionResponse } from "../../wire/completions/completion-response.ts";
 import { answeringRoute, type Answering } from "./answer-chat.ts";
 
@@ -31,7 +31,7 @@ export function completionRoutes(
     summary: "Create a text completion",
     description:
       "Goes on with a prompt, or with several, as they stand; whole or, with `stream`, as events that end with `[DONE]`. A prompt that cannot be taken is refused before the first event; an error after it is one event with the body that errors have.",
-    body: documentedCompletionRequest,
+    body: completionForm.schema,
     response: answered("A completion.", { json: completionAnswerSchema, events: completionChunkSchema }),
   });
   app.post("/v1/completions", options, (request, reply) => complete(request, reply, dependencies, answering));

@@ -2,8 +2,9 @@
 // cannot say. What of it can be served is not asked here.
 import { textMemberOf } from "../../domain/content-part.ts";
 import { checkCalls } from "./chat-calls.ts";
-import { is, isEmpty, never, type AsksNothing } from "../body.ts";
+import type { Fields } from "../fields/field.ts";
 import { checkConstraint } from "./chat-constraint.ts";
+import { generationFields } from "./chat-request.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -63,20 +64,7 @@ function valueError(findings: Findings, message: string, ...below: readonly stri
   report(findings, "value_error", `Value error, ${message}`, ...below);
 }
 
-/** What beside a beam search asks for nothing: it draws nothing, and compares answers by the model's own probabilities. */
-const plainBesideBeams: Readonly<Record<string, AsksNothing>> = {
-  stop: isEmpty,
-  top_p: is(1),
-  top_k: is(0, -1),
-  min_p: is(0),
-  repetition_penalty: is(1),
-  frequency_penalty: is(0),
-  presence_penalty: is(0),
-  logit_bias: isEmpty,
-  logits_processors: isEmpty,
-  thinking_token_budget: never,
-};
-
+/** It draws nothing, and compares answers by the model's own probabilities. */
 function checkBeams(body: Body, findings: Findings): void {
   if (body["use_beam_search"] !== true) {
     const penalty = body["length_penalty"];
@@ -89,9 +77,10 @@ function checkBeams(body: Body, findings: Findings): void {
     }
     return;
   }
-  for (const [field, asksNothing] of Object.entries(plainBesideBeams)) {
+  const fields: Fields = generationFields;
+  for (const [field, { besideBeams }] of Object.entries(fields)) {
     const value = body[field] ?? null;
-    if (value === null || asksNothing(value)) continue;
+    if (value === null || besideBeams === undefined || besideBeams(value)) continue;
     const message =
       field === "stop"
         ? "stop texts cannot end the answers of beam search; leave stop out, or use stop_token_ids or structured_outputs."

@@ -5,7 +5,7 @@ import { quoted, type Fault } from "../../domain/service-error.ts";
 import { exactJsonText, parseExactJson, type ExactJson } from "../../domain/text/exact-json.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
-import { constraintSpellings } from "./fields/foreign-fields.ts";
+import { spelledFields } from "./fields/constraint-fields.ts";
 
 /** The members of `structured_outputs` that are a constraint. */
 const constraintNames = ["json", "regex", "choice", "grammar", "json_object", "structural_tag"] as const;
@@ -15,7 +15,8 @@ const backends: readonly unknown[] = ["auto", "hone"];
 
 type Members = Readonly<Record<string, unknown>>;
 
-const spellings: Readonly<Record<string, string>> = constraintSpellings;
+/** The members of `structured_outputs` that are fields of their own, by these. */
+const spellings = Object.entries(spelledFields).map(([field, { spells }]) => [field, spells] as const);
 
 /** Adds a fault for more than one constraint in all. */
 export function checkConstraint(body: Members, findings: Findings): void {
@@ -30,9 +31,7 @@ export function checkConstraint(body: Members, findings: Findings): void {
 /** The faults of constraints that say too little, or ask for what is not there. */
 export function unservedConstraint(body: Members): readonly Fault[] {
   const { structured_outputs: outputs, response_format: format } = body;
-  const spelled = Object.entries(spellings).flatMap(([field, member]) =>
-    unservedMember(member, body[field], [field]),
-  );
+  const spelled = spellings.flatMap(([field, member]) => unservedMember(member, body[field], [field]));
   return [
     ...(isObject(outputs) ? unservedOutputs(outputs, constraintsIn(body).length > 0) : []),
     ...(isObject(format) && format["type"] === "json_schema" ? unservedFormat(format) : []),
@@ -103,9 +102,7 @@ export function constraintsIn(body: Members): readonly string[] {
     isGiven(body[field]) && constraintNames.some((name) => name === member);
   return [
     ...(isObject(outputs) ? constraintNames.filter((name) => isGiven(outputs[name])) : []),
-    ...Object.entries(spellings)
-      .filter(isConstraint)
-      .map(([field]) => field),
+    ...spellings.filter(isConstraint).map(([field]) => field),
     ...(isObject(format) && format["type"] !== "text" ? ["response_format"] : []),
   ];
 }
@@ -113,7 +110,7 @@ export function constraintsIn(body: Members): readonly string[] {
 type Outputs = NonNullable<ChatRequestBody["structured_outputs"]>;
 type ConstraintBody = Pick<
   ChatRequestBody,
-  "structured_outputs" | "response_format" | keyof typeof constraintSpellings
+  "structured_outputs" | "response_format" | keyof typeof spelledFields
 >;
 
 /** Reads the constraint of a checked body, which has the digits of its numbers; null where there is none. */

@@ -8,8 +8,7 @@ import type { ExactBody } from "../../validation/json-body.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";
 import { checkConstraint, constraintsIn, readConstraint, unservedConstraint } from "./chat-constraint.ts";
-import { chatForm } from "./chat-fields.ts";
-import { documentedField } from "./chat-documentation.ts";
+import { constraintFields } from "./fields/constraint-fields.ts";
 import { nullable, orNull } from "../nullable.ts";
 
 const testSchema = Type.Object(
@@ -28,22 +27,15 @@ const checkSchema = Type.Object(
     model: nullable(Type.String(), {
       description: "The model whose answers are meant, by any of its names; by default the server's default.",
     }),
-    // What is added to a schema is lost with the mark that it is optional.
-    structured_outputs: Type.Optional(documentedField("structured_outputs")),
-    response_format: Type.Optional(documentedField("response_format")),
+    structured_outputs: constraintFields.structured_outputs.schema,
+    response_format: constraintFields.response_format.schema,
     tests: nullable(Type.Array(testSchema), { description: "Values to check the constraint with." }),
   },
   { title: "ConstraintCheckRequest" },
 );
 
-export const constraintCheckForm: BodyForm<typeof checkSchema, string> = {
+export const constraintCheckForm: BodyForm<typeof checkSchema> = {
   schema: checkSchema,
-  fields: {
-    model: "read",
-    structured_outputs: chatForm.fields.structured_outputs,
-    response_format: chatForm.fields.response_format,
-    tests: "read",
-  },
   more: (body, findings) => {
     checkConstraint(body, findings);
     checkTests(body, findings);

@@ -8,9 +8,9 @@ import type {
 } from "../../domain/chat.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import type { Fault } from "../../domain/service-error.ts";
-import type { LogitsProcessorCall } from "../../domain/sampling.ts";
-import type { Json, JsonObject, MessageRecord } from "../../domain/trajectory.ts";
+import type { JsonObject, MessageRecord } from "../../domain/trajectory.ts";
 import { templateArgumentsOf } from "../../trajectories/prompt-arguments.ts";
+import type { Field, ValuesOf } from "../fields/field.ts";
 import type { WirePlaces } from "../places.ts";
 import { completionId, freshRequestId, requestIdPlaces, type RequestId } from "./completion-id.ts";
 import { readWithUnserved } from "../body.ts";
@@ -18,9 +18,10 @@ import { readConstraint } from "./chat-constraint.ts";
 import { chatForm, placesOf } from "./chat-fields.ts";
 import { readCalls } from "./chat-calls.ts";
 import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
-import type { ChatRequestBody } from "./chat-request.ts";
+import { chatFields, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";
+import type { conversationFields } from "./fields/conversation-fields.ts";
+import { samplingFields } from "./fields/sampling-fields.ts";
 import { asFunctionTool, withFunctionCalls } from "./custom-tools.ts";
-import type { GenerationBody } from "./generation-fields.ts";
 
 /** How the answer is written. */
 export interface ChatAnswerForm {
@@ -63,7 +64,7 @@ export function readChatRequest(
   return {
     request: { ...toRequest(servedPart(body, unserved), { requestId, constraint }), unserved },
     form: answerFormOf(body),
-    places: { ...placesOf(chatForm.fields, body), ...requestIdPlaces(requestId) },
+    places: { ...placesOf(chatFields, body), ...requestIdPlaces(requestId) },
     ignored,
     notices: [],
   };
@@ -140,20 +141,8 @@ export function readGeneration(
 }
 
 /** The fields that say which conversation is rendered, and how; the last two where there is an answer. */
-export type ConversationBody = Pick<
-  ChatRequestBody,
-  | "messages"
-  | "tools"
-  | "documents"
-  | "chat_template"
-  | "chat_template_kwargs"
-  | "reasoning_effort"
-  | "add_generation_prompt"
-  | "continue_final_message"
-  | "add_special_tokens"
-  | "truncate_prompt_tokens"
-  | "echo"
->;
+export type ConversationBody = ValuesOf<typeof conversationFields> &
+  Pick<ChatRequestBody, "truncate_prompt_tokens" | "echo">;
 
 export function readConversation(body: ConversationBody): ConversationPrompt {
   const continueFinalMessage = body.continue_final_message ?? false;
@@ -175,44 +164,21 @@ export function readConversation(body: ConversationBody): ConversationPrompt {
   };
 }
 
-function samplingOf(body: GenerationBody): ChatSampling {
-  const { logit_bias: bias, top_k: topK } = body;
-  return {
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
-    // -1 is another spelling of 0, which is off.
-    topK: topK === -1 ? 0 : (topK ?? null),
-    minP: body.min_p ?? null,
-    repetitionPenalty: body.repetition_penalty ?? null,
-    frequencyPenalty: body.frequency_penalty ?? null,
-    presencePenalty: body.presence_penalty ?? null,
-    // Of several spellings of one id the last counts.
-    logitBias: bias ? [...new Map(Object.entries(bias).map(([id, value]) => [Number(id), value]))] : null,
-    allowedTokenIds: body.allowed_token_ids ?? null,
-    badWords: body.bad_words ?? null,
-    processors: processorsOf(body),
-    // Both came out of JSON.
-    extraArguments: (body.vendor_xargs ?? body.vllm_xargs ?? null) as JsonObject | null,
-    seed: body.seed ?? null,
-  };
-}
+type SamplingField = Field & { readonly reads: `sampling.${string}` };
 
-function processorsOf({
-  logits_processors: given,
-  thinking_token_budget: budget,
-}: GenerationBody): readonly LogitsProcessorCall[] | null {
-  const named = given?.map(processorOf) ?? null;
-  if (budget === null || budget === undefined) return named;
-  return [...(named ?? []), { name: "thinking-budget", args: [budget], kwargs: {} }];
-}
-
-function processorOf(
-  processor: NonNullable<ChatRequestBody["logits_processors"]>[number],
-): LogitsProcessorCall {
-  if (typeof processor === "string") return { name: processor, args: [], kwargs: {} };
-  const { qualname, args, kwargs } = processor;
-  // Both came out of JSON.
-  return { name: qualname, args: (args ?? []) as readonly Json[], kwargs: (kwargs ?? {}) as JsonObject };
+/** Of fields that are read as one parameter the first that was sent counts; lists are joined. */
+function samplingOf(body: Readonly<Record<string, unknown>>): ChatSampling {
+  const sampling: Record<string, unknown> = {};
+  for (const [name, { reads, read }] of Object.entries<SamplingField>(samplingFields)) {
+    const parameter = reads.slice("sampling.".length);
+    const sent = body[name] ?? null;
+    const value = sent === null || read === undefined ? sent : read(sent);
+    const before = sampling[parameter] ?? null;
+    sampling[parameter] =
+      Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : (before ?? value);
+  }
+  // Each row reads what its parameter takes, or does not compile; that none lacks a row is tested.
+  return sampling as unknown as ChatSampling;
 }
 
 function outputOf(body: GenerationBody): GenerationParts["output"] {

@@ -1,12 +1,12 @@
 // The body of a text completion: a prompt as text or token ids, or several, and a chat's fields for how answers are drawn
-// and ended. Schema, rules and what contradicts what; what a field means is said elsewhere.
-import { Type, type Static } from "typebox";
-import type { ChatField } from "../../domain/chat.ts";
+// and ended. Its own fields, and what contradicts what.
+import { Type } from "typebox";
 import { report, type Findings } from "../../validation/findings.ts";
 import type { BodyForm } from "../body.ts";
 import { checkGeneration } from "../chat/chat-combinations.ts";
 import { unservedConstraint } from "../chat/chat-constraint.ts";
-import { generationRules, generationSchemas } from "../chat/generation-fields.ts";
+import { generationFields } from "../chat/chat-request.ts";
+import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
 
 const tokenId = Type.Integer({ minimum: 0, title: "int" });
@@ -18,40 +18,61 @@ const promptSchema = Type.Union([
   ),
 ]);
 
-export const completionSchema = Type.Object(
-  {
-    prompt: promptSchema,
-    ...generationSchemas,
-    max_tokens: nullable(Type.Integer({ minimum: 0 })),
-    logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
-    echo: nullable(Type.Boolean()),
-    add_special_tokens: Type.Optional(Type.Boolean()),
-    best_of: nullable(Type.Integer({ minimum: 1 })),
-    suffix: nullable(Type.String()),
-  },
-  { title: "CompletionRequest" },
-);
-
-export type CompletionBody = Static<typeof completionSchema>;
-
 /** As OpenAI has it: a completion that says nothing is short. */
 export const defaultMaxTokens = 16;
 
-export const completionForm: BodyForm<typeof completionSchema, ChatField | "answer form"> = {
+export const completionFields = {
+  prompt: field("prompt.text", promptSchema, {
+    about:
+      "What the answer goes on with, as it stands: a text, a list of texts, token ids, or a list of lists of token ids. No chat template is used. Several prompts are answered at once, the choices of each after those of the one before; one that fails fails all.",
+    range: "at most 128 prompts unless configured otherwise, none empty",
+    example: "The capital of France is",
+  }),
+  max_tokens: field("stopping.maxTokens", nullable(Type.Integer({ minimum: 0 })), {
+    about:
+      "Most tokens of an answer; cut to the room that is left. With 0 nothing is answered but the prompt: with echo and logprobs that scores it.",
+    default: defaultMaxTokens,
+    example: 100,
+  }),
+  logprobs: field("output.logprobs", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
+    about:
+      "Returns each token's log-probability, before bias, penalties and temperature, with so many alternatives; with echo the prompt's too. The answers of a prompt have at most 4,194,304 together.",
+    otherwise: "none",
+    example: 3,
+  }),
+  echo: field("prompt.echo", nullable(Type.Boolean()), {
+    about: "Puts the prompt's text before the answer's.",
+    default: false,
+    example: true,
+  }),
+  add_special_tokens: field("prompt.addSpecialTokens", Type.Optional(Type.Boolean()), {
+    about: "Adds the tokenizer's special tokens, such as one that begins a text, to a prompt that is a text.",
+    default: true,
+    example: false,
+  }),
+  // What these two may hold asks for nothing.
+  best_of: field(null, nullable(Type.Integer({ minimum: 1 })), {
+    about: "How many answers are drawn: all are returned, so it can only be n.",
+    otherwise: "n",
+    example: 1,
+  }),
+  suffix: field(null, nullable(Type.String()), {
+    about: "What comes after the answer: refused unless empty.",
+    otherwise: "none",
+    example: "",
+  }),
+  ...generationFields,
+};
+
+const completionSchema = schemaOf("CompletionRequest", completionFields);
+
+export type CompletionBody = ValuesOf<typeof completionFields>;
+
+export const completionForm: BodyForm<typeof completionSchema> = {
   schema: completionSchema,
+  fields: completionFields,
   more: checkCombinations,
   moreUnserved: unservedConstraint,
-  fields: {
-    ...generationRules,
-    prompt: "prompt.text",
-    add_special_tokens: "prompt.addSpecialTokens",
-    echo: "prompt.echo",
-    max_tokens: "stopping.maxTokens",
-    logprobs: "output.logprobs",
-    // What they may hold asks for nothing.
-    best_of: "accepted",
-    suffix: "accepted",
-  },
 };
 
 type Body = Readonly<Record<string, unknown>>;

@@ -9,7 +9,12 @@ import { placesOf } from "../chat/chat-fields.ts";
 import { answerFormOf, readGeneration, servedPart, type ChatAnswerForm } from "../chat/read-chat-request.ts";
 import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId, requestIdPlaces } from "../chat/completion-id.ts";
-import { completionForm, defaultMaxTokens, type CompletionBody } from "./completion-request.ts";
+import {
+  completionFields,
+  completionForm,
+  defaultMaxTokens,
+  type CompletionBody,
+} from "./completion-request.ts";
 
 export interface CompletionLimits extends ChatLimits {
   readonly completionPrompts: number;
@@ -74,7 +79,7 @@ export function readCompletion(
   const { identity } = request;
   const prompts = promptsOf(body);
   const places = {
-    ...placesOf(completionForm.fields, body),
+    ...placesOf(completionFields, body),
     ...requestIdPlaces(requestId),
     // Where these are judged because they are put before the answer.
     ...(promptLogprobCount === null && { "output.promptLogprobCount": ["body", "logprobs"] }),

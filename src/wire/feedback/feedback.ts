@@ -4,7 +4,7 @@ import { Type, type Static } from "typebox";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
 import type { FeedbackInput } from "../../feedback/check-content.ts";
-import type { BodyForm, FieldRules } from "../body.ts";
+import type { BodyForm } from "../body.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { nullable, orNull } from "../nullable.ts";
 
@@ -43,6 +43,7 @@ const createFields = {
   call_ref: nullable(referenceText, { description: "The `call/` in which it judged." }),
   trigger_ref: nullable(referenceText, { description: "The `object/` that had it judged." }),
   queue_id: nullable(Type.String({ maxLength: 256 }), { description: "The annotation queue it came from." }),
+  // Authors are written by the server.
   vendor_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
   wb_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
 };
@@ -76,42 +77,16 @@ const historySchema = Type.Object(
 export type FeedbackBody = Static<typeof feedbackRecordSchema>;
 export type FeedbackReplaceBody = Static<typeof replaceSchema>;
 
-const createRules: FieldRules<FeedbackBody> = {
-  project_id: "read",
-  vendor_ref: "read",
-  weave_ref: "read",
-  feedback_type: "read",
-  payload: "read",
-  id: "read",
-  creator: "read",
-  annotation_ref: "read",
-  runnable_ref: "read",
-  call_ref: "read",
-  trigger_ref: "read",
-  queue_id: "read",
-  // The schema takes null alone: authors are written by the server.
-  vendor_user_id: "accepted",
-  wb_user_id: "accepted",
-};
-
 export const feedbackCreateForm: BodyForm<typeof feedbackRecordSchema> = {
   schema: feedbackRecordSchema,
-  fields: createRules,
-  more: (body, findings) => checkSpellings(body, findings),
+  more: checkSpellings,
 };
 export const feedbackReplaceForm: BodyForm<typeof replaceSchema> = {
   schema: replaceSchema,
-  fields: { ...createRules, feedback_id: "read" },
-  more: (body, findings) => checkSpellings(body, findings),
+  more: checkSpellings,
 };
-export const feedbackBatchForm: BodyForm<typeof batchSchema> = {
-  schema: batchSchema,
-  fields: { batch: "read" },
-};
-export const feedbackHistoryForm: BodyForm<typeof historySchema> = {
-  schema: historySchema,
-  fields: { project_id: "read", feedback_id: "read", after: "read", limit: "read" },
-};
+export const feedbackBatchForm: BodyForm<typeof batchSchema> = { schema: batchSchema };
+export const feedbackHistoryForm: BodyForm<typeof historySchema> = { schema: historySchema };
 
 /** Adds what the schema cannot say of one record: the reference is there, and its two spellings agree. */
 export function checkSpellings(record: unknown, findings: Findings): void {

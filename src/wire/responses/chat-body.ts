@@ -1,6 +1,6 @@
 // The body of the chat request that a request for a response stands for.
 import type { InputMessage } from "./input-messages.ts";
-import { chatFieldNames, isShownType, type ResponsesRequestBody } from "./responses-request.ts";
+import { isShownType, sharedNames, type ResponsesRequestBody } from "./responses-request.ts";
 
 type Tool = NonNullable<ResponsesRequestBody["tools"]>[number];
 
@@ -14,7 +14,7 @@ export function chatBody(
   tools: readonly Tool[],
 ): object {
   return {
-    ...given(Object.fromEntries(chatFieldNames.map((name) => [name, body[name]]))),
+    ...given(Object.fromEntries(sharedNames.map((name) => [name, body[name]]))),
     messages: messages.map(({ message }) => message),
     stream: body.stream ?? false,
     max_completion_tokens: body.max_output_tokens ?? null,

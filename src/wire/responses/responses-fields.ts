@@ -1,50 +1,17 @@
-// What becomes of every field of a request for a response, and what of its items, tools and choices cannot be said in a
-// schema: which members each type has, and which types are served.
+// How the body of a request for a response is read, and what of its items, tools and choices cannot be said in a schema:
+// which members each type has, and which types are served.
 import { quoted, type Fault } from "../../domain/service-error.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
-import { is, isEmpty, never, type BodyForm } from "../body.ts";
-import { chatFieldNames, responsesRequestSchema } from "./responses-request.ts";
+import type { BodyForm } from "../body.ts";
+import { responsesFields, responsesRequestSchema } from "./responses-request.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
-const chatRules = Object.fromEntries(chatFieldNames.map((name) => [name, "read"])) as Readonly<
-  // The entries have these names.
-  Record<(typeof chatFieldNames)[number], "read">
->;
-
 export const responsesForm: BodyForm<typeof responsesRequestSchema> = {
   schema: responsesRequestSchema,
+  fields: responsesFields,
   more: checkItems,
   moreUnserved: unservedParts,
-  fields: {
-    ...chatRules,
-    input: "read",
-    instructions: "read",
-    max_output_tokens: "read",
-    tools: "read",
-    tool_choice: "read",
-    text: "read",
-    reasoning: "read",
-    top_logprobs: "read",
-    include: "read",
-    stream: "read",
-    metadata: "read",
-    truncation: "read",
-    store: "read",
-    previous_response_id: { refusedUnless: never },
-    conversation: { refusedUnless: never },
-    background: { refusedUnless: is(false) },
-    prompt: { refusedUnless: never },
-    context_management: { refusedUnless: isEmpty },
-    moderation: { refusedUnless: never },
-    stream_options: "accepted",
-    max_tool_calls: "accepted",
-    service_tier: "accepted",
-    prompt_cache_key: "accepted",
-    prompt_cache_retention: "accepted",
-    prompt_cache_options: "accepted",
-    safety_identifier: "accepted",
-  },
 };
 
 /** The members that an item of each type that is served must have. */

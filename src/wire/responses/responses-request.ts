@@ -1,13 +1,11 @@
 // A request for a response as OpenAI's Responses API spells it: every field with its type, range, default and what it does.
 // What has an equal in a chat request is read as that; fields of a chat request that have no equal here may be sent too.
-import { Type, type Static } from "typebox";
-import { documentedField } from "../chat/chat-documentation.ts";
-import { foreignFieldNames } from "../chat/fields/foreign-fields.ts";
+import { Type } from "typebox";
+import { anyObject, open } from "../fields/any-object.ts";
+import { is, isEmpty, never } from "../body.ts";
+import { chatFields } from "../chat/chat-request.ts";
+import { field, schemaOf, type Field, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
-
-/** An object whose unknown keys are kept. */
-const open = { additionalProperties: true };
-const anyObject = Type.Object({}, open);
 
 const part = Type.Object(
   {
@@ -116,8 +114,7 @@ const textSchema = Type.Object(
 
 const reasoningSchema = Type.Object(
   {
-    // What is added to a schema is lost with the mark that it is optional.
-    effort: Type.Optional(documentedField("reasoning_effort")),
+    effort: chatFields.reasoning_effort.schema,
     summary: nullable(Type.Enum(["auto", "concise", "detailed"]), {
       description: "Accepted without use: what was thought is answered in full.",
     }),
@@ -150,160 +147,153 @@ export function isShownType(type: unknown): type is "function" | "custom" {
   return type === "function" || type === "custom";
 }
 
+type SharedName = {
+  [Name in keyof typeof chatFields]: (typeof chatFields)[Name] extends { readonly inResponses: false }
+    ? never
+    : Name;
+}[keyof typeof chatFields];
+
 /** Fields of a chat request that mean here what they mean there. */
-export const chatFieldNames = [
-  "model",
-  "parallel_tool_calls",
-  "temperature",
-  "top_p",
-  "user",
-  "seed",
-  "stop",
-  "stop_token_ids",
-  "include_stop_str_in_output",
-  "ignore_eos",
-  "min_tokens",
-  "top_k",
-  "min_p",
-  "frequency_penalty",
-  "presence_penalty",
-  "repetition_penalty",
-  "logit_bias",
-  "allowed_token_ids",
-  "bad_words",
-  "logits_processors",
-  "vendor_xargs",
-  "vllm_xargs",
-  "structured_outputs",
-  "skip_special_tokens",
-  "truncate_prompt_tokens",
-  "add_special_tokens",
-  "documents",
-  "chat_template",
-  "chat_template_kwargs",
-  "include_reasoning",
-  "priority",
-  "request_id",
-  "cache_salt",
-  ...foreignFieldNames,
-] as const;
+export const sharedNames = Object.entries<Field>(chatFields)
+  .filter(([, { inResponses = true }]) => inResponses)
+  // As the rows say.
+  .map(([name]) => name as SharedName);
 
-type ChatFieldName = (typeof chatFieldNames)[number];
+/** Whoever reads them as a chat request checks what they hold, and refuses what is not served. */
+const unchecked = (name: SharedName) => ({
+  schema: Type.Optional(Type.Unsafe<unknown>(chatFields[name].schema)),
+  reads: chatFields[name].reads,
+});
 
-/** Whoever reads them as a chat request checks what they hold; marked anew as optional for the same reason. */
-const chatField = (name: ChatFieldName) => Type.Optional(Type.Unsafe<unknown>(documentedField(name)));
-
-const chatFields = Object.fromEntries(chatFieldNames.map((name) => [name, chatField(name)])) as Readonly<
+const sharedFields = Object.fromEntries(sharedNames.map((name) => [name, unchecked(name)])) as Readonly<
   // The entries have these names.
-  Record<ChatFieldName, ReturnType<typeof chatField>>
+  Record<SharedName, ReturnType<typeof unchecked>>
 >;
 
+const refused = "Nothing is kept between requests.";
 const unused = "Accepted without use.";
-const noState = "Refused: nothing is kept between requests.";
 
-export const responsesRequestSchema = Type.Object(
-  {
-    input: Type.Union([Type.String({ title: "str" }), Type.Array(itemSchema, { title: "list[InputItem]" })], {
-      description: "A user's text, or the conversation so far as items, oldest first.",
-      "x-range": "at most 4,096 items, unless configured otherwise",
-      examples: ["What is the capital of France?"],
-    }),
-    instructions: nullable(Type.String(), {
-      "x-default": "none",
-      description: "A system message before the input.",
-      examples: ["Answer in one word."],
-    }),
-    ...chatFields,
-    max_output_tokens: nullable(Type.Integer({ minimum: 1 }), {
-      "x-default": "the model's own, else all the room",
-      description: "Most tokens of the answer; cut to the room that is left.",
-      examples: [100],
-    }),
-    tools: nullable(Type.Array(toolSchema), {
-      "x-default": "none",
-      "x-range": "at most 1,024 unless configured otherwise",
-      description:
-        "Functions and custom tools that the chat template shows to the model; the header `x-hone-notice` names those that are left out.",
-      examples: [[{ type: "function", name: "weather", parameters: { type: "object" } }]],
-    }),
-    tool_choice: nullable(toolChoiceSchema, {
-      "x-default": "as in a chat request",
-      description:
-        "Whether the answer may call tools (auto), must (required, or a tool by name) or must not (none), and which (allowed_tools).",
-      examples: ["auto"],
-    }),
-    text: nullable(textSchema, {
-      "x-default": "free text",
-      description: "What the answer's text is held to.",
-      examples: [{ format: { type: "json_object" } }],
-    }),
-    reasoning: nullable(reasoningSchema, {
-      "x-default": "the template's own",
-      description: "How much the model is to think.",
-      examples: [{ effort: "low" }],
-    }),
-    top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 }), {
-      default: 0,
-      description: "Returns each token's log-probability, with so many alternatives.",
-      examples: [3],
-    }),
-    include: nullable(Type.Array(Type.String()), {
-      default: [],
-      description:
-        "What the answer shows beside its text: `message.output_text.logprobs` has log-probabilities, all others ask for what there never is; the header `x-hone-notice` names those that are not known.",
-      examples: [["message.output_text.logprobs"]],
-    }),
-    stream: nullable(Type.Boolean(), {
-      default: false,
-      description: "Answers as server-sent events.",
-      examples: [true],
-    }),
-    stream_options: nullable(anyObject, {
-      default: {},
-      description: unused,
-      examples: [{ include_obfuscation: false }],
-    }),
-    metadata: nullable(Type.Object({}, { additionalProperties: Type.String() }), {
-      default: {},
-      description: "Comes back with the answer.",
-      examples: [{ topic: "demo" }],
-    }),
-    truncation: nullable(Type.Enum(["auto", "disabled"]), {
-      default: "disabled",
-      description:
-        "With auto the last tokens of a prompt that is too long are kept, otherwise it is refused.",
-      examples: ["auto"],
-    }),
-    store: nullable(Type.Boolean(), {
-      default: false,
-      description:
-        "Whether the answer can be asked for later; it cannot: true is answered as false, and the header `x-hone-notice` says so.",
-      examples: [false],
-    }),
-    previous_response_id: nullable(Type.String(), { "x-default": "none", description: noState }),
-    conversation: nullable(Type.Unknown(), { "x-default": "none", description: noState }),
-    background: nullable(Type.Boolean(), { default: false, description: `With true ${lower(noState)}` }),
-    prompt: nullable(anyObject, { "x-default": "none", description: noState }),
-    context_management: nullable(Type.Array(anyObject), { default: [], description: noState }),
-    moderation: nullable(anyObject, { "x-default": "none", description: "Refused: nothing is moderated." }),
-    max_tool_calls: nullable(Type.Integer({ minimum: 0 }), {
-      "x-default": "none",
-      description: "Accepted without use: it limits tools that the server runs, and it runs none.",
-    }),
-    service_tier: nullable(Type.Enum(["auto", "default", "flex", "scale", "priority"]), {
-      default: "auto",
-      description: unused,
-    }),
-    prompt_cache_key: nullable(Type.String(), { "x-default": "none", description: unused }),
-    prompt_cache_retention: nullable(Type.String(), { "x-default": "none", description: unused }),
-    prompt_cache_options: nullable(anyObject, { "x-default": "none", description: unused }),
-    safety_identifier: nullable(Type.String(), { "x-default": "none", description: unused }),
-  },
-  { title: "ResponseRequest" },
-);
+export const responsesFields = {
+  input: field(
+    "read",
+    Type.Union([Type.String({ title: "str" }), Type.Array(itemSchema, { title: "list[InputItem]" })]),
+    {
+      about: "A user's text, or the conversation so far as items, oldest first.",
+      range: "at most 4,096 items, unless configured otherwise",
+      example: "What is the capital of France?",
+    },
+  ),
+  instructions: field("read", nullable(Type.String()), {
+    about: "A system message before the input.",
+    otherwise: "none",
+    example: "Answer in one word.",
+  }),
+  ...sharedFields,
+  max_output_tokens: field("read", nullable(Type.Integer({ minimum: 1 })), {
+    about: "Most tokens of the answer; cut to the room that is left.",
+    otherwise: "the model's own, else all the room",
+    example: 100,
+  }),
+  tools: field("read", nullable(Type.Array(toolSchema)), {
+    about:
+      "Functions and custom tools that the chat template shows to the model; the header `x-hone-notice` names those that are left out.",
+    range: "at most 1,024 unless configured otherwise",
+    otherwise: "none",
+    example: [{ type: "function", name: "weather", parameters: { type: "object" } }],
+  }),
+  tool_choice: field("read", nullable(toolChoiceSchema), {
+    about:
+      "Whether the answer may call tools (auto), must (required, or a tool by name) or must not (none), and which (allowed_tools).",
+    otherwise: "as in a chat request",
+    example: "auto",
+  }),
+  text: field("read", nullable(textSchema), {
+    about: "What the answer's text is held to.",
+    otherwise: "free text",
+    example: { format: { type: "json_object" } },
+  }),
+  reasoning: field("read", nullable(reasoningSchema), {
+    about: "How much the model is to think.",
+    otherwise: "the template's own",
+    example: { effort: "low" },
+  }),
+  top_logprobs: field("read", nullable(Type.Integer({ minimum: 0, maximum: 20 })), {
+    about: "Returns each token's log-probability, with so many alternatives.",
+    default: 0,
+    example: 3,
+  }),
+  include: field("read", nullable(Type.Array(Type.String())), {
+    about:
+      "What the answer shows beside its text: `message.output_text.logprobs` has log-probabilities, all others ask for what there never is; the header `x-hone-notice` names those that are not known.",
+    default: [],
+    example: ["message.output_text.logprobs"],
+  }),
+  stream: field("answer form", nullable(Type.Boolean()), {
+    about: "Answers as server-sent events.",
+    default: false,
+    example: true,
+  }),
+  stream_options: field(null, nullable(anyObject), {
+    about: unused,
+    default: {},
+    example: { include_obfuscation: false },
+  }),
+  metadata: field("answer form", nullable(Type.Object({}, { additionalProperties: Type.String() })), {
+    about: "Comes back with the answer.",
+    default: {},
+    example: { topic: "demo" },
+  }),
+  truncation: field("read", nullable(Type.Enum(["auto", "disabled"])), {
+    about: "With auto the last tokens of a prompt that is too long are kept, otherwise it is refused.",
+    default: "disabled",
+    example: "auto",
+  }),
+  store: field("read", nullable(Type.Boolean()), {
+    about:
+      "Whether the answer can be asked for later; it cannot: true is answered as false, and the header `x-hone-notice` says so.",
+    default: false,
+    example: false,
+  }),
+  previous_response_id: field(null, nullable(Type.String()), {
+    about: refused,
+    otherwise: "none",
+    refusedUnless: never,
+  }),
+  conversation: field(null, nullable(Type.Unknown()), {
+    about: refused,
+    otherwise: "none",
+    refusedUnless: never,
+  }),
+  background: field(null, nullable(Type.Boolean()), {
+    about: refused,
+    default: false,
+    refusedUnless: is(false),
+  }),
+  prompt: field(null, nullable(anyObject), { about: refused, otherwise: "none", refusedUnless: never }),
+  context_management: field(null, nullable(Type.Array(anyObject)), {
+    about: refused,
+    default: [],
+    refusedUnless: isEmpty,
+  }),
+  moderation: field(null, nullable(anyObject), {
+    about: "Nothing is moderated.",
+    otherwise: "none",
+    refusedUnless: never,
+  }),
+  max_tool_calls: field(null, nullable(Type.Integer({ minimum: 0 })), {
+    about: "Accepted without use: it limits tools that the server runs, and it runs none.",
+    otherwise: "none",
+  }),
+  service_tier: field(null, nullable(Type.Enum(["auto", "default", "flex", "scale", "priority"])), {
+    about: unused,
+    default: "auto",
+  }),
+  prompt_cache_key: field(null, nullable(Type.String()), { about: unused, otherwise: "none" }),
+  prompt_cache_retention: field(null, nullable(Type.String()), { about: unused, otherwise: "none" }),
+  prompt_cache_options: field(null, nullable(anyObject), { about: unused, otherwise: "none" }),
+  safety_identifier: field(null, nullable(Type.String()), { about: unused, otherwise: "none" }),
+};
 
-export type ResponsesRequestBody = Static<typeof responsesRequestSchema>;
+export const responsesRequestSchema = schemaOf("ResponseRequest", responsesFields);
 
-function lower(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
-}
+export type ResponsesRequestBody = ValuesOf<typeof responsesFields>;

@@ -18,7 +18,7 @@ import {
 } from "../../validation/findings.ts";
 import { parseJsonBody, type JsonLimits } from "../../validation/json-body.ts";
 import type { BodyLimits } from "../body-limits.ts";
-import { messageSchema } from "../chat/chat-request.ts";
+import { messageSchema } from "../chat/fields/conversation-fields.ts";
 import { nullable } from "../nullable.ts";
 import { LinePacker, type PackedLines } from "../packed-lines.ts";
 import { promptFields } from "../trajectory.ts";

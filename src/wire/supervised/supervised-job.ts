@@ -40,13 +40,6 @@ const creationSchema = Type.Object(
 
 export const supervisedJobForm: BodyForm<typeof creationSchema> = {
   schema: creationSchema,
-  fields: {
-    model_id: "read",
-    training_data: "read",
-    training_data_url: "read",
-    config: "read",
-    experimental_config: "read",
-  },
   more: ({ training_data: inline, training_data_url: url, config, experimental_config: more }, findings) => {
     checkSupervisedConfig(config, findings);
     refuseForeign(more, foreignOptions.sft, findings, { place: "experimental_config" });

@@ -1,13 +1,14 @@
 // From a body to what is tokenized, or turned back into text.
 import type { DetokenizeRequest, TokenizeRequest } from "../../domain/chat.ts";
 import { report, type Findings } from "../../validation/findings.ts";
-import { readForm, useOf, type BodyForm } from "../body.ts";
+import { readForm, type BodyForm } from "../body.ts";
 import { checkConversation } from "../chat/chat-combinations.ts";
-import { chatForm } from "../chat/chat-fields.ts";
+import { placesOf } from "../chat/chat-fields.ts";
 import { refuseBeyondLimits, type ChatLimits } from "../chat/chat-limits.ts";
+import { conversationFields } from "../chat/fields/conversation-fields.ts";
 import { readConversation } from "../chat/read-chat-request.ts";
 import type { WirePlaces } from "../places.ts";
-import { conversationFields, detokenizeSchema, tokenizeSchema } from "./tokenize-schemas.ts";
+import { detokenizeSchema, renderingFields, tokenizeSchema } from "./tokenize-schemas.ts";
 
 export interface ReadTokenization {
   readonly request: TokenizeRequest;
@@ -21,42 +22,19 @@ export interface ReadDetokenization {
 
 export const tokenizeForm: BodyForm<typeof tokenizeSchema> = {
   schema: tokenizeSchema,
-  fields: {
-    model: "read",
-    prompt: "read",
-    messages: "read",
-    tools: "read",
-    documents: "read",
-    chat_template: "read",
-    chat_template_kwargs: "read",
-    reasoning_effort: "read",
-    add_generation_prompt: "read",
-    continue_final_message: "read",
-    add_special_tokens: "read",
-    return_token_strs: "read",
-  },
   more: (body, findings) => {
     checkConversation(body, findings);
     checkKind(body, findings);
   },
 };
 
-export const detokenizeForm: BodyForm<typeof detokenizeSchema> = {
-  schema: detokenizeSchema,
-  fields: { model: "read", tokens: "read" },
-};
+export const detokenizeForm: BodyForm<typeof detokenizeSchema> = { schema: detokenizeSchema };
 
 /** Where the fields of a domain request stand in the body. */
 export const tokenizationPlaces: WirePlaces = {
-  model: ["body", "model"],
+  ...placesOf(conversationFields, {}),
   "prompt.text": ["body", "prompt"],
   "prompt.tokenIds": ["body", "tokens"],
-  ...Object.fromEntries(
-    ["messages" as const, ...conversationFields].map((name) => [
-      useOf(chatForm.fields[name]),
-      ["body", name],
-    ]),
-  ),
 };
 
 /** @throws ServiceError `invalid` with every fault */
@@ -90,7 +68,7 @@ function checkKind(body: Readonly<Record<string, unknown>>, findings: Findings):
   if (isSent("prompt") && isSent("messages"))
     fault("prompt and messages are two ways to say what is tokenized; give one.");
   else if (isSent("prompt")) {
-    for (const name of conversationFields.filter(isSent))
+    for (const name of Object.keys(renderingFields).filter(isSent))
       fault(`${name} says how messages are rendered, and there is a prompt instead.`, name);
   } else if (!isSent("messages")) report(findings, "missing", "Field required: prompt or messages", "prompt");
 }

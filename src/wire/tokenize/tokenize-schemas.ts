@@ -2,36 +2,26 @@
 // chat's own.
 import { Type } from "typebox";
 import type { Tokenized } from "../../domain/chat.ts";
-import { documentedField } from "../chat/chat-documentation.ts";
+import { conversationFields } from "../chat/fields/conversation-fields.ts";
+import { requestFields } from "../chat/fields/request-fields.ts";
+import { schemasOf, type Fields } from "../fields/field.ts";
 import { nullable, orNull } from "../nullable.ts";
 
-/** What may be said of messages, and means nothing for a text. */
-const conversationSchemas = {
-  // What is added to a schema is lost with the mark that it is optional.
-  tools: Type.Optional(documentedField("tools")),
-  documents: Type.Optional(documentedField("documents")),
-  chat_template: Type.Optional(documentedField("chat_template")),
-  chat_template_kwargs: Type.Optional(documentedField("chat_template_kwargs")),
-  reasoning_effort: Type.Optional(documentedField("reasoning_effort")),
-  add_generation_prompt: Type.Optional(documentedField("add_generation_prompt")),
-  continue_final_message: Type.Optional(documentedField("continue_final_message")),
-};
+const { messages, add_special_tokens: _, ...others } = conversationFields;
 
-// The record's keys are the fields.
-export const conversationFields = Object.keys(
-  conversationSchemas,
-) as readonly (keyof typeof conversationSchemas)[];
+/** What may be said of messages, and means nothing for a text. */
+export const renderingFields: Fields = others;
 
 export const tokenizeSchema = Type.Object(
   {
-    model: Type.Optional(documentedField("model")),
+    model: requestFields.model.schema,
     prompt: nullable(Type.String(), {
       description: "A text, tokenized as it stands.",
       "x-default": "messages are there instead",
       examples: ["What is the capital of France?"],
     }),
-    messages: Type.Optional(documentedField("messages")),
-    ...conversationSchemas,
+    messages: Type.Optional(messages.schema),
+    ...schemasOf(others),
     add_special_tokens: Type.Optional(
       Type.Boolean({
         description: "Adds the tokenizer's special tokens, such as one that begins a text.",
@@ -67,7 +57,7 @@ export function tokenizedBody({ tokenIds, texts, contextLength }: Tokenized): ob
 
 export const detokenizeSchema = Type.Object(
   {
-    model: Type.Optional(documentedField("model")),
+    model: requestFields.model.schema,
     tokens: Type.Array(Type.Integer({ minimum: 0 }), {
       description: "Token ids.",
       "x-range": "ids of the vocabulary",

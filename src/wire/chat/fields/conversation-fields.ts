@@ -1,0 +1,158 @@
+// The fields of a chat request that say which conversation is rendered, and how. What is tokenized has them too.
+import { Type } from "typebox";
+import { anyObject, open } from "../../fields/any-object.ts";
+import { field } from "../../fields/field.ts";
+import { nullable } from "../../nullable.ts";
+
+const contentPart = Type.Union([
+  Type.String({ title: "str" }),
+  Type.Object(
+    {
+      type: Type.String({ description: "`text`, `input_text`, `output_text`, `refusal` or `thinking`." }),
+    },
+    { ...open, title: "ContentPart" },
+  ),
+]);
+
+export const messageSchema = Type.Object(
+  {
+    role: Type.String({
+      description:
+        "Such as developer, system, user, assistant, tool; the chat template decides which there are.",
+    }),
+    content: nullable(
+      Type.Union([Type.String({ title: "str" }), Type.Array(contentPart, { title: "list[ContentPart]" })]),
+      { description: "A text, or parts whose texts are joined." },
+    ),
+    name: nullable(Type.String(), { description: "Who says it, for templates that show names." }),
+    tool_call_id: nullable(Type.String(), { description: "Of a tool's message: which call it answers." }),
+    tool_calls: nullable(Type.Array(anyObject), {
+      description: "Of an assistant's message: the calls that it made, as answers have them.",
+    }),
+  },
+  { ...open, title: "Message" },
+);
+
+const toolSchema = Type.Object(
+  {
+    type: Type.Enum(["function", "custom"], { description: "`custom` takes one text instead of arguments." }),
+    function: nullable(
+      Type.Object(
+        {
+          name: Type.String({ description: "What the model calls it by." }),
+          description: nullable(Type.String(), { description: "What it does, for the model." }),
+          parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
+          strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
+        },
+        { ...open, title: "FunctionDefinition" },
+      ),
+      { description: "The function, of a tool of this type." },
+    ),
+    custom: nullable(
+      Type.Object(
+        {
+          name: Type.String({ description: "What the model calls it by." }),
+          description: nullable(Type.String(), { description: "What it does, for the model." }),
+          format: nullable(
+            Type.Object(
+              {
+                type: Type.Enum(["text", "grammar"], { description: "`text` takes any text." }),
+                grammar: nullable(
+                  Type.Object(
+                    {
+                      syntax: Type.Enum(["lark", "regex"], { description: "How it is written." }),
+                      definition: Type.String({ description: "The grammar, which every call keeps." }),
+                    },
+                    { ...open, title: "ToolGrammar" },
+                  ),
+                  { description: "With `grammar`: what the text matches." },
+                ),
+              },
+              { ...open, title: "ToolFormat" },
+            ),
+            { description: "What the text is held to." },
+          ),
+        },
+        { ...open, title: "CustomDefinition" },
+      ),
+      { description: "The tool, of one of this type." },
+    ),
+  },
+  { ...open, title: "Tool" },
+);
+
+export const conversationFields = {
+  messages: field("prompt.messages", Type.Array(messageSchema, { minItems: 1 }), {
+    about: "The conversation so far, oldest first; the chat template decides about roles.",
+    range: "at most 4,096, of at most 1,024 parts each, unless configured otherwise",
+    example: [{ role: "user", content: "What is the capital of France?" }],
+    inResponses: false,
+  }),
+  tools: field("prompt.tools", nullable(Type.Array(toolSchema)), {
+    about: "Functions that the chat template shows to the model, and that it may call.",
+    range: "at most 1,024 unless configured otherwise",
+    otherwise: "none",
+    example: [
+      {
+        type: "function",
+        function: {
+          name: "weather",
+          description: "The weather in a city",
+          parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+        },
+      },
+    ],
+    inResponses: false,
+  }),
+  documents: field(
+    "prompt.documents",
+    nullable(Type.Array(Type.Object({}, { additionalProperties: Type.String() }))),
+    {
+      about: "Documents that the chat template shows to the model, if it does; all their values are texts.",
+      otherwise: "none",
+      example: [{ title: "Cats", text: "A cat has four legs." }],
+    },
+  ),
+  chat_template: field("prompt.template", nullable(Type.String()), {
+    about:
+      "A Jinja template instead of the model's own, rendered within limits of size and time; needed where the model has none.",
+    range: "at most 262,144 characters, unless configured otherwise",
+    otherwise: "the model's own",
+    example: "{% for message in messages %}{{ message.content }}\n{% endfor %}",
+  }),
+  chat_template_kwargs: field("prompt.templateArguments", nullable(anyObject), {
+    about:
+      "Further variables for the chat template. They hide its own, but neither the messages nor what a field of the request says.",
+    range: "neither `chat_template` nor `tokenize`, which are no variables",
+    default: {},
+    example: { enable_thinking: false },
+  }),
+  reasoning_effort: field(
+    "prompt.reasoningEffort",
+    nullable(Type.Enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])),
+    {
+      about:
+        "How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking, which only `none` makes false.",
+      otherwise: "the template's own",
+      example: "low",
+      inResponses: false,
+    },
+  ),
+  add_generation_prompt: field("prompt.addGenerationPrompt", Type.Optional(Type.Boolean()), {
+    about: "Ends the prompt with what opens the assistant's turn.",
+    otherwise: "true; false with continue_final_message",
+    example: false,
+    inResponses: false,
+  }),
+  continue_final_message: field("prompt.continueFinalMessage", Type.Optional(Type.Boolean()), {
+    about: "Leaves the last message open, and the model goes on with it; excludes add_generation_prompt.",
+    default: false,
+    example: true,
+    inResponses: false,
+  }),
+  add_special_tokens: field("prompt.addSpecialTokens", Type.Optional(Type.Boolean()), {
+    about: "Adds the tokenizer's special tokens to those of the template.",
+    default: false,
+    example: true,
+  }),
+};

@@ -1,0 +1,71 @@
+// The answers to a text completion, as schemas: what documents them and what tests hold them to.
+import { Type } from "typebox";
+import { finish, header, promptLogprobsSchema, tokenIds, usageSchema } from "../chat/chat-answer-schema.ts";
+import { nullable, orNull } from "../nullable.ts";
+
+const logprobsSchema = Type.Object({
+  tokens: Type.Array(Type.String(), { description: "Each token's text, or `token_id:<N>`." }),
+  token_logprobs: Type.Array(orNull(Type.Number()), {
+    description: "Natural logarithms; null for the first token of a prompt.",
+  }),
+  top_logprobs: Type.Array(orNull(Type.Object({}, { additionalProperties: Type.Number() })), {
+    description: "By text: the token itself, then the alternatives, most probable first.",
+  }),
+  text_offset: Type.Array(Type.Integer({ minimum: 0 }), {
+    description: "Where each token's text begins in the choice's, in characters.",
+  }),
+});
+
+const choice = {
+  index: Type.Integer({ minimum: 0, description: "The prompt's index times n, and the answer's." }),
+  text: Type.String(),
+  logprobs: orNull(logprobsSchema),
+};
+const finishReason = Type.Enum(["stop", "length"]);
+const completionHeader = {
+  ...header,
+  id: Type.String({ description: "`cmpl-` and the request's id." }),
+  object: Type.Enum(["text_completion"]),
+};
+
+/** The answer that is no stream. */
+export const completionAnswerSchema = Type.Object(
+  {
+    ...completionHeader,
+    choices: Type.Array(
+      Type.Object({
+        ...choice,
+        finish_reason: finishReason,
+        ...finish,
+        token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
+        prompt_token_ids: orNull(tokenIds, { description: "With return_token_ids." }),
+        prompt_logprobs: promptLogprobsSchema,
+      }),
+    ),
+    usage: usageSchema,
+    kv_transfer_params: Type.Null(),
+  },
+  { title: "Completion" },
+);
+
+/** One event of a stream; `[DONE]` comes after the last, and an error on the way is an event with the error's body. */
+export const completionChunkSchema = Type.Object(
+  {
+    ...completionHeader,
+    choices: Type.Array(
+      Type.Object({
+        ...choice,
+        finish_reason: orNull(finishReason, { description: "In the last chunk of the choice." }),
+        stop_reason: Type.Optional(finish.stop_reason),
+        matched_stop: Type.Optional(finish.matched_stop),
+        token_ids: orNull(tokenIds),
+        prompt_token_ids: nullable(tokenIds, {
+          description: "In the first chunk of the choice, with return_token_ids.",
+        }),
+      }),
+      { description: "One at a time; none in the chunk with the usage." },
+    ),
+    usage: Type.Optional(usageSchema),
+  },
+  { title: "CompletionChunk" },
+);
