@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import type { ChatEvent, ConversationPrompt, TextPrompt, TokenPrompt } from "../domain/chat.ts";
+import type { ConversationPrompt, TextPrompt, TokenPrompt } from "../domain/chat.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import { constraintFeatures, constraintFeaturesOf } from "../domain/generation.ts";
@@ -28,6 +28,7 @@ import { createMetrics } from "../telemetry/metrics.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { PromptWriter } from "./prompts/write-prompt.ts";
 import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
+import { readCompletion } from "./testing/read-completion.ts";
 import { noDefaults } from "./testing/no-defaults.ts";
 import { directPrompts } from "./testing/direct-prompts.ts";
 import { plainReplies } from "./testing/plain-replies.ts";
@@ -191,12 +192,6 @@ function serve(
   });
 }
 
-async function collect(events: AsyncIterable<ChatEvent>): Promise<readonly ChatEvent[]> {
-  const all: ChatEvent[] = [];
-  for await (const event of events) all.push(event);
-  return all;
-}
-
 /** Runs a request over a script and sorts what came. */
 async function check(
   script: Script,
@@ -205,20 +200,13 @@ async function check(
 ) {
   const engine = new ScriptedEngine(script, options.features);
   const service = serve(engine, options);
-  const events = await collect(
-    service.complete(chatRequest(request), caller, { signal: new AbortController().signal }),
-  );
+  const { signal } = new AbortController();
+  const read = await readCompletion(service.begin(chatRequest(request), caller, { signal }));
   assert.equal(service.runningCount, 0);
-  const [first] = events;
-  const last = events.at(-1);
-  assert.ok(first.kind === "header" && last?.kind === "usage");
-  assert.equal(events.filter((event) => event.kind !== "delta").length, 2);
-  const deltas = events.filter((event) => event.kind === "delta");
+  const { deltas } = read;
   return {
     engine,
-    header: first.header,
-    usage: last.usage,
-    deltas,
+    ...read,
     finishes: deltas.flatMap((delta) =>
       delta.finish === null ? [] : [{ choice: delta.choice, ...delta.finish }],
     ),
@@ -231,17 +219,16 @@ async function check(
   };
 }
 
-/** Runs a request that must fail, and returns the error; no event may come before it. */
+/** Runs a request that must fail before it begins, and returns the error. */
 async function refused(
   engine: ScriptedEngine,
   request: RequestChanges = {},
   signal = new AbortController().signal,
   options: Parameters<typeof serve>[1] = {},
 ): Promise<ServiceError> {
-  const events = serve(engine, options).complete(chatRequest(request), caller, { signal });
-  const iterator = events[Symbol.asyncIterator]();
-  const error: unknown = await iterator.next().then(
-    (result) => assert.fail(`no error but ${JSON.stringify(result)}`),
+  const beginning = serve(engine, options).begin(chatRequest(request), caller, { signal });
+  const error: unknown = await beginning.then(
+    ({ header }) => assert.fail(`no error but ${JSON.stringify(header)}`),
     (reason: unknown) => reason,
   );
   assert.ok(error instanceof ServiceError, String(error));
@@ -679,12 +666,9 @@ test("the longest answer is the request's, else the makers', and never more than
 test("an answer fills no more than the engine's memory, and a prompt that leaves no room is refused", async () => {
   const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
   engine.rooms = [20];
-  const events = await collect(
-    serve(engine).complete(hello, caller, { signal: new AbortController().signal }),
-  );
-  const header = events[0];
-  assert.ok(header?.kind === "header");
-  const promptLength = header.header.promptTokenIds.length;
+  const { signal } = new AbortController();
+  const { header } = await readCompletion(serve(engine).begin(hello, caller, { signal }));
+  const promptLength = header.promptTokenIds.length;
   assert.equal(engine.requests[0].stopping.maxTokens, 20 - promptLength);
   engine.rooms = [promptLength];
   const error = await refused(engine);
@@ -713,7 +697,7 @@ test("more log-probabilities than an answer may have are refused", async () => {
   assert.match(text, /an answer has at most 4194304/);
   const signal = new AbortController().signal;
   for (const fitting of [ask(20, 1500), ask(0, null)])
-    await collect(serve(engine).complete(chatRequest(fitting), caller, { signal }));
+    await readCompletion(serve(engine).begin(chatRequest(fitting), caller, { signal }));
   assert.equal(engine.requests.length, 2);
 });
 
@@ -724,9 +708,8 @@ const beams = (width: number): RequestChanges => ({
 test("beams have the room that is left to so many, and more than can run are refused", async () => {
   const engine = new ScriptedEngine([[prompt, finished("length"), finished("length", null, 1)]], ["beam"]);
   const signal = new AbortController().signal;
-  const [first] = await collect(serve(engine).complete(chatRequest(beams(2)), caller, { signal }));
-  assert.ok(first.kind === "header");
-  assert.equal(engine.requests[0].stopping.maxTokens, 100 - first.header.promptTokenIds.length);
+  const { header } = await readCompletion(serve(engine).begin(chatRequest(beams(2)), caller, { signal }));
+  assert.equal(engine.requests[0].stopping.maxTokens, 100 - header.promptTokenIds.length);
   const error = await refused(engine, beams(4));
   assert.equal(error.code, "unsupported");
   assert.deepEqual(
@@ -882,7 +865,7 @@ for (const [feature, { asks, fields, reaches, as }] of Object.entries(features))
     // The record's keys are the features.
     const able = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")), [feature as EngineFeature]);
     const signal = new AbortController().signal;
-    await collect(serve(able).complete(chatRequest(asks), caller, { signal }));
+    await readCompletion(serve(able).begin(chatRequest(asks), caller, { signal }));
     assert.deepEqual(reaches(able.requests[0]), as);
   });
 }
@@ -904,7 +887,7 @@ test("each kind of constraint, and how it writes JSON, is refused where the engi
         constraintFeaturesOf(constraint),
       );
       const { signal } = new AbortController();
-      await collect(serve(able).complete(chatRequest({ constraint }), caller, { signal }));
+      await readCompletion(serve(able).begin(chatRequest({ constraint }), caller, { signal }));
       assert.deepEqual(able.requests[0].constraint, constraint);
     }
   }
@@ -934,11 +917,8 @@ test("an engine that is not exact says so to whoever asks for a seed", async () 
     const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
     engine.capabilities = { ...engine.capabilities, isExact };
     const { signal } = new AbortController();
-    const [header] = await collect(
-      serve(engine).complete(chatRequest({ sampling: { seed } }), caller, { signal }),
-    );
-    assert.ok(header?.kind === "header");
-    return header.header.notice;
+    const request = chatRequest({ sampling: { seed } });
+    return (await readCompletion(serve(engine).begin(request, caller, { signal }))).header.notice;
   };
   assert.deepEqual(await Promise.all([noticeFor(true, 3), noticeFor(false, null)]), [null, null]);
   assert.match((await noticeFor(false, 3)) ?? "", /^seed: the engine of this model is not exact/);
@@ -987,28 +967,29 @@ test("an engine that fails later ends the answer with its error, after what it s
     [prompt, tokens(idsOf("a"))],
     new ServiceError({ code: "unavailable", message: "gone" }),
   ]);
-  const kinds: string[] = [];
-  const run = async (): Promise<void> => {
-    for await (const event of serve(engine).complete(hello, caller, { signal: new AbortController().signal }))
-      kinds.push(event.kind);
+  const { signal } = new AbortController();
+  const { deltas } = await serve(engine).begin(hello, caller, { signal });
+  const texts: string[] = [];
+  const read = async (): Promise<void> => {
+    for await (const step of deltas) texts.push(...step.map(({ text }) => text));
   };
-  await assert.rejects(run(), { code: "unavailable" });
-  assert.deepEqual(kinds, ["header", "delta"]);
+  await assert.rejects(read(), { code: "unavailable" });
+  assert.deepEqual(texts, ["a"]);
 });
 
 test("a second request with a running id is refused, until the first has ended", async () => {
   const engine = new ScriptedEngine([]);
   const service = serve(engine);
   const controller = new AbortController();
-  const first = collect(service.complete(hello, caller, { signal: controller.signal }));
+  const first = readCompletion(service.begin(hello, caller, { signal: controller.signal }));
   assert.equal(service.runningCount, 1);
-  await assert.rejects(collect(service.complete(hello, caller, { signal: controller.signal })), {
+  await assert.rejects(readCompletion(service.begin(hello, caller, { signal: controller.signal })), {
     code: "conflict",
     message: /"r1" is already running/,
   });
   assert.equal(service.runningCount, 1, "the refusal does not free the first one's id");
   const other = { ...caller, entity: "rival" };
-  const others = collect(service.complete(hello, other, { signal: controller.signal }));
+  const others = readCompletion(service.begin(hello, other, { signal: controller.signal }));
   assert.equal(service.runningCount, 2, "the ids of entities are apart");
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(new Set(engine.requests.map(({ id }) => id)).size, 2, "for the engine too");
@@ -1016,8 +997,9 @@ test("a second request with a running id is refused, until the first has ended",
   await assert.rejects(first, { code: "cancelled" });
   await assert.rejects(others, { code: "cancelled" });
   engine.script = oneByOne(idsOf("a"), finished("length"));
-  const again = await collect(service.complete(hello, caller, { signal: new AbortController().signal }));
-  assert.equal(again.at(-1)?.kind, "usage");
+  const { signal } = new AbortController();
+  const again = await readCompletion(service.begin(hello, caller, { signal }));
+  assert.equal(again.usage.completionTokens, 1);
 });
 
 test("a signal aborts the generation, before, during and after it started", async () => {
@@ -1046,7 +1028,7 @@ test("a request whose prompt is being made counts as running, waits as its key's
   const gone = new ServiceError({ code: "cancelled", message: "gone" });
   const service = serve(engine, { prompts: slowPrompts });
   const controller = new AbortController();
-  const pending = collect(service.complete(hello, caller, { signal: controller.signal }));
+  const pending = readCompletion(service.begin(hello, caller, { signal: controller.signal }));
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(clients, [caller.keyId]);
   assert.equal(service.runningCount, 1);
@@ -1056,12 +1038,37 @@ test("a request whose prompt is being made counts as running, waits as its key's
   assert.equal(engine.requests.length, 0);
 });
 
-test("leaving early frees the slot", async () => {
-  const engine = new ScriptedEngine(oneByOne(idsOf("a long story"), finished("length")));
-  const service = serve(engine);
-  for await (const event of service.complete(hello, caller, { signal: new AbortController().signal })) {
-    if (event.kind === "delta") break;
+test("leaving early frees the slot, whether anything was read or not", async () => {
+  for (const reads of [true, false]) {
+    const engine = new ScriptedEngine(oneByOne(idsOf("a long story"), finished("length")));
+    const service = serve(engine);
+    const completion = await service.begin(hello, caller, { signal: new AbortController().signal });
+    assert.equal(service.runningCount, 1);
+    if (reads) for await (const _ of completion.deltas) break;
+    else await completion.leave();
+    assert.equal(engine.abortCount, 1);
+    assert.equal(service.runningCount, 0);
   }
-  assert.equal(engine.abortCount, 1);
-  assert.equal(service.runningCount, 0);
+});
+
+test("tokens that came at once for several choices are one step, and the first is not held back for it", async () => {
+  const [a, b] = [tokens(idsOf("a")), tokens(idsOf("b"), 1)];
+  const ends = [finished("length"), finished("length", null, 1)];
+  const engine = new ScriptedEngine([[prompt], [a], [b, a], ends]);
+  const { signal } = new AbortController();
+  const two = chatRequest({ output: { choices: { kind: "sample", count: 2 } } });
+  const { deltas } = await serve(engine).begin(two, caller, { signal });
+  const steps: unknown[] = [];
+  for await (const step of deltas) steps.push(step.map(({ choice, finish }) => [choice, finish !== null]));
+  assert.deepEqual(steps, [
+    [[0, false]],
+    [
+      [1, false],
+      [0, false],
+    ],
+    [
+      [0, true],
+      [1, true],
+    ],
+  ]);
 });

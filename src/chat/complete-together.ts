@@ -1,44 +1,79 @@
-// Answers several requests at once, as one: what each emits comes in its own order, beside what the others emit, and the
+// Answers several requests at once, as one: what each brings comes in its own order, beside what the others bring, and the
 // first that fails ends them all. What is answered, and how it is written, is not its business.
 import { setMaxListeners } from "node:events";
-import type { ChatEvent, RequestEvent } from "../domain/chat.ts";
+import { present } from "../domain/assert.ts";
+import type { ChatCompletion, ChatUsage, RequestDeltas } from "../domain/chat.ts";
 
-/** Starts the answer to one of the requests; `onSubmitted` may be called once nothing is left to refuse. */
-export type StartAnswer = (
+/** Begins to answer one of the requests; `onSubmitted` may be called once nothing is left to refuse. */
+export type BeginOne = (
   request: number,
   options: { readonly signal: AbortSignal; readonly onSubmitted: () => void },
-) => AsyncIterable<ChatEvent>;
+) => Promise<ChatCompletion>;
 
 /**
- * Emits nothing before every request was submitted: what is wrong with one of them is thrown before the first event. At
- * most one event of each waits to be read. Leaving the loop early, or the signal, ends all.
+ * Resolves once every request was submitted and one of them has begun, which is the one whose header it has: what is wrong
+ * with one of them is thrown before. At most one step of each waits to be read. Leaving it, or the signal, ends all.
  *
  * @param count at least 1
  * @throws what the first to fail threw, once all have ended
  */
-export async function* completeTogether(
+export async function beginTogether(
   count: number,
-  start: StartAnswer,
+  begin: BeginOne,
   signal: AbortSignal,
-): AsyncGenerator<RequestEvent> {
-  if (count === 1) {
-    for await (const event of start(0, { signal, onSubmitted: () => undefined })) yield { request: 0, event };
-    return;
+): Promise<ChatCompletion<RequestDeltas>> {
+  if (count === 1) return alone(await begin(0, { signal, onSubmitted: () => undefined }));
+  const begun: ChatCompletion[] = [];
+  const deltas = answerAll(count, begin, { signal, begun });
+  // As with one completion: a generator that was not asked for anything frees nothing.
+  await deltas.next();
+  return {
+    header: present(begun[0], "one of them has begun").header,
+    deltas,
+    get usage() {
+      return begun.map(({ usage }) => usage).reduce(sumOfUsage);
+    },
+    leave: async () => void (await deltas.return()),
+  };
+}
+
+function alone(completion: ChatCompletion): ChatCompletion<RequestDeltas> {
+  const { header } = completion;
+  async function* numbered(): AsyncGenerator<RequestDeltas, void> {
+    for await (const deltas of completion.deltas) yield { request: 0, header, deltas };
   }
+  return {
+    header,
+    deltas: numbered(),
+    get usage() {
+      return completion.usage;
+    },
+    leave: () => completion.leave(),
+  };
+}
+
+/** What it yields first is empty: one of them has begun then. */
+async function* answerAll(
+  count: number,
+  begin: BeginOne,
+  { signal, begun }: { readonly signal: AbortSignal; readonly begun: ChatCompletion[] },
+): AsyncGenerator<RequestDeltas, void> {
   const ending = new AbortController();
   const both = AbortSignal.any([signal, ending.signal]);
   // One listener for each request is what is meant here, not a leak.
   setMaxListeners(0, both);
-  const handover = new Handover<RequestEvent>();
+  const handover = new Handover<RequestDeltas>();
   const submissions = new Countdown(count);
   const failures: unknown[] = [];
   const answer = async (request: number): Promise<void> => {
     const onSubmitted = submissions.step();
     try {
-      for await (const event of start(request, { signal: both, onSubmitted })) {
-        onSubmitted();
-        await handover.offer({ request, event });
-      }
+      const completion = await begin(request, { signal: both, onSubmitted });
+      onSubmitted();
+      begun.push(completion);
+      const { header } = completion;
+      await handover.offer({ request, header, deltas: [] });
+      for await (const deltas of completion.deltas) await handover.offer({ request, header, deltas });
     } catch (error) {
       failures.push(error);
       ending.abort();
@@ -62,6 +97,14 @@ export async function* completeTogether(
     await ended;
   }
   if (failures.length > 0) throw failures[0];
+}
+
+function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
+  return {
+    promptTokens: one.promptTokens + other.promptTokens,
+    completionTokens: one.completionTokens + other.completionTokens,
+    cachedTokens: one.cachedTokens + other.cachedTokens,
+  };
 }
 
 /** Resolves when each of so many steps was made. */

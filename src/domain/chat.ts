@@ -259,7 +259,6 @@ export interface ToolCallDelta {
 
 /** What one step added to a choice. */
 export interface ChatDelta {
-  readonly kind: "delta";
   readonly choice: number;
   readonly text: string;
   /** What the model thought, which is not part of its answer's text. */
@@ -274,17 +273,23 @@ export interface ChatDelta {
   readonly choiceTokens: number;
 }
 
-/** What a completion emits, in order: one header, deltas, one finish per choice, one usage. */
-export type ChatEvent =
-  | { readonly kind: "header"; readonly header: ChatHeader }
-  | ChatDelta
-  | { readonly kind: "usage"; readonly usage: ChatUsage };
+/** An answer that has begun. Whoever has it reads its deltas to their end, or leaves it. */
+export interface ChatCompletion<Step = readonly ChatDelta[]> {
+  readonly header: ChatHeader;
+  /** What came at once is one step; each choice ends with a delta that has its finish. To be read once. */
+  readonly deltas: AsyncIterable<Step>;
+  /** So far; the whole once the deltas have ended. */
+  readonly usage: ChatUsage;
+  /** Ends it and frees what it holds, as leaving the loop over its deltas does; without effect once it has ended. */
+  leave(): Promise<void>;
+}
 
-/** What one of several requests emitted that are answered together. */
-export interface RequestEvent {
+/** What came at once for one of several requests that are answered together. */
+export interface RequestDeltas {
   /** Its index. */
   readonly request: number;
-  readonly event: ChatEvent;
+  readonly header: ChatHeader;
+  readonly deltas: readonly ChatDelta[];
 }
 
 export interface ChatFinish {

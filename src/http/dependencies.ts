@@ -20,7 +20,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { HttpSettings } from "./settings.ts";
 
 /** One chat completion, of chat/. */
-export type ChatPort = Pick<ChatService, "complete">;
+export type ChatPort = Pick<ChatService, "begin">;
 
 /** Durable work, of jobs/. */
 export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;

@@ -48,18 +48,30 @@ export async function firstOrSilence(
   }
 }
 
+/** What sending into a stream goes by. */
+export interface Sending {
+  readonly request: FastifyRequest;
+  readonly logger: Logger;
+  /** What is sent of what went wrong on the way; absent sends the body that errors have. */
+  readonly failure?: (body: ErrorBody) => readonly object[];
+}
+
 /**
- * Sends every event, and what ends the stream. What the events throw becomes one event with the error body; a client
- * that went away or reads nothing ends the sending, and with it whatever produces the events.
+ * Ends a stream once everything was sent. What `sendAll` throws is sent as events that end it; a client that reads nothing
+ * ends the sending, and with it whatever makes the events.
  */
-export async function sendAll(
+export async function endAfter(
   stream: EventStream,
-  events: AsyncIterable<object>,
-  request: FastifyRequest,
-  logger: Logger,
+  sendAll: () => Promise<void>,
+  { request, logger, failure = (body) => [body] }: Sending,
 ): Promise<void> {
   try {
-    await sendEvents(stream, events, request, logger);
+    try {
+      await sendAll();
+    } catch (error) {
+      if (error instanceof IdleStreamError) throw error;
+      await stream.send(...failure(streamFailure(error, stream, request, logger)));
+    }
     await stream.done();
   } catch (error) {
     if (!(error instanceof IdleStreamError)) throw error;
@@ -67,22 +79,8 @@ export async function sendAll(
   }
 }
 
-async function sendEvents(
-  stream: EventStream,
-  events: AsyncIterable<object>,
-  request: FastifyRequest,
-  logger: Logger,
-): Promise<void> {
-  try {
-    for await (const event of events) await stream.send(event);
-  } catch (error) {
-    if (error instanceof IdleStreamError) throw error;
-    await stream.send(streamFailure(error, stream, request, logger));
-  }
-}
-
 /** The body for what went wrong in a stream; what is the server's fault is logged, unless the client went away. */
-export function streamFailure(
+function streamFailure(
   error: unknown,
   { isClosed }: EventStream,
   request: FastifyRequest,

@@ -44,18 +44,6 @@ export function endedFor(error: unknown, { aborted, reason }: AbortSignal): unkn
   return aborted && isCancelled ? (reason as unknown) : error;
 }
 
-/** The events; what they throw is replaced by what `errorFor` makes of it. */
-export async function* mapEventErrors<Event>(
-  events: AsyncIterable<Event>,
-  errorFor: (error: unknown) => unknown,
-): AsyncGenerator<Event> {
-  try {
-    yield* events;
-  } catch (error) {
-    throw errorFor(error);
-  }
-}
-
 /** The result; what it rejects with is replaced by what `errorFor` makes of it. */
 export async function mapErrors<Result>(
   result: Promise<Result>,

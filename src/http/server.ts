@@ -90,7 +90,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const counts = { inFlight, failedLogins, connections };
   app.decorateRequest("caller", null as unknown as Caller);
   app.decorateRequest("model", null);
-  app.decorateRequest("generated", null);
+  app.decorateRequest("completions", null);
   app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
   beginInTurn(app);
   breakOffOnClose(app, clock, inFlight);

@@ -56,6 +56,15 @@ test("writes one data line an event, and [DONE]", async () => {
   assert.deepEqual(sink.texts, ['data: {"a":"\\n"}\n\n', "data: [DONE]\n\n"]);
 });
 
+test("events that came at once are written at once, but a long one among them in pieces of its own", async () => {
+  const { sink, events } = stream();
+  await events.send(1, 2);
+  await events.send(3, { a: 4, [isLong]: true }, 5);
+  await events.send();
+  assert.deepEqual(sink.texts.splice(0, 1), ["data: 1\n\ndata: 2\n\n"]);
+  assert.equal(sink.texts.join(""), 'data: 3\n\ndata: {"a":4}\n\ndata: 5\n\n');
+});
+
 test("names events by their type where that is wanted, and ends with the last of them", async () => {
   const { sink, events } = stream(true);
   await events.send({ type: "response.created", a: 1 });

@@ -62,14 +62,20 @@ export class EventStream {
   }
 
   /**
-   * Sends one event and waits while the client's buffer is full.
+   * Sends events that came at once, in one piece, and waits while the client's buffer is full.
    *
    * @throws IdleStreamError after `idleMs` without the client reading, having closed the connection
    */
-  async send(data: unknown): Promise<void> {
-    const head = (this.#isNamed ? nameLine(data) : "") + (this.#hasIds ? idLine(data) : "");
-    if (typeof data === "object" && data !== null && isLong in data) return this.#sendLong(head, data);
-    await this.#write(`${head}data: ${onOneLine(JSON.stringify(data))}\n\n`);
+  async send(...events: readonly unknown[]): Promise<void> {
+    let text = "";
+    for (const event of events) {
+      const head = (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
+      if (typeof event === "object" && event !== null && isLong in event) {
+        await this.#sendLong(text + head, event);
+        text = "";
+      } else text += `${head}data: ${onOneLine(JSON.stringify(event))}\n\n`;
+    }
+    if (text !== "") await this.#write(text);
   }
 
   /** Sends an event with pauses, in which others have their turn. */

@@ -32,18 +32,6 @@ export function locate(error: unknown, places: WirePlaces): unknown {
   });
 }
 
-/** The events; what they throw names fields as the client sent them. */
-export async function* locatedEvents<Event>(
-  events: AsyncIterable<Event>,
-  places: WirePlaces,
-): AsyncGenerator<Event> {
-  try {
-    yield* events;
-  } catch (error) {
-    throw locate(error, places);
-  }
-}
-
 /** A location that begins with a field of the places, which has at most two parts, with the field's place instead. */
 function onWire(location: readonly string[], places: WirePlaces): readonly string[] {
   for (const count of [2, 1]) {

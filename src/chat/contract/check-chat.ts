@@ -2,11 +2,12 @@
 // answered.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChatDelta, ChatEvent } from "../../domain/chat.ts";
+import type { ChatDelta } from "../../domain/chat.ts";
 import type { ChatService } from "../complete-chat.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
+import { readCompletion, type CompletionRead } from "../testing/read-completion.ts";
 
-export type Chat = Pick<ChatService, "complete">;
+export type Chat = Pick<ChatService, "begin">;
 
 /** `answers` completes; the others do so after the first delta of the first choice. */
 export type ChatBehaviour = "answers" | "hangs" | "fails";
@@ -15,73 +16,76 @@ const caller = { keyId: "k", entity: "acme", role: "member", owner: "o" } as con
 
 /** Registers the tests that a chat must pass. */
 export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Promise<Chat>): void {
-  test(`${name}: emits one header, deltas with a finish on each choice's last, and the usage`, async () => {
+  test(`${name}: has a header, deltas with a finish on each choice's last, and the usage`, async () => {
     for (const count of [1, 3]) {
-      const events = await collect(await make("answers"), { output: { choices: { kind: "sample", count } } });
-      checkEvents(events, count);
+      const read = await complete(await make("answers"), { output: { choices: { kind: "sample", count } } });
+      checkDeltas(read, count);
     }
   });
 
   test(`${name}: every token has its log-probability where the header says so, and none elsewhere`, async () => {
     for (const logprobs of [{ topCount: 2 }, null]) {
-      const events = await collect(await make("answers"), { output: { logprobs } });
-      const [first] = events;
-      assert.ok(first?.kind === "header");
-      assert.equal(first.header.logprobs, logprobs === null ? "off" : "text");
-      for (const delta of deltasOf(events)) {
+      const { header, deltas } = await complete(await make("answers"), { output: { logprobs } });
+      assert.equal(header.logprobs, logprobs === null ? "off" : "text");
+      for (const delta of deltas) {
         assert.equal(delta.logprobs.length, logprobs === null ? 0 : delta.tokenIds.length);
         for (const { alternatives } of delta.logprobs) assert.equal(alternatives.length, 2);
       }
     }
   });
 
-  test(`${name}: a signal ends a completion with an error, and one that is aborted already starts none`, async () => {
+  test(`${name}: a signal ends a completion with an error, and one that is aborted already begins none`, async () => {
     const aborter = new AbortController();
+    const { signal } = aborter;
     const chat = await make("hangs");
-    const seen: ChatEvent["kind"][] = [];
-    const run = async (): Promise<void> => {
-      for await (const event of chat.complete(chatRequest(), caller, { signal: aborter.signal })) {
-        seen.push(event.kind);
-        if (event.kind === "delta") aborter.abort(new Error("gone"));
-      }
-    };
-    await assert.rejects(run());
-    assert.deepEqual(seen, ["header", "delta"]);
-    seen.length = 0;
-    await assert.rejects(run());
-    assert.deepEqual(seen, []);
-  });
-
-  test(`${name}: an error ends the events after those before it`, async () => {
-    const chat = await make("fails");
-    const seen: ChatEvent["kind"][] = [];
+    const seen: ChatDelta[] = [];
+    const { deltas } = await chat.begin(chatRequest(), caller, { signal });
     await assert.rejects(async () => {
-      const { signal } = new AbortController();
-      for await (const event of chat.complete(chatRequest(), caller, { signal })) seen.push(event.kind);
+      for await (const step of deltas) {
+        seen.push(...step);
+        aborter.abort(new Error("gone"));
+      }
     });
-    assert.deepEqual(seen, ["header", "delta"]);
+    assert.equal(seen.length, 1);
+    await assert.rejects(chat.begin(chatRequest(), caller, { signal }));
+  });
+
+  test(`${name}: an error ends the deltas after those before it, and is thrown as it is located`, async () => {
+    const chat = await make("fails");
+    const { signal } = new AbortController();
+    const located = (error: unknown): Error => new Error("located", { cause: error });
+    const completion = await chat.begin(chatRequest(), caller, { signal, located });
+    const seen: ChatDelta[] = [];
+    await assert.rejects(async () => {
+      for await (const step of completion.deltas) seen.push(...step);
+    }, /^Error: located$/);
+    assert.equal(seen.length, 1);
+    const aborted = AbortSignal.abort();
+    await assert.rejects(chat.begin(chatRequest(), caller, { signal: aborted, located }), /^Error: located$/);
+  });
+
+  test(`${name}: a completion that is left has no more deltas, whether any were read or not`, async () => {
+    const chat = await make("answers");
+    for (const readCount of [0, 1]) {
+      const { signal } = new AbortController();
+      const completion = await chat.begin(chatRequest(), caller, { signal });
+      const deltas = completion.deltas[Symbol.asyncIterator]();
+      for (let count = 0; count < readCount; count++) assert.equal((await deltas.next()).done, false);
+      await completion.leave();
+      assert.equal((await deltas.next()).done, true);
+      await completion.leave();
+    }
   });
 }
 
-async function collect(chat: Chat, changes: RequestChanges): Promise<readonly ChatEvent[]> {
+function complete(chat: Chat, changes: RequestChanges): Promise<CompletionRead> {
   const { signal } = new AbortController();
-  const events: ChatEvent[] = [];
-  for await (const event of chat.complete(chatRequest(changes), caller, { signal })) events.push(event);
-  return events;
+  return readCompletion(chat.begin(chatRequest(changes), caller, { signal }));
 }
 
-function deltasOf(events: readonly ChatEvent[]): readonly ChatDelta[] {
-  return events.filter((event) => event.kind === "delta");
-}
-
-function checkEvents(events: readonly ChatEvent[], choiceCount: number): void {
-  const [first] = events;
-  const last = events.at(-1);
-  assert.ok(first?.kind === "header" && last?.kind === "usage");
-  const deltas = deltasOf(events);
-  assert.equal(deltas.length, events.length - 2, "one header and one usage");
-  assert.equal(last.usage.promptTokens, first.header.promptTokenIds.length);
-  assert.deepEqual(deltas.at(-1)?.usage, last.usage);
+function checkDeltas({ header, deltas, usage: whole }: CompletionRead, choiceCount: number): void {
+  assert.equal(whole.promptTokens, header.promptTokenIds.length);
+  assert.deepEqual(deltas.at(-1)?.usage, whole);
   let tokenCount = 0;
   for (const { usage, tokenIds } of deltas) {
     tokenCount += tokenIds.length;

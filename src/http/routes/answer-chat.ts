@@ -1,14 +1,14 @@
 // What the routes that answer from a model have in common: asking chat, and answering whole or as a stream of events. How
-// either is spelled is the route's.
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { assert } from "../../domain/assert.ts";
-import type { ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
+// either is spelled is the wire's.
+import type { FastifyReply } from "fastify";
+import type { ChatCompletion, ChatDelta, ChatHeader, ChatUsage } from "../../domain/chat.ts";
+import type { TakeBytes } from "../../wire/json-text.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { ByteBudget } from "../bodies/gather-body.ts";
+import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { endedFor, mapEventErrors } from "../request-end.ts";
-import { firstOrSilence } from "../event-reply.ts";
-import { noted } from "./generated-tokens.ts";
+import type { ErrorBody } from "../errors.ts";
+import { endAfter, firstOrSilence, openEventStream } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { abandonedSignal } from "../request-scope.ts";
 
@@ -18,19 +18,36 @@ export interface Answering {
   readonly budget: ByteBudget;
 }
 
+/** Makes the events of one stream of a completion. */
+interface StreamWriter<Step> {
+  /** What comes before the first step. */
+  begin(): readonly object[];
+  add(step: Step): readonly object[];
+  end(usage: ChatUsage): readonly object[];
+  /** What comes instead of the rest. */
+  fail(body: ErrorBody): readonly object[];
+}
+
+/** Adds a completion up to one answer. */
+interface AnswerWriter<Step> {
+  add(step: Step): void;
+  end(usage: ChatUsage): object;
+}
+
 /** What was read of a request, and how it is answered. */
-export interface AskedChat {
-  readonly request: ChatRequest;
+export interface AskedChat<Step = readonly ChatDelta[]> {
   readonly ignored: readonly string[];
   /** What the client should know of how the request was read, in sentences. */
   readonly notices: readonly string[];
   readonly isStream: boolean;
-  /** What the events throw, with fields as the client sent them. */
-  located(error: unknown): unknown;
-  /** What is answered that is no stream. */
-  whole(header: ChatHeader, events: AsyncIterable<ChatEvent>): Promise<unknown>;
-  /** Opens a stream and sends everything. */
-  stream(opening: Promise<ChatHeader>, events: AsyncIterable<ChatEvent>): Promise<void>;
+  begin(signal: AbortSignal): Promise<ChatCompletion<Step>>;
+  /** @param take called with what is in memory of the answer */
+  whole(header: ChatHeader, take: TakeBytes): AnswerWriter<Step>;
+  stream(header: ChatHeader, take: TakeBytes): StreamWriter<Step>;
+  /** Whether the stream's events are named by their type; absent where they are not. */
+  readonly isNamed?: boolean;
+  /** What a stream says of a completion that could not begin; absent says the body that errors have. */
+  failure?(body: ErrorBody): object;
 }
 
 /** What such a route is declared with, beside what its description says of it. */
@@ -48,31 +65,58 @@ export function answeringRoute(
 }
 
 /** What is answered: the whole, or the reply that was taken for a stream. */
-export async function answerChat(
-  asked: AskedChat,
-  request: FastifyRequest,
+export async function answerChat<Step>(
+  asked: AskedChat<Step>,
   reply: FastifyReply,
+  budget: ByteBudget,
   dependencies: HttpDependencies,
 ): Promise<unknown> {
   nameIgnored(reply, asked.ignored);
   writeNotices(reply, asked.notices);
-  const signal = abandonedSignal(reply);
-  const answering = dependencies.chat.complete(asked.request, request.caller, { signal });
-  const events = mapEventErrors(noted(answering, request), (error) => asked.located(endedFor(error, signal)));
+  const beginning = asked.begin(abandonedSignal(reply)).then((completion) => {
+    const { notice } = completion.header;
+    if (notice !== null && !reply.sent) writeNotices(reply, [...asked.notices, notice]);
+    return completion;
+  });
+  const take = answerBytes(reply, budget);
   try {
-    // Until the header is there, whatever goes wrong is an ordinary answer, unless that takes long.
-    const opening = firstHeader(events).then((header) => {
-      const { notice } = header;
-      if (notice !== null && !reply.sent) writeNotices(reply, [...asked.notices, notice]);
-      return header;
-    });
-    if (!asked.isStream) return await asked.whole(await opening, events);
-    await firstOrSilence(opening, dependencies);
-    await asked.stream(opening, events);
-    return reply;
+    if (asked.isStream) return await stream(asked, beginning, { reply, take, dependencies });
+    const completion = await beginning;
+    const writer = asked.whole(completion.header, take);
+    for await (const step of completion.deltas) writer.add(step);
+    return sendAnswer(reply, writer.end(completion.usage), dependencies.settings);
   } finally {
-    await events.return(undefined);
+    await beginning.then(
+      (completion) => completion.leave(),
+      () => undefined,
+    );
   }
+}
+
+async function stream<Step>(
+  asked: AskedChat<Step>,
+  beginning: Promise<ChatCompletion<Step>>,
+  {
+    reply,
+    take,
+    dependencies,
+  }: { readonly reply: FastifyReply; readonly take: TakeBytes; readonly dependencies: HttpDependencies },
+): Promise<FastifyReply> {
+  // Until it has begun, whatever goes wrong is an ordinary answer, unless that takes long.
+  await firstOrSilence(beginning, dependencies);
+  const events = openEventStream(reply, dependencies, { isNamed: asked.isNamed ?? false });
+  let writer: StreamWriter<Step> | null = null;
+  const sendAll = async (): Promise<void> => {
+    const completion = await beginning;
+    writer = asked.stream(completion.header, take);
+    await events.send(...writer.begin());
+    for await (const step of completion.deltas) await events.send(...writer.add(step));
+    await events.send(...writer.end(completion.usage));
+  };
+  const failure = (body: ErrorBody): readonly object[] =>
+    writer?.fail(body) ?? [asked.failure?.(body) ?? body];
+  await endAfter(events, sendAll, { request: reply.request, logger: dependencies.logger, failure });
+  return reply;
 }
 
 function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
@@ -82,10 +126,4 @@ function writeNotices(reply: FastifyReply, notices: readonly string[]): void {
 /** Headers hold plain characters alone. */
 function inHeader(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?");
-}
-
-async function firstHeader(events: AsyncIterator<ChatEvent>): Promise<ChatHeader> {
-  const first = await events.next();
-  assert(first.done !== true && first.value.kind === "header", "a completion begins with its header");
-  return first.value.header;
 }

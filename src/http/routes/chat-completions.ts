@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { locate } from "../../wire/places.ts";
-import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import { refuseStrangeId } from "../request-id.ts";
-import { openEventStream, sendAll } from "../event-reply.ts";
+import { endedFor } from "../request-end.ts";
 import { chatAnswerSchema, chatChunkSchema } from "../../wire/chat/chat-answer-schema.ts";
 import { chatChunks } from "../../wire/chat/chat-chunks.ts";
 import { chatRequestSchema } from "../../wire/chat/chat-request.ts";
-import { chatResponse } from "../../wire/chat/chat-response.ts";
+import { chatAnswer } from "../../wire/chat/chat-response.ts";
 import { answerChat, answeringRoute, type Answering, type AskedChat } from "./answer-chat.ts";
+import { noted } from "./generated-tokens.ts";
 
 export function chatCompletionRoutes(
   app: FastifyInstance,
@@ -37,22 +37,19 @@ async function complete(
   { bodies, budget }: Answering,
 ): Promise<unknown> {
   refuseStrangeId(request);
-  const { request: chatRequest, form, places, ignored, notices } = await bodies.read("chat", request);
+  const read = await bodies.read("chat", request);
+  const { request: chatRequest, form, places, ignored, notices } = read;
   const asked: AskedChat = {
-    request: chatRequest,
     ignored,
     notices,
     isStream: form.isStream,
-    located: (error) => locate(error, places),
-    whole: async (header, events) => {
-      const take = answerBytes(reply, budget);
-      const answer = await chatResponse(chatRequest, form, { header, events, take });
-      return sendAnswer(reply, answer, dependencies.settings);
+    begin: async (signal) => {
+      const located = (error: unknown): unknown => locate(endedFor(error, signal), places);
+      const { chat } = dependencies;
+      return noted(await chat.begin(chatRequest, request.caller, { signal, located }), request);
     },
-    stream: (opening, events) => {
-      const chunks = chatChunks(chatRequest, form, opening, events);
-      return sendAll(openEventStream(reply, dependencies), chunks, request, dependencies.logger);
-    },
+    whole: (header, take) => chatAnswer(chatRequest, form, { header, take }),
+    stream: (header) => chatChunks(chatRequest, form, header),
   };
-  return answerChat(asked, request, reply, dependencies);
+  return answerChat(asked, reply, budget, dependencies);
 }

@@ -69,6 +69,19 @@ test("an answer has every declared field of OpenAI's and vLLM's", async () => {
   await server.close();
 });
 
+test("what there is to know of how the request was understood is in a header, whole or streamed", async () => {
+  const server = await fakeServer();
+  server.chat.script.notice = "format: no such format is known";
+  for (const [prompt, stream] of [
+    ["a", false],
+    [["a", "b"], true],
+  ] as const) {
+    const { headers } = await complete(server, { prompt, stream });
+    assert.equal(headers["x-hone-notice"], "format: no such format is known");
+  }
+  await server.close();
+});
+
 test("a prompt may be a text, texts, token ids or lists of them, each asked as one request", async () => {
   const text = (content: string, addSpecialTokens = true): object => ({
     kind: "text",

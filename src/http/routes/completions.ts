@@ -1,26 +1,22 @@
 // POST /v1/completions: reads the request, asks chat for each of its prompts at once, and writes the answer whole or as a
 // stream.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { RequestEvent } from "../../domain/chat.ts";
-import { completeTogether } from "../../chat/complete-together.ts";
-import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
+import type { RequestDeltas } from "../../domain/chat.ts";
+import { beginTogether, type BeginOne } from "../../chat/complete-together.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { endedFor, mapEventErrors } from "../request-end.ts";
-import { firstOrSilence, openEventStream, sendAll } from "../event-reply.ts";
+import { endedFor } from "../request-end.ts";
 import { noted } from "./generated-tokens.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
 import { refuseStrangeId } from "../request-id.ts";
-import { abandonedSignal } from "../request-scope.ts";
-import { locatedEvents } from "../../wire/places.ts";
+import { locate } from "../../wire/places.ts";
 import { completionChunks } from "../../wire/completions/completion-chunks.ts";
 import {
   completionAnswerSchema,
   completionChunkSchema,
 } from "../../wire/completions/completion-answer-schema.ts";
 import { completionForm } from "../../wire/completions/completion-request.ts";
-import { completionResponse } from "../../wire/completions/completion-response.ts";
-import { answeringRoute, type Answering } from "./answer-chat.ts";
+import { completionAnswer } from "../../wire/completions/completion-response.ts";
+import { answerChat, answeringRoute, type Answering, type AskedChat } from "./answer-chat.ts";
 
 export function completionRoutes(
   app: FastifyInstance,
@@ -45,39 +41,21 @@ async function complete(
 ): Promise<unknown> {
   refuseStrangeId(request);
   const read = await bodies.read("completion", request);
-  nameIgnored(reply, read.ignored);
-  const { requests, places, form } = read;
-  const signal = abandonedSignal(reply);
-  const answers = completeTogether(
-    requests.length,
-    (index, options) => {
-      const answering = dependencies.chat.complete(requests[index], request.caller, options);
-      return locatedEvents(noted(answering, request, index), places[index]);
+  const { requests, places, form, ignored } = read;
+  const asked: AskedChat<RequestDeltas> = {
+    ignored,
+    notices: [],
+    isStream: form.isStream,
+    begin: (signal) => {
+      const beginOne: BeginOne = async (index, options) => {
+        const located = (error: unknown): unknown => locate(endedFor(error, signal), places[index]);
+        const { chat } = dependencies;
+        return noted(await chat.begin(requests[index], request.caller, { ...options, located }), request);
+      };
+      return beginTogether(requests.length, beginOne, signal);
     },
-    signal,
-  );
-  const events = mapEventErrors(answers, (error) => endedFor(error, signal));
-  try {
-    if (!form.isStream) {
-      const answer = await completionResponse(read, events, answerBytes(reply, budget));
-      return sendAnswer(reply, answer, dependencies.settings);
-    }
-    // Until something is there, whatever goes wrong is an ordinary answer, unless that takes long.
-    const first = events.next();
-    await firstOrSilence(first, dependencies);
-    const stream = openEventStream(reply, dependencies);
-    await sendAll(stream, completionChunks(read, resumed(first, events)), request, dependencies.logger);
-    return reply;
-  } finally {
-    await events.return(undefined);
-  }
-}
-
-async function* resumed(
-  beginning: Promise<IteratorResult<RequestEvent>>,
-  rest: AsyncIterable<RequestEvent>,
-): AsyncGenerator<RequestEvent> {
-  const first = await beginning;
-  if (first.done !== true) yield first.value;
-  yield* rest;
+    whole: (_, take) => completionAnswer(read, take),
+    stream: (header) => completionChunks(read, header),
+  };
+  return answerChat(asked, reply, budget, dependencies);
 }

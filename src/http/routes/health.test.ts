@@ -83,9 +83,9 @@ test("metrics time a request from its headers to the end of its answer", async (
   const server = await fakeServer({
     clock,
     chat: {
-      complete: async function* (...request) {
+      begin: async (...request) => {
         await clock.advance(2000);
-        yield* chat.complete(...request);
+        return chat.begin(...request);
       },
     },
   });

@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { locate } from "../../wire/places.ts";
 import { responsesForm } from "../../wire/responses/responses-fields.ts";
 import { responseEventSchema, responseSchema } from "../../wire/responses/responses-answer-schema.ts";
-import { responseEvents, wholeResponse } from "../../wire/responses/response-events.ts";
+import { responseError, responseEvents, wholeResponse } from "../../wire/responses/response-events.ts";
 import { sentError } from "../../wire/responses/sent-places.ts";
-import { answerBytes, sendAnswer } from "../bodies/write-answer.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
-import { openEventStream, sendAll, streamFailure } from "../event-reply.ts";
+import { endedFor } from "../request-end.ts";
 import { refuseStrangeId } from "../request-id.ts";
 import { answerChat, answeringRoute, type Answering, type AskedChat } from "./answer-chat.ts";
+import { noted } from "./generated-tokens.ts";
 
 export function responseRoutes(
   app: FastifyInstance,
@@ -36,24 +36,21 @@ async function respond(
   refuseStrangeId(request);
   const read = await bodies.read("response", request);
   const { places, origins, ignored, notices, form } = read;
-  const asked = { request: read.request, repeated: form.repeated };
-  const take = answerBytes(reply, budget);
-  const completion: AskedChat = {
-    request: read.request,
+  const response = { request: read.request, repeated: form.repeated };
+  const asked: AskedChat = {
     ignored,
     notices,
     isStream: form.isStream,
-    located: (error) => sentError(locate(error, places), origins),
-    whole: async (header, events) => {
-      const answer = await wholeResponse(asked, { header, events, take });
-      return sendAnswer(reply, answer, dependencies.settings);
+    isNamed: true,
+    begin: async (signal) => {
+      const located = (error: unknown): unknown =>
+        sentError(locate(endedFor(error, signal), places), origins);
+      const { chat } = dependencies;
+      return noted(await chat.begin(read.request, request.caller, { signal, located }), request);
     },
-    stream: (opening, events) => {
-      const { logger } = dependencies;
-      const stream = openEventStream(reply, dependencies, { isNamed: true });
-      const failureOf = (error: unknown) => streamFailure(error, stream, request, logger);
-      return sendAll(stream, responseEvents(asked, opening, events, { failureOf, take }), request, logger);
-    },
+    whole: (header, take) => wholeResponse(response, header, take),
+    stream: (header, take) => responseEvents(response, header, take),
+    failure: (body) => responseError(body, 0),
   };
-  return answerChat(completion, request, reply, dependencies);
+  return answerChat(asked, reply, budget, dependencies);
 }

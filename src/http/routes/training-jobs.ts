@@ -1,9 +1,9 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { isTerminal, type JobEvent, type TrainingJob } from "../../domain/job.ts";
+import { isTerminal, type TrainingJob } from "../../domain/job.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
-import { openEventStream, sendAll } from "../event-reply.ts";
+import { endAfter, openEventStream } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { readsPage } from "../reading/stored-reads.ts";
@@ -213,22 +213,17 @@ async function events(
   const isResumed = typeof header === "string" && header !== "";
   const after = isResumed ? header : asked.after;
   const watched = dependencies.jobQueue.watchEvents(job.id, { after, signal });
-  const sent = bodies(watched, isResumed ? ["header", "last-event-id"] : undefined, signal);
+  const placeOfCursor = isResumed ? ["header", "last-event-id"] : undefined;
   const stream = openEventStream(reply, dependencies, { isNamed: false, hasIds: true });
-  await sendAll(stream, sent, request, dependencies.logger);
+  const sendAll = async (): Promise<void> => {
+    try {
+      for await (const event of watched) await stream.send(jobEventBody(event));
+    } catch (error) {
+      throw cursorRefusal(error, placeOfCursor);
+    }
+    // A watch ends quietly on abort; whoever still reads must not take that for the end of the job.
+    signal.throwIfAborted();
+  };
+  await endAfter(stream, sendAll, { request, logger: dependencies.logger });
   return reply;
-}
-
-async function* bodies(
-  watched: AsyncIterable<JobEvent>,
-  placeOfCursor: readonly string[] | undefined,
-  signal: AbortSignal,
-): AsyncGenerator<object> {
-  try {
-    for await (const event of watched) yield jobEventBody(event);
-  } catch (error) {
-    throw cursorRefusal(error, placeOfCursor);
-  }
-  // A watch ends quietly on abort; whoever still reads must not take that for the end of the job.
-  signal.throwIfAborted();
 }

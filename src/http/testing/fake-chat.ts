@@ -1,6 +1,15 @@
 // For tests: a chat that answers from a script and passes chat's contract.
 import type { Caller } from "../../domain/access.ts";
-import type { ChatDelta, ChatEvent, ChatFinish, ChatLogprob, ChatRequest } from "../../domain/chat.ts";
+import type { BeginOptions } from "../../chat/complete-chat.ts";
+import type {
+  ChatCompletion,
+  ChatDelta,
+  ChatFinish,
+  ChatHeader,
+  ChatLogprob,
+  ChatRequest,
+  ChatUsage,
+} from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ChatPort } from "../dependencies.ts";
@@ -50,64 +59,77 @@ export class FakeChat implements ChatPort {
   /** Called whenever a completion has been aborted. */
   onAbort: () => void = () => undefined;
 
-  async *complete(
+  async begin(
     request: ChatRequest,
     caller: Caller,
-    { signal }: { readonly signal: AbortSignal },
-  ): AsyncIterable<ChatEvent> {
+    { signal, located = (error) => error }: BeginOptions,
+  ): Promise<ChatCompletion> {
     this.seen.push({ request, caller });
     this.#onSeen();
     await this.script.opens;
-    const { pieces, finish, isTrained, echo, refusal, failure, hangs } = this.script;
-    if (refusal !== null) throw refusal;
+    const { isTrained, echo, refusal, notice } = this.script;
+    if (refusal !== null) throw located(refusal);
     const { unserved } = request;
-    if (unserved.length > 0) throw new ServiceError({ code: "unsupported", faults: unserved });
-    if (signal.aborted) throw cancelled();
+    if (unserved.length > 0) throw located(new ServiceError({ code: "unsupported", faults: unserved }));
+    if (signal.aborted) throw located(cancelled());
     const wantsLogprobs =
       request.output.logprobs !== null && (request.output.logprobs !== undefined || isTrained);
-    yield {
-      kind: "header",
-      header: {
-        model: request.identity.model ?? "tiny",
-        fingerprint: "tiny@base+test",
-        createdAt: new Date(1_700_000_000_000),
-        role: "assistant",
-        choiceCount: choiceCountOf(request.output),
-        echo,
-        promptTokenIds: [1, 2, 3],
-        echoedTokens: null,
-        promptLogprobs: null,
-        notice: this.script.notice,
-        logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
-        tokenIds: {
-          top: request.output.returnTokenIds ?? false,
-          inChoices: isTrained && request.output.returnTokenIds !== false,
-        },
+    const header: ChatHeader = {
+      model: request.identity.model ?? "tiny",
+      fingerprint: "tiny@base+test",
+      createdAt: new Date(1_700_000_000_000),
+      role: "assistant",
+      choiceCount: choiceCountOf(request.output),
+      echo,
+      promptTokenIds: [1, 2, 3],
+      echoedTokens: null,
+      promptLogprobs: null,
+      notice,
+      logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
+      tokenIds: {
+        top: request.output.returnTokenIds ?? false,
+        inChoices: isTrained && request.output.returnTokenIds !== false,
       },
     };
     const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
+    const deltas = this.#deltas(request, { signal, located, usage, wantsLogprobs });
+    return { header, deltas, usage, leave: async () => void (await deltas.return()) };
+  }
+
+  async *#deltas(
+    { output }: ChatRequest,
+    {
+      signal,
+      located,
+      usage,
+      wantsLogprobs,
+    }: Required<Pick<BeginOptions, "signal" | "located">> & {
+      readonly usage: { -readonly [Member in keyof ChatUsage]: ChatUsage[Member] };
+      readonly wantsLogprobs: boolean;
+    },
+  ): AsyncGenerator<readonly ChatDelta[], void> {
+    const { pieces, finish, failure, hangs } = this.script;
     for (const [index, piece] of pieces.entries()) {
-      for (let choice = 0; choice < choiceCountOf(request.output); choice++) {
+      for (let choice = 0; choice < choiceCountOf(output); choice++) {
         const isLast = index === pieces.length - 1;
         const { text = "", reasoning = "", toolCalls = [] } = piece;
         usage.completionTokens += 1;
-        yield {
-          kind: "delta",
+        const delta: ChatDelta = {
           choice,
           text,
           reasoning,
           toolCalls,
           tokenIds: [10 + index],
-          logprobs: wantsLogprobs ? [logprob(10 + index, text, request.output.logprobs?.topCount ?? 0)] : [],
+          logprobs: wantsLogprobs ? [logprob(10 + index, text, output.logprobs?.topCount ?? 0)] : [],
           finish: isLast ? { reason: finish, stopReason: null, matchedStop: null } : null,
           usage: { ...usage },
           choiceTokens: index + 1,
         };
+        yield [delta];
       }
-      if (failure !== null) throw failure;
-      if (hangs) await this.#aborted(signal);
+      if (failure !== null) throw located(failure);
+      if (hangs) await this.#aborted(signal).catch((error: unknown) => Promise.reject(located(error)));
     }
-    yield { kind: "usage", usage };
   }
 
   #aborted(signal: AbortSignal): Promise<never> {

@@ -1,49 +1,58 @@
 // The chunks of a streamed answer, in order: one that opens each choice, what is put before each choice's text, deltas,
 // the finish with the last delta of each choice, and the usage where it was asked for.
-import type { ChatDelta, ChatEvent, ChatHeader, ChatRequest } from "../../domain/chat.ts";
+import type { ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
-/** Turns events into the chunks they become; throws whatever the events or their header throw. */
-export async function* chatChunks(
-  request: ChatRequest,
+/** Makes the chunks of one stream, of its steps as they come. */
+export function chatChunks(
+  { identity: { requestId } }: ChatRequest,
   form: ChatAnswerForm,
-  opening: Promise<ChatHeader>,
-  events: AsyncIterable<ChatEvent>,
-): AsyncGenerator<object> {
-  const header = await opening;
-  const chunk = (choices: readonly object[], rest: object = {}): object => ({
-    id: `chatcmpl-${request.identity.requestId}`,
-    request_id: request.identity.requestId,
+  header: ChatHeader,
+) {
+  const common = {
+    id: `chatcmpl-${requestId}`,
+    request_id: requestId,
     object: "chat.completion.chunk",
     created: Math.floor(header.createdAt.getTime() / 1000),
     model: header.model,
     service_tier: "default",
     system_fingerprint: header.fingerprint,
-    choices,
-    ...rest,
-  });
+  };
   const { top, inChoices } = header.tokenIds;
   const showsTokens = top || inChoices || header.logprobs !== "off" || form.usageInEveryChunk;
-  // The opening waits for the first event after the header, since that one knows what was cached.
+  const usageOf = (usage: ChatUsage, tokens: number): object =>
+    form.usageInEveryChunk ? { usage: usageBody(usage, tokens) } : {};
+  const opening = (usage: object): readonly object[] => {
+    const prompt = { prompt_token_ids: top ? header.promptTokenIds : null };
+    return [
+      ...openings(header).map((choice) => ({ ...common, choices: [choice], ...prompt, ...usage })),
+      ...echoes(header).map((choice) => ({ ...common, choices: [choice], ...usage })),
+    ];
+  };
+  const chunkOf = (delta: ChatDelta): object => ({
+    ...common,
+    choices: [deltaBody(delta, header, form)],
+    ...usageOf(delta.usage, delta.choiceTokens),
+  });
   let isOpen = false;
-  for await (const event of events) {
-    if (event.kind === "header") continue;
-    const usageOf = (tokens: number): object =>
-      form.usageInEveryChunk ? { usage: usageBody(event.usage, tokens) } : {};
-    if (!isOpen) {
-      const prompt = { prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null };
-      for (const choice of openings(header)) yield chunk([choice], { ...prompt, ...usageOf(0) });
-      for (const choice of echoes(header)) yield chunk([choice], usageOf(0));
-    }
-    isOpen = true;
-    if (event.kind === "usage") {
-      if (form.includesUsage) yield chunk([], { usage: usageBody(event.usage) });
-    } else if (saysSomething(event) || (showsTokens && event.tokenIds.length > 0)) {
-      yield chunk([deltaBody(event, header, form)], usageOf(event.choiceTokens));
-    }
-  }
+  return {
+    // The opening waits for the first deltas, since these know what was cached.
+    begin: (): readonly object[] => [],
+    add: (deltas: readonly ChatDelta[]): readonly object[] => {
+      const shown = deltas.filter(
+        (delta) => saysSomething(delta) || (showsTokens && delta.tokenIds.length > 0),
+      );
+      const chunks = shown.map(chunkOf);
+      if (isOpen) return chunks;
+      isOpen = true;
+      return [...opening(usageOf(deltas[0].usage, 0)), ...chunks];
+    },
+    end: (usage: ChatUsage): readonly object[] =>
+      form.includesUsage ? [{ ...common, choices: [], usage: usageBody(usage) }] : [],
+    fail: (body: object): readonly object[] => [body],
+  };
 }
 
 /** All choices are opened before the first text: a client knows then how many there are. */

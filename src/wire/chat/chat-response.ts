@@ -2,7 +2,6 @@
 import { assert } from "../../domain/assert.ts";
 import type {
   ChatDelta,
-  ChatEvent,
   ChatFinish,
   ChatHeader,
   ChatRequest,
@@ -24,49 +23,42 @@ export interface GatheredChoice {
 }
 
 /**
- * Gathers the events of a completion into one answer.
+ * Adds up one answer, of its steps as they come.
  *
- * @param take called with what is in memory of it
- * @throws whatever the events or `take` throw
+ * @param take called with what is in memory of the answer; what it throws, adding to the answer does
  */
-export async function chatResponse(
-  request: ChatRequest,
+export function chatAnswer(
+  { identity: { requestId } }: ChatRequest,
   form: ChatAnswerForm,
-  {
-    header,
-    events,
-    take,
-  }: { readonly header: ChatHeader; readonly take: TakeBytes } & {
-    readonly events: AsyncIterable<ChatEvent>;
-  },
-): Promise<object> {
+  { header, take }: { readonly header: ChatHeader; readonly take: TakeBytes },
+) {
   const choices = newChoices(header.choiceCount, header);
   const logprobs = choices.map(() => new JsonList(take));
   const asIds = spellsIds(header, form);
-  let usage: ChatUsage | null = null;
-  for await (const event of events) {
-    if (event.kind === "usage") usage = event.usage;
-    if (event.kind !== "delta") continue;
-    addDelta(choices, event);
-    for (const logprob of event.logprobs) logprobs[event.choice].add(judgedEntry(logprob, asIds));
-  }
-  assert(usage !== null, "a completion ends with its usage");
   return {
-    id: `chatcmpl-${request.identity.requestId}`,
-    request_id: request.identity.requestId,
-    object: "chat.completion",
-    created: Math.floor(header.createdAt.getTime() / 1000),
-    model: header.model,
-    choices: choices.map((choice, index) => ({
-      index,
-      ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
-    })),
-    service_tier: "default",
-    system_fingerprint: header.fingerprint,
-    usage: usageBody(usage),
-    prompt_logprobs: header.promptLogprobs && promptLogprobsBody(header.promptLogprobs),
-    prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
-    kv_transfer_params: null,
+    add: (deltas: readonly ChatDelta[]): void => {
+      for (const delta of deltas) {
+        addDelta(choices, delta);
+        for (const logprob of delta.logprobs) logprobs[delta.choice].add(judgedEntry(logprob, asIds));
+      }
+    },
+    end: (usage: ChatUsage): object => ({
+      id: `chatcmpl-${requestId}`,
+      request_id: requestId,
+      object: "chat.completion",
+      created: Math.floor(header.createdAt.getTime() / 1000),
+      model: header.model,
+      choices: choices.map((choice, index) => ({
+        index,
+        ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
+      })),
+      service_tier: "default",
+      system_fingerprint: header.fingerprint,
+      usage: usageBody(usage),
+      prompt_logprobs: header.promptLogprobs && promptLogprobsBody(header.promptLogprobs),
+      prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
+      kv_transfer_params: null,
+    }),
   };
 }
 

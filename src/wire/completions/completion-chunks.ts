@@ -1,7 +1,6 @@
 // The chunks of a streamed text completion: what each choice goes on with, the first of each beginning with what is put
 // before its text, and the usage at the end where it was asked for. Choices of several prompts come as they are drawn.
-import { present } from "../../domain/assert.ts";
-import type { ChatDelta, ChatHeader, ChatUsage, RequestEvent } from "../../domain/chat.ts";
+import type { ChatDelta, ChatHeader, ChatUsage, RequestDeltas } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
 import { isLong } from "../json-text.ts";
@@ -12,42 +11,44 @@ import {
   type CompletionLogprobs,
   type EchoedLogprobs,
 } from "./completion-logprobs.ts";
-import { completionHeader, sumOfUsage } from "./completion-response.ts";
+import { completionHeader } from "./completion-response.ts";
 import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
-import { asAnswered } from "./without-tokens.ts";
+import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
 
-/** Turns events into the chunks they become; throws whatever the events throw. */
-export async function* completionChunks(
-  { requests, form }: ReadCompletion,
-  events: AsyncIterable<RequestEvent>,
-): AsyncGenerator<object> {
+/**
+ * Makes the chunks of one stream, of its steps as they come.
+ *
+ * @param header of the prompt that began first
+ */
+export function completionChunks({ requests, form }: ReadCompletion, header: ChatHeader) {
   const choiceCount = choiceCountOf(requests[0].output);
   const prompts: StreamedPrompt[] = [];
   // By the choice's index in the answer; those that have begun.
   const choices = new Map<number, ChoiceStream>();
-  let common: object | null = null;
-  let usage: ChatUsage | null = null;
-  for await (const { request, event: emitted } of events) {
-    const event = asAnswered(emitted, form);
-    if (event.kind === "header") {
-      prompts[request] = streamedPrompt(event.header, form);
-      common ??= completionHeader(form, event.header);
-    } else if (event.kind === "usage") {
-      usage = usage === null ? event.usage : sumOfUsage(usage, event.usage);
-    } else {
-      const index = request * choiceCount + event.choice;
-      const known = choices.get(index);
-      const choice = known ?? new ChoiceStream(prompts[request], form);
-      if (known === undefined) choices.set(index, choice);
-      const body = choice.next(event);
-      const rest = form.usageInEveryChunk ? { usage: usageBody(event.usage, event.choiceTokens) } : {};
-      // What is put before an answer has as many log-probabilities as the prompt.
-      const mark = known === undefined ? { [isLong]: true } : {};
-      if (body !== null) yield { ...common, choices: [{ index, ...body }], ...rest, ...mark };
-    }
-  }
-  if (!form.includesUsage) return;
-  yield { ...common, choices: [], usage: usageBody(present(usage, "an answer ends with its usage")) };
+  const common = completionHeader(form, header);
+  const chunkOf = (index: number, prompt: StreamedPrompt, delta: ChatDelta): object | readonly [] => {
+    const known = choices.get(index);
+    const choice = known ?? new ChoiceStream(prompt, form);
+    if (known === undefined) choices.set(index, choice);
+    const body = choice.next(delta);
+    if (body === null) return [];
+    const rest = form.usageInEveryChunk ? { usage: usageBody(delta.usage, delta.choiceTokens) } : {};
+    // What is put before an answer has as many log-probabilities as the prompt.
+    const mark = known === undefined ? { [isLong]: true } : {};
+    return { ...common, choices: [{ index, ...body }], ...rest, ...mark };
+  };
+  return {
+    begin: (): readonly object[] => [],
+    add: ({ request, header: own, deltas }: RequestDeltas): readonly object[] => {
+      const prompt = (prompts[request] ??= streamedPrompt(own, form));
+      return deltas.flatMap((delta) =>
+        chunkOf(request * choiceCount + delta.choice, prompt, deltaAsAnswered(delta, form)),
+      );
+    },
+    end: (usage: ChatUsage): readonly object[] =>
+      form.includesUsage ? [{ ...common, choices: [], usage: usageBody(usageAsAnswered(usage, form)) }] : [],
+    fail: (body: object): readonly object[] => [body],
+  };
 }
 
 /** What all choices of a prompt begin with. */

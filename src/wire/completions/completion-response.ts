@@ -1,7 +1,7 @@
 // A text completion's answer that is no stream: the choices of every prompt one after the other, every declared field of
 // each.
-import { assert, present } from "../../domain/assert.ts";
-import type { ChatHeader, ChatUsage, RequestEvent } from "../../domain/chat.ts";
+import { assert } from "../../domain/assert.ts";
+import type { ChatHeader, ChatUsage, RequestDeltas } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import {
   addDelta,
@@ -15,14 +15,13 @@ import { promptLogprobsBody } from "../chat/chat-logprobs.ts";
 import type { TakeBytes } from "../json-text.ts";
 import { echoedLogprobs, GatheredLogprobs } from "./completion-logprobs.ts";
 import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
-import { asAnswered } from "./without-tokens.ts";
+import { deltaAsAnswered, usageAsAnswered } from "./without-tokens.ts";
 
 interface GatheredPrompt {
   readonly header: ChatHeader;
   readonly choices: readonly GatheredChoice[];
   /** Of each choice. */
   readonly logprobs: readonly GatheredLogprobs[];
-  usage: ChatUsage | null;
 }
 
 /** What is the same in an answer and in every chunk of a stream. */
@@ -39,60 +38,45 @@ export function completionHeader({ id }: CompletionForm, header: ChatHeader): ob
 }
 
 /**
- * Gathers the events of all prompts into one answer.
+ * Adds up one answer, of its steps as they come.
  *
- * @param take called with what is in memory of it
- * @throws whatever the events or `take` throw
+ * @param take called with what is in memory of the answer; what it throws, adding to the answer does
  */
-export async function completionResponse(
-  { requests, form }: ReadCompletion,
-  events: AsyncIterable<RequestEvent>,
-  take: TakeBytes,
-): Promise<object> {
+export function completionAnswer({ requests, form }: ReadCompletion, take: TakeBytes) {
   const choiceCount = choiceCountOf(requests[0].output);
   const prompts: GatheredPrompt[] = [];
-  for await (const { request, event: emitted } of events) {
-    const event = asAnswered(emitted, form);
-    if (event.kind === "header") {
-      const { header } = event;
-      const asIds = spellsIds(header, form);
-      const echoed = echoedLogprobs(header, form, asIds);
-      const choices = newChoices(choiceCount, header);
-      const logprobs = choices.map(() => new GatheredLogprobs(echoed, asIds, take));
-      prompts[request] = { header, choices, logprobs, usage: null };
-      continue;
-    }
-    const prompt = present(prompts[request], "what a request emitted first is its header");
-    if (event.kind === "usage") prompt.usage = event.usage;
-    else {
-      addDelta(prompt.choices, event);
-      prompt.logprobs[event.choice].add(event.logprobs);
-    }
-  }
-  assert(prompts.length === requests.length, "every request was answered");
-  return {
-    ...completionHeader(form, prompts[0].header),
-    choices: prompts.flatMap(({ header, choices, logprobs }, prompt) => {
-      // The same for all of them: made once, and spelled when it is written.
-      const ofPrompt = { prompt_logprobs: promptLogprobs(header, form) };
-      return choices.map((choice, index) => ({
-        index: prompt * choiceCount + index,
-        ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
-        ...ofPrompt,
-      }));
-    }),
-    usage: usageBody(
-      prompts.map(({ usage }) => present(usage, "an answer ends with its usage")).reduce(sumOfUsage),
-    ),
-    kv_transfer_params: null,
+  const newPrompt = (header: ChatHeader): GatheredPrompt => {
+    const asIds = spellsIds(header, form);
+    const echoed = echoedLogprobs(header, form, asIds);
+    const choices = newChoices(choiceCount, header);
+    return { header, choices, logprobs: choices.map(() => new GatheredLogprobs(echoed, asIds, take)) };
   };
-}
-
-export function sumOfUsage(one: ChatUsage, other: ChatUsage): ChatUsage {
   return {
-    promptTokens: one.promptTokens + other.promptTokens,
-    completionTokens: one.completionTokens + other.completionTokens,
-    cachedTokens: one.cachedTokens + other.cachedTokens,
+    add: ({ request, header, deltas }: RequestDeltas): void => {
+      const prompt = (prompts[request] ??= newPrompt(header));
+      for (const drawn of deltas) {
+        const delta = deltaAsAnswered(drawn, form);
+        addDelta(prompt.choices, delta);
+        prompt.logprobs[delta.choice].add(delta.logprobs);
+      }
+    },
+    end: (usage: ChatUsage): object => {
+      assert(prompts.length === requests.length, "every request was answered");
+      return {
+        ...completionHeader(form, prompts[0].header),
+        choices: prompts.flatMap(({ header, choices, logprobs }, prompt) => {
+          // The same for all of them: made once, and spelled when it is written.
+          const ofPrompt = { prompt_logprobs: promptLogprobs(header, form) };
+          return choices.map((choice, index) => ({
+            index: prompt * choiceCount + index,
+            ...choiceBody(choice, header, header.logprobs === "off" ? null : logprobs[index]),
+            ...ofPrompt,
+          }));
+        }),
+        usage: usageBody(usageAsAnswered(usage, form)),
+        kv_transfer_params: null,
+      };
+    },
   };
 }
 

@@ -1,12 +1,10 @@
 // The events of a streamed response, in order, each with its number: the response as it begins, its items as they come, the
 // response as it ended. The last one holds the whole answer, which is what a request without a stream gets.
 import { assert } from "../../domain/assert.ts";
-import type { ChatEvent, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
+import type { ChatDelta, ChatFinish, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
 import { isLong, type TakeBytes } from "../json-text.ts";
 import { OutputItems, type ItemEvent } from "./output-items.ts";
 import type { RepeatedFields } from "./read-responses-request.ts";
-
-export type ResponseEvent = ItemEvent & { readonly sequence_number: number };
 
 /** What is answered, and what the answer repeats of the request. */
 export interface AskedResponse {
@@ -20,56 +18,41 @@ export interface ResponseFailure {
 }
 
 /**
- * Turns the events of a completion into those of a response.
+ * Makes the events of one stream, of its steps as they come.
  *
- * @param opening the header of the completion
- * @param take called with what is in memory of the answer
- * @param failureOf what to tell the client of what is thrown on the way: this is then the last event
+ * @param take called with what is in memory of the answer; what it throws, adding to the answer does
  */
-export async function* responseEvents(
-  asked: AskedResponse,
-  opening: Promise<ChatHeader>,
-  events: AsyncIterable<ChatEvent>,
-  { failureOf, take }: { readonly failureOf: (error: unknown) => ResponseFailure; readonly take: TakeBytes },
-): AsyncGenerator<ResponseEvent> {
+export function responseEvents(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
+  const response = new ResponseSoFar(asked, header, take);
   let count = 0;
-  const numbered = (event: ItemEvent): ResponseEvent => ({ ...event, sequence_number: count++ });
-  let begun: ResponseSoFar | null = null;
-  try {
-    begun = new ResponseSoFar(asked, await opening, take);
-    yield numbered(begun.event("response.created"));
-    yield numbered(begun.event("response.in_progress"));
-    for await (const event of events) for (const step of begun.add(event)) yield numbered(step);
-    yield numbered(begun.end());
-  } catch (error) {
-    const body = failureOf(error);
-    if (begun !== null) yield numbered(begun.fail(body));
-    // The members of OpenAI's event, and the body that errors have everywhere.
-    const { message, param, code } = body.error;
-    yield numbered({ type: "error", code, message, param, ...body });
-  }
+  const numbered = (event: ItemEvent): object => ({ ...event, sequence_number: count++ });
+  return {
+    begin: (): readonly object[] =>
+      ["response.created", "response.in_progress"].map((type) => numbered(response.event(type))),
+    add: (deltas: readonly ChatDelta[]): readonly object[] =>
+      deltas.flatMap((delta) => [...response.add(delta)]).map(numbered),
+    end: (usage: ChatUsage): readonly object[] => [numbered(response.end(usage))],
+    fail: (body: ResponseFailure): readonly object[] => [
+      numbered(response.fail(body)),
+      responseError(body, count),
+    ],
+  };
 }
 
-/**
- * The whole answer.
- *
- * @param take called with what is in memory of it
- * @throws whatever the events or `take` throw
- */
-export async function wholeResponse(
-  asked: AskedResponse,
-  {
-    header,
-    events,
-    take,
-  }: { readonly header: ChatHeader; readonly take: TakeBytes } & {
-    readonly events: AsyncIterable<ChatEvent>;
-  },
-): Promise<object> {
+/** The last event of a stream that fails: the members of OpenAI's, and the body that errors have everywhere. */
+export function responseError(body: ResponseFailure, sequenceNumber: number): object {
+  const { message, param, code } = body.error;
+  return { type: "error", code, message, param, ...body, sequence_number: sequenceNumber };
+}
+
+/** Adds up one answer, as {@link responseEvents} streams one. */
+export function wholeResponse(asked: AskedResponse, header: ChatHeader, take: TakeBytes) {
   const response = new ResponseSoFar(asked, header, take);
-  // What the steps are is for streams; taking them is what adds them up.
-  for await (const event of events) for (const _ of response.add(event));
-  return response.end().response;
+  return {
+    // What the events are is for streams; taking them is what adds them up.
+    add: (deltas: readonly ChatDelta[]): void => deltas.forEach((delta) => void [...response.add(delta)]),
+    end: (usage: ChatUsage): object => response.end(usage).response,
+  };
 }
 
 /** An event with the response as it stands. */
@@ -79,7 +62,6 @@ class ResponseSoFar {
   readonly #asked: AskedResponse;
   readonly #header: ChatHeader;
   readonly #items: OutputItems;
-  #usage: ChatUsage | null = null;
   #finish: ChatFinish | null = null;
   /** Tokens up to the last one that was thought. */
   #reasoningTokens = 0;
@@ -91,22 +73,20 @@ class ResponseSoFar {
     this.#items = new OutputItems(requestId, { hasLogprobs: header.logprobs !== "off", take });
   }
 
-  *add(event: ChatEvent): Generator<ItemEvent> {
-    if (event.kind === "usage") this.#usage = event.usage;
-    if (event.kind !== "delta") return;
-    if (event.reasoning !== "") this.#reasoningTokens = event.choiceTokens;
-    this.#finish = event.finish;
-    yield* this.#items.add(event);
-    if (event.finish !== null) yield* this.#items.finish(event.finish);
+  *add(delta: ChatDelta): Generator<ItemEvent> {
+    if (delta.reasoning !== "") this.#reasoningTokens = delta.choiceTokens;
+    this.#finish = delta.finish;
+    yield* this.#items.add(delta);
+    if (delta.finish !== null) yield* this.#items.finish(delta.finish);
   }
 
   event(type: string): ResponseStateEvent {
     return { type, response: this.#body("in_progress") };
   }
 
-  end(): ResponseStateEvent {
-    const [usage, finish] = [this.#usage, this.#finish];
-    assert(usage !== null && finish !== null, "a completion ends with its finish and its usage");
+  end(usage: ChatUsage): ResponseStateEvent {
+    const finish = this.#finish;
+    assert(finish !== null, "a completion ends with its finish");
     const isCut = finish.reason === "length";
     const status = isCut ? "incomplete" : "completed";
     const response = this.#body(status, {

@@ -1,7 +1,6 @@
 // From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
 // submit, abort or count requests.
-import { setImmediate } from "node:timers/promises";
-import { assert, present, unreachable } from "../../domain/assert.ts";
+import { present, unreachable } from "../../domain/assert.ts";
 import type {
   ChatDelta,
   ChatFinish,
@@ -14,101 +13,108 @@ import { choiceCountOf, type Generation, type GenerationEvent } from "../../doma
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 import { createAnswerReader, type AnswerReader } from "./answer-reader.ts";
 import { choiceReaders, withAddedText } from "./choice-reader.ts";
-import { portionsOf } from "./portions.ts";
 import { joinedPieces } from "./reply-pieces.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import { withTexts } from "./prompt-logprobs.ts";
 
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
-/** What came at once. Without deltas it says that the prompt was computed, and nothing of a search is known by then. */
-export interface DeltaBatch {
-  /** As in {@link ChatHeader}; the same in every batch. */
-  readonly promptLogprobs: ChatHeader["promptLogprobs"];
-  /** As in {@link ChatHeader}; the same in every batch. */
-  readonly choiceCount: number;
-  /** What the client should know of the constraint; the same in every batch. */
-  readonly notices: readonly string[];
-  readonly deltas: readonly ChatDelta[];
-  readonly usage: ChatUsage;
-}
-
 /**
- * Yields one delta per engine event with tokens, the finish on a choice's last delta where both came at once,
- * and returns when every choice has finished. Stops a choice in the engine when a stop string, or the
- * last call that it may have, ends it.
- *
- * @throws whatever the engine throws; ServiceError `cancelled` after an abort
+ * Reads the events of one generation. Stops a choice in the engine when a stop string, or the last call that it may have,
+ * ends it.
  */
-export async function* generationDeltas(
-  generation: Generation,
-  plan: GenerationPlan,
-  options: DeltaOptions,
-): AsyncGenerator<DeltaBatch> {
-  const choices = startChoices(plan, options);
-  let usage = usageAtStart(plan);
-  const isSearched = plan.generation.choices.kind === "beam";
-  const logprobCount = 1 + (plan.generation.outputs.topLogprobCount ?? 0);
-  const notices: string[] = [];
-  const scored: (ChatPromptLogprob | null)[] = [];
-  const promptLogprobs = plan.generation.outputs.promptLogprobCount === null ? null : scored;
-  const read = (events: readonly GenerationEvent[]): readonly ChatDelta[] => {
+export class DeltaReader {
+  /** What the client should know of the constraint. */
+  readonly notices: string[] = [];
+  readonly #generation: Pick<Generation, "stopChoice">;
+  readonly #plan: GenerationPlan;
+  readonly #tokenizer: Tokenizer;
+  readonly #choices: ChoiceState[];
+  readonly #promptLogprobs: (ChatPromptLogprob | null)[] = [];
+  #usage: ChatUsage;
+
+  constructor(generation: Pick<Generation, "stopChoice">, plan: GenerationPlan, options: DeltaOptions) {
+    this.#generation = generation;
+    this.#plan = plan;
+    this.#tokenizer = options.tokenizer;
+    this.#choices = startChoices(plan, options);
+    this.#usage = usageAtStart(plan);
+  }
+
+  /** So far. */
+  get usage(): ChatUsage {
+    return this.#usage;
+  }
+
+  /** As in {@link ChatHeader}; known once {@link read} has returned deltas. */
+  get choiceCount(): number {
+    return this.#choices.length;
+  }
+
+  /** As {@link choiceCount}. */
+  get promptLogprobs(): ChatHeader["promptLogprobs"] {
+    return this.#plan.generation.outputs.promptLogprobCount === null ? null : this.#promptLogprobs;
+  }
+
+  get isFinished(): boolean {
+    return this.#choices.every((choice) => choice.isFinished);
+  }
+
+  /**
+   * One delta for each event with tokens, the finish on a choice's last delta where both came at once.
+   *
+   * @returns null while the prompt is not computed, or it is not known how many answers a search has
+   */
+  read(events: readonly GenerationEvent[]): readonly ChatDelta[] | null {
     const deltas: ChatDelta[] = [];
-    for (const event of events) {
-      if (event.kind === "constraint-noted") {
-        notices.push(...event.notices);
-        continue;
-      }
-      if (event.kind === "prompt-logprobs") {
-        scored.push(...withTexts(event.tokens, options.tokenizer));
-        continue;
-      }
-      if (event.kind === "prompt-computed") {
-        usage = { ...usage, cachedTokens: event.cachedTokenCount };
-        continue;
-      }
-      if (event.kind === "choices-found") {
-        choices.length = event.count;
-        continue;
-      }
-      const state = present(choices[event.choice], "the choice of an engine's event");
-      // The engine may have computed a little more before it heard that the choice was stopped.
-      if (state.isFinished) continue;
-      switch (event.kind) {
-        case "tokens": {
-          const delta = takeTokens(event, state, { before: usage, plan });
-          usage = delta.usage;
-          deltas.push(delta);
-          if (state.isFinished) generation.stopChoice(event.choice);
-          break;
-        }
-        case "choice-finished": {
-          const index = deltas.findLastIndex((delta) => delta.choice === event.choice);
-          const before = deltas[index] ?? emptyDelta(event.choice, state, usage);
-          deltas.splice(index < 0 ? deltas.length : index, 1, finishChoice(event, state, { before, plan }));
-          break;
-        }
-        default:
-          unreachable(event);
-      }
-    }
-    return deltas;
-  };
-  for await (const batch of generation.events) {
-    for (const portion of portionsOf(batch, logprobCount)) {
-      if (portion[0] !== batch[0]) await setImmediate();
-      const deltas = read(portion);
-      // The prompt is not computed yet, or it is not known yet how many answers there are.
-      if (portion.every(({ kind }) => kind === "constraint-noted" || kind === "prompt-logprobs")) continue;
-      if (isSearched && deltas.length === 0) continue;
-      yield { promptLogprobs, choiceCount: choices.length, notices, deltas, usage };
-      if (choices.every((choice) => choice.isFinished)) return;
+    for (const event of events) this.#take(event, deltas);
+    const isSearched = this.#plan.generation.choices.kind === "beam";
+    const isBegun = isSearched
+      ? deltas.length > 0
+      : events.some(({ kind }) => kind !== "constraint-noted" && kind !== "prompt-logprobs");
+    return isBegun ? deltas : null;
+  }
+
+  #take(event: GenerationEvent, deltas: ChatDelta[]): void {
+    switch (event.kind) {
+      case "constraint-noted":
+        this.notices.push(...event.notices);
+        return;
+      case "prompt-logprobs":
+        this.#promptLogprobs.push(...withTexts(event.tokens, this.#tokenizer));
+        return;
+      case "prompt-computed":
+        this.#usage = { ...this.#usage, cachedTokens: event.cachedTokenCount };
+        return;
+      case "choices-found":
+        this.#choices.length = event.count;
+        return;
+      case "tokens":
+      case "choice-finished":
+        this.#takeOfChoice(event, deltas);
+        return;
+      default:
+        unreachable(event);
     }
   }
-  assert(
-    choices.every((choice) => choice.isFinished),
-    "an engine finishes every choice or throws",
-  );
+
+  #takeOfChoice(event: EventOf<"tokens" | "choice-finished">, deltas: ChatDelta[]): void {
+    const { choice } = event;
+    const state = present(this.#choices[choice], "the choice of an engine's event");
+    // The engine may have computed a little more before it heard that the choice was stopped.
+    if (state.isFinished) return;
+    if (event.kind === "tokens") {
+      const delta = takeTokens(event, state, { before: this.#usage, plan: this.#plan });
+      this.#usage = delta.usage;
+      deltas.push(delta);
+      if (state.isFinished) this.#generation.stopChoice(choice);
+    } else {
+      const index = deltas.findLastIndex((delta) => delta.choice === choice);
+      const before = deltas[index] ?? emptyDelta(choice, state, this.#usage);
+      const last = finishChoice(event, state, { before, plan: this.#plan });
+      deltas.splice(index < 0 ? deltas.length : index, 1, last);
+    }
+  }
 }
 
 /** The usage before the engine has emitted anything. */
@@ -194,7 +200,6 @@ function finishOf(finish: ChatFinish, { reader }: ChoiceState, { reply }: Genera
 
 function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatDelta {
   return {
-    kind: "delta",
     choice,
     text: "",
     reasoning: "",

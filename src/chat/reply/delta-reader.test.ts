@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatDelta } from "../../domain/chat.ts";
-import type { Generation, GenerationEvent } from "../../domain/generation.ts";
+import type { GenerationEvent } from "../../domain/generation.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
 import { callFormats } from "../tools/call-formats.ts";
-import { generationDeltas } from "./generation-deltas.ts";
+import { DeltaReader } from "./delta-reader.ts";
 
 const tokenizer = await loadTokenizer("test/fixtures/tool-model");
 const endOfTextId = 2;
@@ -43,12 +43,7 @@ async function answer(
 ): Promise<Answered> {
   const request = chatRequest(changes);
   const stopped: number[] = [];
-  const events = eventsOf(idsOf(said), reason, tokensAtOnce);
-  const generation: Generation = {
-    events,
-    stopChoice: (choice) => void stopped.push(choice),
-    abort: () => undefined,
-  };
+  const generation = { stopChoice: (choice: number) => void stopped.push(choice) };
   const calls = { format: callFormats.hermes, names: new Set(["f"]), areParallel };
   const plan = {
     generation: {
@@ -63,12 +58,9 @@ async function answer(
   } as unknown as GenerationPlan;
   const markIds = new Set(["<tool_call>", "</tool_call>", "<think>", "</think>"].flatMap(idsOf));
   const deltas: ChatDelta[] = [];
-  for await (const batch of generationDeltas(generation, plan, {
-    tokenizer,
-    request,
-    shownSpecialIds: markIds,
-  }))
-    deltas.push(...batch.deltas);
+  const reader = new DeltaReader(generation, plan, { tokenizer, request, shownSpecialIds: markIds });
+  for (const batch of eventsOf(idsOf(said), reason, tokensAtOnce)) deltas.push(...(reader.read(batch) ?? []));
+  assert.ok(reader.isFinished);
   const joined = (of: (delta: ChatDelta) => string): string => deltas.map(of).join("");
   const toolCalls = deltas.flatMap((delta) => delta.toolCalls);
   const names = toolCalls.filter(({ name }) => name !== undefined);
@@ -86,11 +78,11 @@ async function answer(
   };
 }
 
-async function* eventsOf(
+function* eventsOf(
   ids: readonly number[],
   reason: "stop" | "length",
   tokensAtOnce: number,
-): AsyncGenerator<readonly GenerationEvent[]> {
+): Generator<readonly GenerationEvent[]> {
   yield [{ kind: "prompt-computed", cachedTokenCount: 0 }];
   const all = reason === "stop" ? [...ids, endOfTextId] : ids;
   for (let at = 0; at < all.length; at += tokensAtOnce) {
