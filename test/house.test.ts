@@ -291,25 +291,167 @@ test("nothing that a merge left behind is in what people read", () => {
   );
 });
 
-test("time, randomness and the environment are read, and processes started, in one place each", () => {
-  const rules: readonly { readonly pattern: RegExp; readonly allowed: readonly string[] }[] = [
-    { pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/, allowed: ["src/domain/clock.ts"] },
-    {
-      pattern: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(/,
-      allowed: ["src/domain/random.ts", "src/domain/ids.ts"],
-    },
-    // The second tells a library what that reads of it.
-    { pattern: /\bprocess\.env\b/, allowed: ["src/server/config.ts", "src/runtime/environment.ts"] },
-    { pattern: /"node:child_process"/, allowed: ["src/processes/child.ts", "src/processes/task-worker.ts"] },
-  ];
-  const faults: string[] = [];
-  for (const source of sources().filter((candidate) => !isTest(candidate.path))) {
-    for (const { pattern, allowed } of rules) {
-      if (pattern.test(source.text) && !allowed.includes(source.path))
-        faults.push(`${source.path}: ${pattern.source}`);
-    }
+/** Something that stands in few places alone, by an invariant of docs/architecture.md. */
+interface Absence {
+  readonly invariant: number;
+  readonly pattern: RegExp;
+  /** The product's files that are looked at; all of `src/` unless given. */
+  readonly among?: RegExp;
+  /** The files and folders that may have it. */
+  readonly allowed: readonly string[];
+  /** A text that has it. */
+  readonly example: string;
+}
+
+const absences: readonly Absence[] = [
+  {
+    invariant: 1,
+    pattern: /"node:(?!assert|crypto|perf_hooks)/,
+    among: /^src\/(domain|jinja|regex|grammar|validation)\//,
+    allowed: [],
+    example: 'import { readFile } from "node:fs/promises";',
+  },
+  {
+    invariant: 1,
+    pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
+    allowed: ["src/domain/clock.ts"],
+    example: "const start = performance.now();",
+  },
+  {
+    invariant: 1,
+    pattern: /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(/,
+    allowed: ["src/domain/random.ts", "src/domain/ids.ts"],
+    example: "const id = randomUUID();",
+  },
+  {
+    invariant: 1,
+    pattern: /\bprocess\.env\b/,
+    // The second sets what a library reads of it.
+    allowed: ["src/server/config.ts", "src/runtime/environment.ts"],
+    example: "const home = process.env.HOME;",
+  },
+  {
+    invariant: 2,
+    pattern: /"node:https?"|\bstatus(Code)?: [1-5]\d\d\b/,
+    allowed: ["src/http/"],
+    example: "return { status: 404 };",
+  },
+  {
+    invariant: 3,
+    pattern: /"\.[^"]*\/embedded\//,
+    allowed: [
+      "src/training/embedded/",
+      // The process of the embedded trainer, and what starts it.
+      "src/training/child-main.ts",
+      "src/training/child-runner.ts",
+      "src/server/",
+    ],
+    example: 'import type { Moments } from "../embedded/state-file.ts";',
+  },
+  {
+    invariant: 4,
+    pattern: /\basync\b|\bawait\b|\bPromise\b|\bClock\b|"node:/,
+    among: /^src\/engine\/loop\/scheduler\.ts$/,
+    allowed: [],
+    example: "export async function planStep() {}",
+  },
+  {
+    invariant: 6,
+    pattern: /\brender(Prompt|Conversation)\b[^}]*\} from "/,
+    allowed: ["src/training/", "src/chat/prompts/"],
+    example: 'import { renderPrompt } from "../tokenizer/render-prompt.ts";',
+  },
+  {
+    invariant: 6,
+    pattern: /\bwritePrompt\(/,
+    allowed: ["src/chat/prompts/"],
+    example: "const prompt = writePrompt(task, model);",
+  },
+  {
+    invariant: 7,
+    pattern: /"node:child_process"/,
+    allowed: ["src/processes/"],
+    example: 'import { fork } from "node:child_process";',
+  },
+  {
+    invariant: 13,
+    pattern: /(?<!\w)\["(body|query)"/,
+    // What reads JSON from bytes is given nothing but a body.
+    allowed: ["src/wire/", "src/http/", "src/validation/json-body.ts"],
+    example: 'const location = ["body", "batch"];',
+  },
+  {
+    invariant: 14,
+    pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
+    allowed: ["src/storage/sqlite/", "src/server/database-place.ts"],
+    example: 'import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";',
+  },
+];
+
+/** The files that have what the invariant keeps to others. */
+function offenders(
+  { pattern, among = /^src\//, allowed }: Absence,
+  files: readonly Pick<Source, "path" | "text">[],
+): readonly string[] {
+  return files
+    .filter(({ path, text }) => among.test(path) && pattern.test(text))
+    .map(({ path }) => path)
+    .filter(
+      (path) => !allowed.some((place) => path === place || (place.endsWith("/") && path.startsWith(place))),
+    );
+}
+
+test("what an invariant keeps to one place is nowhere else", () => {
+  const product = sources().filter(isProduct);
+  for (const absence of absences) {
+    const { invariant, pattern, example } = absence;
+    const name = `invariant ${invariant}: ${pattern.source}`;
+    assert.deepEqual(offenders(absence, product), [], name);
+    const path = absence.among === undefined ? "src/chat/bad.ts" : "src/domain/bad.ts";
+    const bad = { path: invariant === 4 ? "src/engine/loop/scheduler.ts" : path, text: example };
+    assert.deepEqual(offenders(absence, [bad]), [bad.path], `${name} is found in its example`);
   }
-  assert.deepEqual(faults, []);
+});
+
+/** Every module that is loaded with a source: types are not, and neither are threads and processes of its own. */
+function loadedBy(text: string): readonly string[] {
+  return importsOf(text.replaceAll(/\b(import|export) type\s[^;]*;/g, ""));
+}
+
+/** A way from a file to a package through what is loaded with it; null when there is none. */
+function wayTo(name: string, from: string, files: ReadonlyMap<string, string>): readonly string[] | null {
+  const seen = new Set<string>();
+  const visit = (path: string, trail: readonly string[]): readonly string[] | null => {
+    if (seen.has(path)) return null;
+    seen.add(path);
+    for (const specifier of loadedBy(files.get(path) ?? "")) {
+      if (packageOf(specifier) === name) return [...trail, path, specifier];
+      if (!specifier.startsWith(".")) continue;
+      const way = visit(posix.join(posix.dirname(path), specifier), [...trail, path]);
+      if (way !== null) return way;
+    }
+    return null;
+  };
+  return visit(from, []);
+}
+
+test("invariant 7: the server's process loads no native compute, and what computes does", () => {
+  const files = new Map(sources().map(({ path, text }) => [path, text]));
+  assert.equal(wayTo("onnxruntime-node", "src/server/server.ts", files), null);
+  for (const entry of ["src/engine/embedded-main.ts", "src/training/child-main.ts"])
+    assert.notEqual(wayTo("onnxruntime-node", entry, files), null, entry);
+  const types = 'import type { T } from "./b.ts";\nimport type {\n  U,\n} from "./b.ts";';
+  const example = new Map([
+    ["src/a.ts", types],
+    ["src/b.ts", 'import { InferenceSession } from "onnxruntime-node";'],
+  ]);
+  assert.equal(wayTo("onnxruntime-node", "src/a.ts", example), null);
+  example.set("src/a.ts", `${types}\nawait import("./b.ts");`);
+  assert.deepEqual(wayTo("onnxruntime-node", "src/a.ts", example), [
+    "src/a.ts",
+    "src/b.ts",
+    "onnxruntime-node",
+  ]);
 });
 
 test("every source opens by saying what it is", () => {

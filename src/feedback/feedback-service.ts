@@ -18,11 +18,11 @@ export interface FeedbackService {
    * Stores all records or none, and answers in order; a retry answers as the first time. How many a batch may hold is
    * checked by the caller.
    *
-   * @throws ServiceError `invalid` with every fault of every record, `forbidden` for
+   * @throws ServiceError `invalid` with every fault of every record (`batch`, its index, the field), `forbidden` for
    *   another entity's project, `conflict` naming each record whose id exists with other content
    */
   createBatch(items: readonly FeedbackInput[], caller: Caller): Promise<readonly FeedbackRecord[]>;
-  /** As a batch of one, with faults located in the body itself. */
+  /** As a batch of one, with faults located by their field alone. */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
    * Replaces everything of a record but its id and its time.
@@ -47,7 +47,7 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
       try {
         return (await dependencies.store.create([record]))[0];
       } catch (error) {
-        throw placed(error, "conflict", ([_index, ...field]) => ["body", ...field]);
+        throw placed(error, "conflict", ([_index, ...field]) => field);
       }
     },
     replace: (feedbackId, input, caller) => replace(dependencies, feedbackId, input, caller),
@@ -55,7 +55,7 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
       const project = parseProjectId(projectId);
       if (project === null) {
         const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
-        throw invalid([{ location: ["body", "project_id"], message, type: "value_error" }], 1);
+        throw invalid([{ location: ["project_id"], message, type: "value_error" }], 1);
       }
       refuseForeign([projectId], caller, singleLocation);
       const { store } = dependencies;
@@ -72,7 +72,7 @@ async function createBatch(
 ): Promise<readonly FeedbackRecord[]> {
   const { clock } = dependencies;
   const checks = await inTurns(items, checkContent, clock);
-  refuse(items, checks, { caller, locationOf: (index) => ["body", "batch", String(index)] });
+  refuse(items, checks, { caller, locationOf: (index) => ["batch", String(index)] });
   const records = await inTurns(
     items,
     (item, index) => newRecord(dependencies, item, checks[index], caller),
@@ -81,7 +81,7 @@ async function createBatch(
   try {
     return await dependencies.store.create(records);
   } catch (error) {
-    throw placed(error, "conflict", (field) => ["body", "batch", ...field]);
+    throw placed(error, "conflict", (field) => ["batch", ...field]);
   }
 }
 
@@ -116,7 +116,7 @@ async function replace(
       ? []
       : [
           {
-            location: ["body", "id"],
+            location: ["id"],
             message: `id is ${quoted(input.id)} and feedback_id is ${quoted(feedbackId)}; a replacement keeps the id, so leave it out`,
             type: "value_error",
           },
@@ -133,7 +133,8 @@ async function replace(
   return record;
 }
 
-const singleLocation = (): readonly string[] => ["body"];
+/** A single record is what the caller gave, so its fields are located by themselves. */
+const singleLocation = (): readonly string[] => [];
 
 /** Checks all items, and throws as {@link refuse}. */
 function check(
@@ -176,7 +177,7 @@ function refuse(
 
 function invalid(faults: readonly Fault[], itemCount: number): ServiceError {
   const [first] = faults;
-  const where = first.location.slice(1).join(".");
+  const where = first.location.join(".");
   const others = faults.length === 1 ? "" : ` (and ${faults.length - 1} more)`;
   const outcome = itemCount > 1 ? " Nothing was stored." : "";
   return new ServiceError({
@@ -221,7 +222,7 @@ function hashOf({ content }: ContentCheck): string {
   return jsonHash(content as unknown as JsonObject);
 }
 
-/** The store names fields; `locationOf` says where they were sent. An error of another code stays as it is. */
+/** The store names a record's index and field; `locationOf` makes it what this service's caller knows. Other codes stay. */
 function placed(
   error: unknown,
   code: ErrorCode,

@@ -49,6 +49,6 @@ export function createConstraintChecker(options: CheckerOptions): ConstraintChec
 
 function takesTooLong({ seconds }: CheckerOptions): ServiceError {
   const message = `Checking this takes longer than ${seconds} s; send fewer or shorter tests.`;
-  const faults = [{ location: ["body", "tests"], message, type: "too_large" }];
+  const faults = [{ location: ["instances"], message, type: "too_large" }];
   return new ServiceError({ code: "too_large", faults });
 }

@@ -178,14 +178,14 @@ test("404: the record to replace is not there, and the body's field says which",
 test("passes on what feedback itself refuses, with its places", async () => {
   const server = await fakeServer();
   const fault = {
-    location: ["body", "batch", "0", "vendor_ref"],
+    location: ["batch", "0", "vendor_ref"],
     message: "no reference",
     type: "value_error",
   };
   server.feedback.refusal = new ServiceError({ code: "invalid", message: "no reference", faults: [fault] });
   const answer = await post(server, "batch/create", { batch: [item] });
   assert.equal(answer.statusCode, 422);
-  assert.deepEqual(answer.json<Refusal>().detail[0]?.loc, fault.location);
+  assert.deepEqual(answer.json<Refusal>().detail[0]?.loc, ["body", ...fault.location]);
   await server.close();
 });
 

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
 import type { BatchRecord } from "../../wire/feedback/read-feedback-batch.ts";
@@ -57,7 +58,7 @@ export function feedbackRoutes(
       nameIgnored(reply, ignored);
       const batch = await recordsIn(lines);
       const inputs = batch.map(({ input }) => input);
-      const records = await feedback.createBatch(inputs, request.caller);
+      const records = await feedback.createBatch(inputs, request.caller).catch(inBody);
       reply.type("application/json; charset=utf-8");
       return reply.send(Readable.from(answerText(records, batch)));
     },
@@ -72,7 +73,7 @@ export function feedbackRoutes(
     async (request, reply) => {
       const { value: body, ignored } = await bodies.read("feedback", request);
       nameIgnored(reply, ignored);
-      const record = await feedback.create(toFeedbackInput(body), request.caller);
+      const record = await feedback.create(toFeedbackInput(body), request.caller).catch(inBody);
       return feedbackBody(record, usesOtherSpelling(body));
     },
   );
@@ -112,7 +113,14 @@ export function feedbackRoutes(
 }
 
 function unknownRecord(error: unknown): never {
-  throw locate(error, { not_found: ["body", "feedback_id"], after: ["body", "after"] });
+  return inBody(locate(error, { not_found: ["feedback_id"] }));
+}
+
+/** Throws a service's error with its faults, which name fields, within the body that they came in. */
+function inBody(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.faults.length === 0) throw error;
+  const faults = error.faults.map((fault) => ({ ...fault, location: ["body", ...fault.location] }));
+  throw new ServiceError({ code: error.code, message: error.message, faults, cause: error });
 }
 
 /** The answer's JSON in pieces, with turns for others in between: it repeats every payload. */

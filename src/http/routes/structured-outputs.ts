@@ -38,7 +38,10 @@ export function structuredOutputRoutes(
       const instances = tests.map(({ data }) => data);
       const options = { instances, client: request.caller.keyId, signal };
       const checked = checkConstraint(base, constraint, options);
-      return constraintCheckBody(await mapErrors(checked, (error) => endedFor(error, signal)), tests);
+      const answer = await mapErrors(checked, (error) =>
+        locate(endedFor(error, signal), { instances: ["body", "tests"] }),
+      );
+      return constraintCheckBody(answer, tests);
     },
   );
 }
