@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { call, serverOfFile } from "./running-server.ts";
-import { model } from "./served-jobs.ts";
+import { goldenModel } from "./served-jobs.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 
@@ -25,7 +25,7 @@ interface Entry {
 }
 type PromptLogprobs = readonly (Readonly<Record<string, Entry>> | null)[];
 
-const server = serverOfFile({ flags: model });
+const server = serverOfFile({ flags: goldenModel });
 
 const ask = (body: object) =>
   call(server(), "POST", "/v1/chat/completions", {

@@ -5,11 +5,17 @@ import { call, eventually, type RunningServer } from "./running-server.ts";
 /** For models of a few thousand parameters: a second thread takes longer to start than it saves. */
 const oneThread = ["--engine-threads", "1", "--training-threads", "1"];
 
-/** Flags that serve a model of a few thousand parameters as `tiny`, beside the built-in one. */
-export const tiny = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
+/** Flags that serve a model of one layer as `tiny`, beside the built-in one. */
+export const tiny = ["--model", "tiny=test/fixtures/small-model"];
 
 /** Flags that serve that model, and no other. */
 export const model = [...tiny, "--built-in-model", "off", ...oneThread];
+
+/** Flags that serve the model of the reference values, of three layers, as `tiny`, beside the built-in one. */
+export const goldenTiny = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
+
+/** Flags that serve that model, and no other. */
+export const goldenModel = [...goldenTiny, "--built-in-model", "off", ...oneThread];
 
 /** Flags that serve a model of random weights as `tiny`, whose template has tools and thoughts, beside the built-in one. */
 export const toolModel = ["--model", "tiny=test/fixtures/tool-model", ...oneThread];

@@ -1,6 +1,5 @@
 // Every command but `demo`, as its users type it: what it asks of the server and what it prints.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,17 +8,9 @@ import { resolveSupervisedConfig } from "../domain/supervised/supervised-config.
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../http/testing/fake-server.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
+import { commandProcess } from "./testing/command-process.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
-
-/** Runs command lines one after the other in one process; ends each with its status. */
-const runAll = `
-  const { main } = await import("./dist/src/cli/main.js");
-  for (const words of JSON.parse(process.argv[1])) {
-    await main(words);
-    process.stdout.write("status " + (process.exitCode ?? 0) + "\\0");
-    process.exitCode = 0;
-  }`;
 
 interface Run {
   /** What each command wrote, and its status at the end. */
@@ -27,21 +18,24 @@ interface Run {
   readonly errors: string;
 }
 
+const runOne = commandProcess();
+
+/** Runs command lines one after the other; the last finds the input. */
 async function run(
   commands: readonly (readonly string[])[],
   environment: Readonly<Record<string, string>>,
-  input = "",
+  input?: string,
 ): Promise<Run> {
-  const child = spawn(process.execPath, ["--input-type=module", "-e", runAll, JSON.stringify(commands)], {
-    env: { ...process.env, ...environment },
-  });
-  let output = "";
-  let errors = "";
-  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
-  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
-  child.stdin.end(input);
-  await new Promise((resolve) => child.once("close", resolve));
-  return { outputs: output.split("\0").slice(0, -1), errors };
+  const outputs: string[] = [];
+  let allErrors = "";
+  for (const [index, words] of commands.entries()) {
+    const isLast = index === commands.length - 1;
+    const given = isLast && input !== undefined ? { environment, input } : { environment };
+    const { output, errors, status } = await runOne(words, given);
+    outputs.push(`${output}status ${status}`);
+    allErrors += errors;
+  }
+  return { outputs, errors: allErrors };
 }
 
 /** A server that listens, with a model of the member's, and what a command needs to find it. */

@@ -32,7 +32,7 @@ import { pinnedSettings, trainingSettings } from "./settings.ts";
 import { silentReport } from "./testing/silent-report.ts";
 
 const settings = { ...defaultsOf(trainingSettings), batchTokens: 80, threads: 1, idleMs: 30_000 };
-const baseFolder = "test/fixtures/goldens/models/qwen3";
+const baseFolder = "test/fixtures/small-model";
 
 /** Each is long enough to be folded. */
 async function* linesOf(list: readonly TrajectoryGroup[]): AsyncGenerator<string> {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { groupOf, trajectoryOf } from "../../test/golden-trajectories.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
+import { searchedOf } from "../domain/testing/search.ts";
 import type { JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf } from "../domain/settings.ts";
@@ -638,7 +639,7 @@ for (const precalculateLogprobs of [false, true]) {
     const config = { precalculateLogprobs };
     const undisturbed = new Bench(t);
     const expected = await undisturbed.run({ config });
-    for (const [when, keptCount, on] of deaths) {
+    for (const [when, keptCount, on] of searchedOf(deaths, 4, withWhat)) {
       const bench = new Bench(t);
       const input = { snapshotShare: 1 };
       await assert.rejects(bench.run({ config, input, on: on(bench) }), death);

@@ -6,12 +6,12 @@ import { join, resolve } from "node:path";
 import { sql } from "kysely";
 import { openSqlite } from "../../src/storage/sqlite/sqlite-dialect.ts";
 import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "../running-server.ts";
-import { finish, registerModel, tiny } from "../served-jobs.ts";
+import { finish, goldenTiny, registerModel } from "../served-jobs.ts";
 import { answersOf, type Recorded } from "./answers.ts";
 
 const target = resolve(process.argv[2] ?? "");
 const dataFolder = newDataFolder();
-const server = await startServer({ dataFolder, flags: [...tiny, "--training-lora-rank", "1"] });
+const server = await startServer({ dataFolder, flags: [...goldenTiny, "--training-lora-rank", "1"] });
 const recorded = await fill(server);
 const answers = await answersOf(server, recorded);
 // What is not finished when the server dies is another start's.

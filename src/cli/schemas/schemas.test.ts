@@ -1,10 +1,10 @@
 // `hone schemas check` as its users type it: what it prints, on which stream, and with which status.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
+import { commandProcess, type Ended, type Surroundings } from "../testing/command-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hone-schemas-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -15,32 +15,21 @@ function file(name: string, content: unknown): string {
   return name;
 }
 
-interface Run {
-  readonly status: number;
-  readonly output: string;
-  readonly errors: string;
-}
+const run = commandProcess();
+const tiny = resolve("models/hone-tiny");
 
-const start = `const { main } = await import(process.argv[1]); await main(process.argv.slice(2));`;
-const main = new URL("../main.js", import.meta.url).href;
-
+/** Checks with few tokens where nothing is said of them: to build as many as by themselves takes longer than to check. */
 async function check(
   words: readonly string[],
-  input = "",
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Run> {
-  const evaluate = ["--input-type=module", "-e", start, main];
-  const child = spawn(process.execPath, [...evaluate, "schemas", "check", ...words], {
-    cwd: folder,
-    env: { ...process.env, ...environment },
-  });
-  let output = "";
-  let errors = "";
-  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
-  child.stderr.on("data", (data: Buffer) => (errors += data.toString()));
-  child.stdin.end(input);
-  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { status: status ?? -1, output: output.replaceAll(/\d+\.\d ms/g, "_ ms"), errors };
+  { tokens = tiny, ...surroundings }: Given = {},
+): Promise<Ended> {
+  const tokenizer = tokens === "many" ? [] : ["--tokenizer", tokens];
+  const ended = await run(["schemas", "check", ...words, ...tokenizer], { folder, ...surroundings });
+  return { ...ended, output: ended.output.replaceAll(/\d+\.\d ms/g, "_ ms") };
+}
+
+interface Given extends Surroundings {
+  readonly tokens?: string;
 }
 
 const person = { type: "object", properties: { name: { type: "string" }, age: { type: "integer" } } };
@@ -97,7 +86,7 @@ test("has a status for a schema that is refused, and for a test that does not co
 
 test("keeps to the limits that a server here would have", async () => {
   const plain = file("limited.json", person);
-  const { status, output } = await check([plain], "", { HONE_CONSTRAINTS_COMPILE_STEPS: "10" });
+  const { status, output } = await check([plain], { environment: { HONE_CONSTRAINTS_COMPILE_STEPS: "10" } });
   assert.equal(status, 1);
   assert.match(output, /^limited\.json: refused\. .*constraints\.compileSteps of 10\./);
 });
@@ -107,8 +96,8 @@ test("writes values with the tokens of a vocabulary, and says where they cost mo
   const pattern = "^(?=.*alpha)(?=.*beta)(?!.*delta).{0,1000}$";
   const properties = { kind: { const: "words" }, text: { pattern } };
   const costly = file("costly.json", { schema: { properties, required: ["kind", "text"] }, tests });
-  const within = { HONE_CONSTRAINTS_MASK_STEPS: "1000" };
-  const { status, output } = await check([costly], "", within);
+  const environment = { HONE_CONSTRAINTS_MASK_STEPS: "1000" };
+  const { status, output } = await check([costly], { environment, tokens: "many" });
   const place = 'byte 24, behind {"kind":"words","text":"';
   assert.deepEqual(
     [status, output],
@@ -118,15 +107,14 @@ test("writes values with the tokens of a vocabulary, and says where they cost mo
         `  test 0, said to be valid: could not be an answer (constraints.maskSteps at ${place})\n`,
     ],
   );
-  const tiny = resolve("models/hone-tiny");
-  for (const tokenizer of [tiny, join(tiny, "tokenizer.json")]) {
-    const { output: fewTokens } = await check([costly, "--tokenizer", tokenizer]);
+  for (const tokens of [tiny, join(tiny, "tokenizer.json")]) {
+    const { output: fewTokens } = await check([costly], { tokens });
     assert.match(
       fewTokens,
       /^costly\.json: served exactly .*\n {2}test 0, said to be valid: could be an answer\n$/,
     );
   }
-  const { errors } = await check([costly, "--tokenizer", "none"]);
+  const { errors } = await check([costly], { tokens: "none" });
   assert.equal(errors, "hone: none is neither a model folder nor a tokenizer.json.\n");
 });
 
@@ -165,7 +153,7 @@ test("prints a line for each line, and a summary beside", async () => {
     { schema: lazy, tests: [{ valid: true, data: {} }] },
     { name: "c", schema: { type: "array", maxItems: 3 } },
   ].map((line) => `${JSON.stringify(line)}\n\n`);
-  const { status, output, errors } = await check(["--jsonl"], lines.join(""));
+  const { status, output, errors } = await check(["--jsonl", file("lines.jsonl", lines.join(""))]);
   const printed = output
     .trim()
     .split("\n")
@@ -211,10 +199,9 @@ test("goes on behind lines that are no schema, names each, and has a status for 
     '{"name": 1, "schema": true}',
     '{"schema": true, "tests": [{"data": 1, "valid": true}]}',
   ];
-  const { status, output, errors } = await check(
-    ["--jsonl", "-", file("more.jsonl", "{}")],
-    lines.join("\n"),
-  );
+  const { status, output, errors } = await check(["--jsonl", "-", file("more.jsonl", "{}")], {
+    input: lines.join("\n"),
+  });
   assert.equal(status, 1);
   const reasons = output.split("\n").map((line) => /"served":(?:true|false),"reason":[^,]*/.exec(line)?.[0]);
   assert.deepEqual(reasons, [

@@ -1,5 +1,7 @@
 // How much the tests that search try, and which: in `npm test` a sample, the same each time; in `npm run proof` more of
 // it, drawn from another seed. The one place that reads TEST_SEED and TEST_TIMES; says nothing of what is searched.
+import { seededRandom, shuffled } from "../random.ts";
+
 const usualSeed = 20_261_122;
 
 /** What random values are drawn from. */
@@ -21,6 +23,17 @@ export function searching(sample: number): { readonly seed: number; readonly num
 export function searchSeeds(sample: number): readonly number[] {
   const first = numberOf("TEST_SEED") ?? 1;
   return Array.from({ length: searchCount(sample) }, (_, index) => first + index);
+}
+
+/**
+ * Of cases that take long, so many in the sample: others with another seed, and all where so many are asked for.
+ *
+ * @param topic what the cases are of, where the same ones are chosen from again and again
+ */
+export function searchedOf<T>(cases: readonly T[], sample: number, topic = ""): readonly T[] {
+  const random = seededRandom("cases", topic, searchSeed);
+  const chosen = new Set(shuffled(random, cases).slice(0, searchCount(sample)));
+  return cases.filter((each) => chosen.has(each));
 }
 
 function numberOf(name: string): number | null {

@@ -46,9 +46,11 @@ export async function startPglite(): Promise<PgliteServer> {
     connect,
     empty: async () => {
       const { rows } = await session.query<{ readonly name: string }>(
-        "select string_agg(quote_ident(tablename), ', ') as name from pg_tables where schemaname = 'public' and tablename <> 'database_version'",
+        "select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'database_version'",
       );
-      if (rows[0].name !== null) await session.exec(`truncate ${rows[0].name}`);
+      // Truncating writes new files for every table, which takes ten times as long as to delete what a test has left.
+      const deletions = rows.map(({ name }) => `delete from ${name};`).join("");
+      await session.exec(deletions);
     },
     stop: () => session.close(),
   };

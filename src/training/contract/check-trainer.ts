@@ -4,12 +4,13 @@ import { describe } from "node:test";
 import { checkCalls } from "./check-calls.ts";
 import { checkNumbers } from "./check-numbers.ts";
 import { checkStates } from "./check-states.ts";
+import type { Loss } from "../trainer.ts";
 import type { MakeTrainers } from "./trainers-under-test.ts";
 
-/** Registers the tests that trainers must pass, under the given name. */
-export function checkTrainer(name: string, make: MakeTrainers): void {
+/** Registers the tests that trainers must pass, under the given name; what is computed is looked at for these losses. */
+export function checkTrainer(name: string, make: MakeTrainers, losses: readonly Loss[]): void {
   describe(name, () => {
-    checkNumbers(make);
+    checkNumbers(make, losses);
     checkCalls(make);
     checkStates(make);
   });

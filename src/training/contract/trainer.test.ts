@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { searchedOf } from "../../domain/testing/search.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { RemoteServer } from "../testing/remote/remote-server.ts";
 import { RemoteTrainers } from "../testing/remote/remote-trainer.ts";
@@ -46,9 +47,9 @@ const remote: MakeTrainers = (dataFolder, context) => {
   return new RemoteTrainers(new RemoteServer(trainers, place), trainers);
 };
 
-checkTrainer("the embedded trainer", embedded(18));
-checkTrainer("the naive trainer", naive);
-checkTrainer("a remote trainer", remote);
+checkTrainer("the embedded trainer", embedded(18), losses);
+checkTrainer("the naive trainer", naive, searchedOf(losses, 2, "naive"));
+checkTrainer("a remote trainer", remote, searchedOf(losses, 1, "remote"));
 
 interface Outcome {
   readonly losses: readonly number[];
@@ -81,7 +82,7 @@ async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Ou
 for (const [index, loss] of losses.entries()) {
   test(`the twins agree after three steps of loss ${index}, whole and in parts`, async (t) => {
     const expected = await train(naive, loss, t);
-    for (const microbatchTokens of [1, 18, 1000]) {
+    for (const microbatchTokens of searchedOf([1, 18, 1000], 1, `${index}`)) {
       const actual = await train(embedded(microbatchTokens), loss, t);
       assertClose(actual.losses, expected.losses, 1e-4);
       assertClose(actual.norms, expected.norms, 1e-3);

@@ -11,6 +11,7 @@ import {
   goldenTrainingFolder,
   readGoldenTraining,
 } from "../../../test/golden-training.ts";
+import { searchedOf } from "../../domain/testing/search.ts";
 import { type TrainingConfig, resolveTrainingConfig } from "../../domain/training-config.ts";
 import { float32Data, float32Tensor } from "../../graph/tensor.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
@@ -169,12 +170,6 @@ function assertFinalAdapter(matrices: ReadonlyMap<string, Float32Array>): void {
   assert.ok(unresolvedCount <= 3, `${unresolvedCount} entries are off`);
 }
 
-for (const [name, { config: caseConfig }] of Object.entries(golden.cases)) {
-  test(`agrees with the reference case ${name}`, () => check(name, goldenConfig(caseConfig), "list"));
-  test(`agrees with the reference case ${name} where prefixes are computed once`, () =>
-    check(name, goldenConfig(caseConfig), "prefixed"));
-}
-
 const scratch = mkdtempSync(join(tmpdir(), "hone-golden-"));
 after(() => rmSync(scratch, { recursive: true }));
 
@@ -236,19 +231,19 @@ async function checkInParts(name: string, computed: Computed): Promise<void> {
   }
 }
 
-const partSizes = [1, 60, 80, 130, 200];
-for (const [index, name] of Object.keys(golden.cases).entries()) {
-  const microbatchTokens = partSizes[index % partSizes.length];
-  const sharesPrefixes = index % 2 === 0;
-  test(`agrees with the reference case ${name} in microbatches of ${microbatchTokens} tokens${sharesPrefixes ? ", prefixes once" : ""}`, () =>
-    checkInParts(name, { microbatchTokens, sharesPrefixes }));
-}
+const waysInParts: readonly Computed[] = [1, 60, 80, 130, 200].flatMap((microbatchTokens) =>
+  [false, true].map((sharesPrefixes) => ({ microbatchTokens, sharesPrefixes })),
+);
+for (const [name, { config: caseConfig }] of Object.entries(golden.cases))
+  for (const way of searchedOf(["list", "prefixed", "parts"] as const, 1, name))
+    test(`agrees with the reference case ${name}, computed as ${way}`, async () => {
+      if (way !== "parts") return await check(name, goldenConfig(caseConfig), way);
+      for (const computed of searchedOf(waysInParts, 1, name)) await checkInParts(name, computed);
+    });
 
 test("the size of the microbatches changes nothing, for a loss of tokens and for one of sequences", async () => {
   for (const name of ["default", "ppo-sequence"])
-    for (const microbatchTokens of partSizes)
-      for (const sharesPrefixes of [false, true])
-        await checkInParts(name, { microbatchTokens, sharesPrefixes });
+    for (const computed of searchedOf(waysInParts, 3, name)) await checkInParts(name, computed);
 });
 
 async function checkFiveSteps(computed: Computed): Promise<void> {
