@@ -1,47 +1,51 @@
 // What a request asks of an engine that cannot do it, refused field by field. The engine says what it can do; nothing
 // here knows which engine it is.
-import { chatFault, type ChatField, type ChatRequest } from "../domain/chat.ts";
+import { chatFault, type ChatField, type ChatRequest, type ChatSampling } from "../domain/chat.ts";
 import {
   constraintFeaturesOf,
   featuresOf,
   type ConstraintFeature,
   type EngineCapabilities,
   type EngineFeature,
-  type FeatureRequest,
 } from "../domain/generation.ts";
 import type { Constraint } from "../domain/constraint.ts";
-import { plainSampling } from "../domain/sampling.ts";
+import { askingParameters, samplingFeatures, type SamplingFeature } from "../domain/sampling.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 import { calledFault } from "./tools/tool-use.ts";
 
-/** The fields that ask for each feature; of constraints see {@link constraintFault}. */
-const fieldsOf: { readonly [Feature in Exclude<EngineFeature, ConstraintFeature>]: readonly ChatField[] } = {
-  "min-p": ["sampling.minP"],
-  penalties: ["sampling.repetitionPenalty", "sampling.frequencyPenalty", "sampling.presencePenalty"],
-  "logit-bias": ["sampling.logitBias"],
-  "allowed-token-ids": ["sampling.allowedTokenIds"],
-  "bad-words": ["sampling.badWords"],
-  "logits-processors": ["sampling.processors"],
-  "min-tokens": ["stopping.minTokens"],
-  "prompt-logprobs": ["output.promptLogprobCount"],
-  beam: ["output.choices"],
-  priority: ["identity.priority"],
-  "cache-salt": ["identity.cacheSalt"],
+/** The fields that ask for features, beside sampling and constraints. */
+const otherFields: {
+  readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature>]: ChatField;
+} = {
+  "min-tokens": "stopping.minTokens",
+  "prompt-logprobs": "output.promptLogprobCount",
+  beam: "output.choices",
+  priority: "identity.priority",
+  "cache-salt": "identity.cacheSalt",
 };
 
 /** @throws ServiceError `unsupported` naming every field that asks for what chat or the engine cannot do */
 export function refuseMissingFeatures(request: ChatRequest, capabilities: EngineCapabilities): void {
+  const { identity, sampling, constraint, stopping, output } = request;
   const { features } = capabilities;
-  const faults = featuresOf(featureRequest(request))
+  const asked = { ...identity, sampling, constraint, stopping, outputs: output, choices: output.choices };
+  const faults = featuresOf(asked)
     .filter((feature) => !features.has(feature))
-    .flatMap((feature) => (isOfConstraint(feature) ? [] : fieldsOf[feature]))
-    .filter((field) => asks(request, field))
+    .flatMap((feature) => fieldsOf(feature, sampling))
     .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
   const unknown = features.has("logits-processors") ? unknownProcessors(request, capabilities) : [];
-  const held =
-    missingOf(request.constraint, capabilities).length === 0 ? [] : [constraintFault(capabilities)];
+  const held = missingOf(constraint, capabilities).length === 0 ? [] : [constraintFault(capabilities)];
   const all = [...request.unserved, ...faults, ...held, ...unknown];
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
+}
+
+/** Those of a request that ask for a feature; of constraints see {@link constraintFault}. */
+function fieldsOf(feature: EngineFeature, sampling: ChatSampling): readonly ChatField[] {
+  if (isOfConstraint(feature)) return [];
+  if (isOther(feature)) return [otherFields[feature]];
+  return askingParameters(sampling)
+    .filter((parameter) => samplingFeatures[parameter] === feature)
+    .map((parameter) => `sampling.${parameter}` as const);
 }
 
 /**
@@ -105,28 +109,8 @@ function unknownProcessors(
   });
 }
 
-/** The request before any prompt is made of it: no feature depends on that. */
-function featureRequest({ identity, sampling, constraint, stopping, output }: ChatRequest): FeatureRequest {
-  const { seed, badWords, ...given } = sampling;
-  const chosen = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
-  return {
-    // Words are as many as the lists of ids that they become.
-    sampling: { ...plainSampling, ...chosen, badWords: (badWords ?? []).map(() => []), seed: seed ?? 0 },
-    constraint,
-    stopping,
-    outputs: output,
-    choices: output.choices,
-    priority: identity.priority,
-    cacheSalt: identity.cacheSalt,
-  };
-}
-
-/** Of several fields that ask for one feature those that do: a sampling parameter at its plain value asks for nothing. */
-function asks({ sampling }: ChatRequest, field: ChatField): boolean {
-  const valueOf = (parameters: object): unknown =>
-    Object.entries(parameters).find(([name]) => field === `sampling.${name}`)?.[1];
-  const value = valueOf(sampling);
-  return value !== null && (value === undefined || value !== valueOf(plainSampling));
+function isOther(feature: EngineFeature): feature is keyof typeof otherFields {
+  return Object.hasOwn(otherFields, feature);
 }
 
 function messageOf({ identity }: ChatRequest, field: ChatField): string {

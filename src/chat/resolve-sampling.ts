@@ -18,21 +18,17 @@ export function resolveSampling(
   { defaults }: Pick<ServedBase, "defaults">,
   resolved: { readonly badWordIds: readonly (readonly number[])[]; readonly vocabularySize: number },
 ): SamplingParameters {
-  const given = {
-    // Kept where greedy too, where it changes nothing: what was asked for is refused or passed on, whatever else was asked.
-    minP: sampling.minP ?? defaults.minP ?? plainSampling.minP,
-    repetitionPenalty:
-      sampling.repetitionPenalty ?? defaults.repetitionPenalty ?? plainSampling.repetitionPenalty,
-    frequencyPenalty: sampling.frequencyPenalty ?? plainSampling.frequencyPenalty,
-    presencePenalty: sampling.presencePenalty ?? plainSampling.presencePenalty,
+  const { temperature, topP, topK, minP, repetitionPenalty } = defaults;
+  const { badWords: _, ...asked } = sampling;
+  const given: SamplingParameters = {
+    ...plainSampling,
+    ...givenOf({ temperature, topP, topK, minP, repetitionPenalty }),
+    ...givenOf(asked),
     logitBias: (sampling.logitBias ?? []).map(
       ([id, bias]) => [id, Math.max(-biasMax, Math.min(biasMax, bias))] as const,
     ),
-    allowedTokenIds: sampling.allowedTokenIds,
     // A word that has no tokens is in no answer.
     badWords: resolved.badWordIds.filter((ids) => ids.length > 0),
-    processors: sampling.processors ?? plainSampling.processors,
-    extraArguments: sampling.extraArguments ?? plainSampling.extraArguments,
     seed: sampling.seed === null || sampling.seed === -1 ? freshSeed() : sampling.seed,
   };
   // Nothing is drawn by a search: what is recommended for draws says nothing of it.
@@ -40,15 +36,22 @@ export function resolveSampling(
     const { allowedTokenIds, badWords, seed } = given;
     return { ...plainSampling, allowedTokenIds, badWords, seed };
   }
-  const temperature = sampling.temperature ?? defaults.temperature ?? 1;
-  if (temperature < greedyBelow) return { ...plainSampling, ...given, temperature: 0 };
-  const topK = sampling.topK ?? defaults.topK ?? 0;
+  // All else is kept where greedy too, where it changes nothing: it is refused or passed on, whatever else was asked.
+  if (given.temperature < greedyBelow) return { ...given, temperature: 0, topP: 1, topK: 0 };
   return {
     ...given,
-    temperature: Math.max(temperatureMin, temperature),
-    topP: sampling.topP ?? defaults.topP ?? 1,
-    topK: topK < 1 || topK >= resolved.vocabularySize ? 0 : topK,
+    temperature: Math.max(temperatureMin, given.temperature),
+    topK: given.topK < 1 || given.topK >= resolved.vocabularySize ? 0 : given.topK,
   };
+}
+
+/** Without what is null. */
+function givenOf<Values extends object>(
+  values: Values,
+): { [Name in keyof Values]?: NonNullable<Values[Name]> } {
+  const entries = Object.entries(values).filter(([, value]) => value !== null);
+  // What is left has these names.
+  return Object.fromEntries(entries) as { [Name in keyof Values]?: NonNullable<Values[Name]> };
 }
 
 /** What ends an answer, and which of it is no stop reason. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { constraintFeaturesOf, featuresOf, type GenerationRequest } from "./generation.ts";
-import { plainSampling } from "./sampling.ts";
+import { askingParameters, plainSampling } from "./sampling.ts";
 import { featureRequests } from "./testing/feature-requests.ts";
 
 const plain: GenerationRequest = {
@@ -42,4 +42,15 @@ test("a request that asks for several names them all", () => {
   const sampling = { ...plain.sampling, minP: 0.1, logitBias: [[1, 1]] as const };
   const request = { ...plain, sampling, priority: 2 };
   assert.deepEqual(new Set(featuresOf(request)), new Set(["min-p", "logit-bias", "priority"]));
+});
+
+test("parameters that are not chosen, or chosen as they are anyway, ask for nothing; a list of no tokens does", () => {
+  const none = { ...plainSampling, minP: null, logitBias: null, badWords: null, processors: null };
+  assert.deepEqual(askingParameters(none), []);
+  assert.deepEqual(askingParameters(plainSampling), []);
+  assert.deepEqual(askingParameters({ ...none, badWords: ["a"], presencePenalty: -1, allowedTokenIds: [] }), [
+    "presencePenalty",
+    "allowedTokenIds",
+    "badWords",
+  ]);
 });

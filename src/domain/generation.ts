@@ -3,7 +3,12 @@
 import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
 import type { RecordedBase } from "./model.ts";
-import type { SamplingParameters } from "./sampling.ts";
+import {
+  askingParameters,
+  samplingFeatures,
+  type SamplingFeature,
+  type SamplingParameters,
+} from "./sampling.ts";
 
 /** A LoRA adapter of one trained version: loaded from its folder at first use, immutable under its id. */
 export interface AdapterReference {
@@ -171,23 +176,16 @@ export type ConstraintFeature =
 /** What a request can ask of an engine beyond plain sampling with temperature, top-k, top-p, a seed and stop tokens. */
 export type EngineFeature =
   | ConstraintFeature
-  | "min-p"
-  | "penalties"
-  | "logit-bias"
-  | "allowed-token-ids"
-  | "bad-words"
-  | "logits-processors"
+  | SamplingFeature
   | "min-tokens"
   | "prompt-logprobs"
   | "beam"
   | "priority"
   | "cache-salt";
 
-/** What of a request asks for features. */
-export type FeatureRequest = Pick<
-  GenerationRequest,
-  "sampling" | "constraint" | "choices" | "priority" | "cacheSalt"
-> & {
+/** What of a request asks for features, whether it is on its way to an engine or still a chat's. */
+export type FeatureRequest = Pick<GenerationRequest, "constraint" | "choices" | "priority" | "cacheSalt"> & {
+  readonly sampling: Parameters<typeof askingParameters>[0];
   readonly stopping: Pick<GenerationRequest["stopping"], "minTokens">;
   readonly outputs: Pick<GenerationRequest["outputs"], "promptLogprobCount">;
 };
@@ -219,15 +217,9 @@ const constraintRules: Readonly<Record<ConstraintFeature, (request: Constrained)
   "constraint-closed-objects": writesJson(({ allowsAdditionalProperties }) => !allowsAdditionalProperties),
 };
 
-const featureRules: Readonly<Record<EngineFeature, (request: FeatureRequest) => boolean>> = {
-  ...constraintRules,
-  "min-p": ({ sampling }) => sampling.minP > 0,
-  penalties: ({ sampling }) =>
-    sampling.repetitionPenalty !== 1 || sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0,
-  "logit-bias": ({ sampling }) => sampling.logitBias.length > 0,
-  "allowed-token-ids": ({ sampling }) => sampling.allowedTokenIds !== null,
-  "bad-words": ({ sampling }) => sampling.badWords.length > 0,
-  "logits-processors": ({ sampling }) => sampling.processors.length > 0,
+const otherRules: Readonly<
+  Record<Exclude<EngineFeature, ConstraintFeature | SamplingFeature>, (request: FeatureRequest) => boolean>
+> = {
   "min-tokens": ({ stopping }) => stopping.minTokens > 0,
   "prompt-logprobs": ({ outputs }) => outputs.promptLogprobCount !== null,
   beam: ({ choices }) => choices.kind === "beam",
@@ -235,9 +227,13 @@ const featureRules: Readonly<Record<EngineFeature, (request: FeatureRequest) => 
   "cache-salt": ({ cacheSalt }) => cacheSalt !== null,
 };
 
-/** Which features a request asks for. */
+/** Which features a request asks for, each once. */
 export function featuresOf(request: FeatureRequest): readonly EngineFeature[] {
-  return askedFor(featureRules, request);
+  return [
+    ...constraintFeaturesOf(request.constraint),
+    ...new Set(askingParameters(request.sampling).map((parameter) => samplingFeatures[parameter])),
+    ...askedFor(otherRules, request),
+  ];
 }
 
 /** Every way to hold an answer to a constraint. */

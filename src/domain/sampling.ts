@@ -52,3 +52,31 @@ export const plainSampling: Omit<SamplingParameters, "seed"> = {
   processors: [],
   extraArguments: {},
 };
+
+/** Parameters that an engine may lack, each with the feature that any but its plain value asks for. */
+export const samplingFeatures = {
+  minP: "min-p",
+  repetitionPenalty: "penalties",
+  frequencyPenalty: "penalties",
+  presencePenalty: "penalties",
+  logitBias: "logit-bias",
+  allowedTokenIds: "allowed-token-ids",
+  badWords: "bad-words",
+  processors: "logits-processors",
+} as const satisfies { readonly [Parameter in keyof typeof plainSampling]?: string };
+
+type FeatureParameter = keyof typeof samplingFeatures;
+
+export type SamplingFeature = (typeof samplingFeatures)[FeatureParameter];
+
+/** Which of these parameters ask for their feature: those that differ from the plain ones. Null stands for the plain one. */
+export function askingParameters(
+  sampling: Readonly<Record<FeatureParameter, unknown>>,
+): readonly FeatureParameter[] {
+  // The record's keys are the parameters.
+  return (Object.keys(samplingFeatures) as FeatureParameter[]).filter((parameter) => {
+    const plain = plainSampling[parameter];
+    const value = sampling[parameter] ?? plain;
+    return Array.isArray(plain) && Array.isArray(value) ? value.length > 0 : value !== plain;
+  });
+}

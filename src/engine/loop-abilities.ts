@@ -1,5 +1,6 @@
 // The capabilities, limits and gauges of the embedded engine, by its settings; known before its process runs.
 import { constraintFeatures, type EngineCapabilities, type EngineGauge } from "../domain/generation.ts";
+import { samplingFeatures } from "../domain/sampling.ts";
 import type { CacheCounts } from "./token-masks/constraint-cache.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { processorNames, readRegistrations } from "./logits-processors/registrations.ts";
@@ -8,12 +9,7 @@ import type { EngineSettings } from "./settings.ts";
 /** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
 const features = [
   ...constraintFeatures,
-  "min-p",
-  "penalties",
-  "logit-bias",
-  "allowed-token-ids",
-  "bad-words",
-  "logits-processors",
+  ...Object.values(samplingFeatures),
   "min-tokens",
   "cache-salt",
   "prompt-logprobs",
