@@ -34,8 +34,6 @@ const shortWaitMs = 5000;
 /** Pages given back at once, in some ten milliseconds, and those that are kept for what is written next. */
 const pagesPerShrink = 1024;
 const freePagesKept = 1024;
-/** A database of so many bytes is rewritten where that lets it shrink; a larger one would hold up the start. */
-const rewrittenBytesMax = 1 << 24;
 /** The log is cut to this after a long transaction. */
 const logBytesKept = 1 << 24;
 
@@ -68,20 +66,9 @@ export class SqliteSession {
       "foreign_keys = ON",
     ])
       this.#run(`PRAGMA ${pragma}`);
-    if (this.#number("auto_vacuum") === 0) this.#rewriteIfSmall();
     this.#run("PRAGMA busy_timeout = 0");
     // What a process that died left there.
     this.#foldLog();
-  }
-
-  /** A database from before it could shrink. */
-  #rewriteIfSmall(): void {
-    if (this.#number("page_count") * this.#number("page_size") > rewrittenBytesMax) return;
-    try {
-      this.#database.exec("VACUUM");
-    } catch {
-      // Another process is using it, or there is no room: it stays as it is, which is no fault.
-    }
   }
 
   answer(request: SessionRequest): QueryResult<unknown> {
@@ -136,7 +123,7 @@ export class SqliteSession {
 
   #shrink(): boolean {
     const unusedCount = this.#number("freelist_count") - freePagesKept;
-    // A database from before it could shrink keeps its pages.
+    // One of version 0.1 keeps its pages.
     if (unusedCount > 0 && this.#number("auto_vacuum") !== 0) {
       const pageCount = Math.min(unusedCount, pagesPerShrink);
       this.#inTransaction(() => this.#database.exec(`PRAGMA incremental_vacuum(${pageCount})`));

@@ -165,19 +165,6 @@ test("the log of a process that died goes into the file at the next start", asyn
   assert.deepEqual(keysWithoutLog(t, left), ["k"]);
 });
 
-test("a small database that could not shrink is made one that can", async (t) => {
-  const file = temporaryFile(t);
-  mkdirSync(dirname(file));
-  const old = new Sqlite(file);
-  old.exec("PRAGMA journal_mode = WAL");
-  old.exec("CREATE TABLE t (a)");
-  old.close();
-  await (await open({ file })).close();
-  const raw = new Sqlite(file);
-  t.after(() => raw.close());
-  assert.deepEqual(raw.prepare("PRAGMA auto_vacuum").all(), [{ auto_vacuum: 2 }]);
-});
-
 test("while another process holds the database, reads answer and writes wait, and all works after", async (t) => {
   const file = temporaryFile(t);
   const database = await open({ file });
