@@ -135,8 +135,6 @@ export interface TrainingJobResource {
   readonly kind: "rl" | "sft";
   readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
   readonly error_message: string | null;
-  /** How its sequences are packed; null before its first attempt. */
-  readonly algorithm: string | null;
   /** The step of the version that it made. */
   readonly result_step: number | null;
   readonly waiting_for: string | null;

@@ -91,8 +91,8 @@ export interface JobPins {
   readonly trainerBuild: string;
   /** Hex SHA-256 of what the job is: configuration, trajectories, start step; never of ids or times. */
   readonly seed: string;
-  /** Whether that version had its optimizer's state; absent in jobs from before. */
-  readonly hasTrainerState?: boolean;
+  /** Whether that version had its optimizer's state. */
+  readonly hasTrainerState: boolean;
 }
 
 /** How what a replay made compares with the version that the job made. */

@@ -90,15 +90,14 @@ async function runOf(
     throw refusal("It was made by a version of this program that did not record what it went by.");
   const from = await dependencies.models.findVersion(model.id, pins.startStep);
   if (from === null) throw refusal(`Version ${pins.startStep}, which it started from, was deleted.`);
-  const hadState = pins.hasTrainerState !== false;
   const fromKind = await trainingKindOf(dependencies, from);
-  return { job, pins, fromKind, from: hadState ? from : { ...from, trainerState: null } };
+  return { job, pins, fromKind, from: pins.hasTrainerState ? from : { ...from, trainerState: null } };
 }
 
 /** Whether a run went on from an optimizer that is not kept any more; another kind of job, or the base model, has none. */
 function needsOptimizer({ from, fromKind, job, pins }: TrainingRun): boolean {
   const hadOptimizer = from.adapterFolder !== null && fromKind === job.task.kind;
-  return hadOptimizer && pins.hasTrainerState !== false && from.trainerState === null;
+  return hadOptimizer && pins.hasTrainerState && from.trainerState === null;
 }
 
 /** Another build, or another base model, makes something else of the same job. */

@@ -174,7 +174,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
       sequenceLengthMax: settings.sequenceLengthMax,
       microbatchTokens: settings.microbatchTokens,
       memoryBytes: memoryLimit(settings),
-      sharesPrefixes: settings.algorithm === "packed-2",
+      sharesPrefixes: true,
       threads: settings.threads === 0 ? availableParallelism() : settings.threads,
     }),
   };

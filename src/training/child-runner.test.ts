@@ -206,6 +206,7 @@ async function assignmentOf(
       startStep: from,
       resultStep: step,
       seed: "seed",
+      hasTrainerState: version.trainerState !== null,
       ...(await runner.pinsFor(model, version)),
       ...pins,
     },
@@ -351,7 +352,7 @@ test("a job keeps the settings that it is pinned to, whatever the server's are b
   const pinned = await assignmentOf(shared.runner, 1, {});
   const { steps } = await shared.run(1);
   const sizes = { batchTokens: 2048, loraRank: 3, sequenceLengthMax: 8 };
-  const changed = { ...settings, ...sizes, weightDecay: 5, algorithm: "rows-1" as const };
+  const changed = { ...settings, ...sizes, weightDecay: 5 };
   const runner = shared.newRunner({ settings: changed });
   const first = shared.published(1);
   assert.deepEqual((await shared.run(1, { pins: pinned.pins }, { runner })).steps, steps);
@@ -382,16 +383,6 @@ test("a job goes on with the tools of its prompts shown as when it began", async
   const { steps } = await bench.run(1, {}, { runner: asText });
   assert.notDeepEqual((await bench.run(1)).steps, steps);
   assert.deepEqual((await bench.run(1, { pins })).steps, steps);
-});
-
-test("a job that began before sequences were packed goes on without", async () => {
-  const { algorithm: _none, ...pinned } = pinnedSettings(settings);
-  const { steps } = await shared.run(1, { pins: { settings: pinned } });
-  const first = shared.published(1);
-  const rows = shared.newRunner({ settings: { ...settings, algorithm: "rows-1" } });
-  assert.deepEqual((await shared.run(1, {}, { runner: rows })).steps, steps);
-  assert.deepEqual(shared.published(1), first);
-  assert.notEqual((await shared.run(1)).steps.length, steps.length);
 });
 
 test("one process does jobs of other settings one after the other", async (t) => {

@@ -4,7 +4,6 @@ import { totalmem } from "node:os";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../domain/model.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
-import { type PackingAlgorithm, firstPackingAlgorithm, packingAlgorithms } from "./packing/algorithm.ts";
 
 export const trainingSettings = {
   loraRank: {
@@ -20,13 +19,6 @@ export const trainingSettings = {
     min: 0.001,
     max: 4096,
     about: "What new adapters are scaled by, divided by their rank.",
-  },
-  algorithm: {
-    kind: "choice",
-    default: "packed-2",
-    choices: packingAlgorithms,
-    about:
-      "How sequences are packed: packed-2 keeps groups in one optimizer step and computes what sequences begin with alike once, rows-1 does neither; a job keeps the one that it began with.",
   },
   batchTokens: {
     kind: "integer",
@@ -135,7 +127,6 @@ export const trainerAlgorithm = 6;
 
 /** The settings that decide what a job's steps are: fixed at its first attempt. The others only decide how they are computed. */
 const pinnedNames = [
-  "algorithm",
   "loraRank",
   "loraAlpha",
   "batchTokens",
@@ -146,7 +137,6 @@ const pinnedNames = [
 ] as const;
 
 export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]> & {
-  readonly algorithm: PackingAlgorithm;
   /** The projections that new adapters are on; without it all seven. */
   readonly loraTargets?: readonly ProjectionName[];
 };
@@ -169,6 +159,6 @@ export function pinnedSettings(
 
 /** The server's settings with those that a job was pinned to in their place. */
 export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): JobSettings {
-  // What `pinnedSettings` gave when the job began; at first it knew of one algorithm.
-  return { ...settings, algorithm: firstPackingAlgorithm, ...(pinned as Partial<PinnedSettings>) };
+  // What `pinnedSettings` gave when the job began.
+  return { ...settings, ...(pinned as Partial<PinnedSettings>) };
 }

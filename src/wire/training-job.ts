@@ -134,10 +134,6 @@ export const trainingJobSchema = Type.Object(
     started_at: orNull(dateTime),
     ended_at: orNull(dateTime),
     error_message: orNull(Type.String(), { description: "Why it failed, or that it was cancelled." }),
-    algorithm: orNull(Type.String(), {
-      description:
-        "How its sequences are packed: packed-2 or rows-1 (see the setting training.algorithm); null before its first attempt.",
-    }),
     attempts: Type.Integer({ minimum: 0, description: "Attempts begun." }),
     attempts_lost: Type.Integer({
       minimum: 0,
@@ -245,7 +241,6 @@ export function trainingJobBody(
     started_at: job.startedAt?.toISOString() ?? null,
     ended_at: job.endedAt?.toISOString() ?? null,
     error_message: job.errorMessage,
-    algorithm: algorithmOf(job),
     attempts: job.attemptCount,
     attempts_lost: job.lostCount,
     attempts_lost_max: limits.attemptsMax,
@@ -322,12 +317,6 @@ function replayBody({ files, matrixCount, differentCount, different }: ReplayCom
       greatest,
     })),
   };
-}
-
-/** Null also of jobs that began before there was more than one. */
-function algorithmOf({ pins }: TrainingJob): string | null {
-  const algorithm = pins?.settings["algorithm"];
-  return typeof algorithm === "string" ? algorithm : null;
 }
 
 export const jobEventSchema = Type.Object(

@@ -77,11 +77,11 @@ async function restore(source: string, dataFolder: string): Promise<void> {
 }
 
 /**
- * What is different on purpose: ids of events, limits of settings, ends of pages, and the state that the newest version
- * alone keeps.
+ * What is different on purpose: ids of events, limits of settings, ends of pages, the state that the newest version alone
+ * keeps, and of how many ways to pack sequences a job's was.
  */
 const changed =
-  /\/events\.data\.\d+\.id$|\.(first_id|last_id|has_more|attempts_lost_max|restarts_max|has_optimizer_state)$/;
+  /\/events\.data\.\d+\.id$|\.(first_id|last_id|has_more|attempts_lost_max|restarts_max|has_optimizer_state|algorithm)$/;
 
 /** Requires all that was answered; what is new beside it is not looked at. */
 function requireSame(now: unknown, then: unknown, place: string): void {

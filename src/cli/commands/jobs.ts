@@ -104,7 +104,6 @@ function showJob(job: TrainingJobResource): void {
     error: job.error_message,
     "waiting for": job.waiting_for,
     phase: job.phase,
-    algorithm: job.algorithm,
     "learns by": shownConfig(job),
     "is not applied": job.config_not_applied.length === 0 ? null : job.config_not_applied.join(", "),
     "takes steps": shownSteps(job),

@@ -24,7 +24,6 @@ const job: TrainingJobResource = {
     gradient_steps_saved: 0,
   },
   seconds_left: 130,
-  algorithm: null,
   experimental_config: null,
   config: { batch_size: 2, learning_rate: 5e-5, epochs: 3 },
   config_not_applied: [],

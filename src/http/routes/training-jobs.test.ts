@@ -740,17 +740,6 @@ test("a watch that the server's closing ends does not look like the end of the j
   assert.match(text, /"code":"unavailable"/);
 });
 
-test("a job says how its sequences are packed, once it has begun", async () => {
-  const { server, modelId } = await withModel();
-  const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
-  const algorithm = async () => (await get(server, `${path}/${id}`)).json<Body>()["algorithm"];
-  assert.equal(await algorithm(), null);
-  await server.jobs.claim("server", new Date(0));
-  await server.jobs.pin(id, "server", { ...samplePins, settings: { algorithm: "packed-2" } });
-  assert.equal(await algorithm(), "packed-2");
-  await server.close();
-});
-
 test("what the server's trainer cannot do is refused as it comes, where it was asked for, with the cure", async () => {
   const trainer = { ...embeddedProfile, name: "remote", hasBasePass: false, takesAdapters: false };
   const { server, modelId } = await withModel({ trainer });

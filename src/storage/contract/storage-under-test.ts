@@ -140,6 +140,7 @@ export const samplePins: JobPins = {
   baseHash: "base",
   trainerBuild: "hone-0",
   seed: "seed",
+  hasTrainerState: false,
 };
 
 export const sampleCounts: JobCounts = {

@@ -1,8 +1,7 @@
 // Which sequences share an optimizer step, and in which order steps are taken, pass by pass. Those of one trajectory group
 // go together where there are several, since they mostly begin alike, so that what they begin with is computed once. The
-// same sequences, seed and algorithm always give the same batches.
+// same sequences and seed always give the same batches.
 import { type Random, seededRandom, shuffled } from "../../domain/random.ts";
-import type { PackingAlgorithm } from "../packing/algorithm.ts";
 import { cutGroup } from "../packing/packs.ts";
 import { computedTokenCount, groupByPrefix, type PackedSequence } from "../packing/prefix-groups.ts";
 import type { TrainingSequence } from "../trainer.ts";
@@ -29,7 +28,6 @@ export interface BatchOptions<Sequence> {
   readonly passCount: number;
   /** The job's, so that a repeated attempt takes the same steps. */
   readonly seed: string;
-  readonly algorithm: PackingAlgorithm;
   /** The tokens of a sequence, as they are needed for a moment. */
   readonly tokensOf: (sequence: Sequence) => PackedSequence;
 }
@@ -37,28 +35,25 @@ export interface BatchOptions<Sequence> {
 /** Cuts the job's sequences into the batches of its optimizer steps. */
 export function cutIntoBatches<Sequence extends Sized>(
   sequences: readonly Sequence[],
-  { size, passCount, seed, algorithm, tokensOf }: BatchOptions<Sequence>,
+  { size, passCount, seed, tokensOf }: BatchOptions<Sequence>,
 ): readonly (readonly Sequence[])[] {
   const random = seededRandom("optimizer batches", seed);
-  const cutPass = (): readonly (readonly Sequence[])[] => {
-    if (!("tokens" in size)) return cutByCount(sequences, size, { random, algorithm });
-    return algorithm === "rows-1"
-      ? cutByLength(sequences, size.tokens, random)
-      : cutByGroup(sequences, size.tokens, { random, tokensOf });
-  };
+  const cutPass = (): readonly (readonly Sequence[])[] =>
+    "tokens" in size
+      ? cutByGroup(sequences, size.tokens, { random, tokensOf })
+      : cutByCount(sequences, size, random);
   return Array.from({ length: passCount }, () => shuffled(random, cutPass())).flat();
 }
 
-/** Runs of one order, in which a group stays together where what it begins with is computed once. */
+/** Runs of one order, in which a group stays together. */
 function cutByCount<Sequence extends Sized>(
   sequences: readonly Sequence[],
   size: { readonly sequences: number } | { readonly steps: number },
-  { random, algorithm }: { readonly random: Random; readonly algorithm: PackingAlgorithm },
+  random: Random,
 ): readonly (readonly Sequence[])[] {
   const { length } = sequences;
   if (length === 0) return [];
-  const mixed = shuffled(random, sequences);
-  const order = algorithm === "packed-2" ? [...byGroup(mixed).values()].flat() : mixed;
+  const order = [...byGroup(shuffled(random, sequences)).values()].flat();
   if ("sequences" in size)
     return Array.from({ length: Math.ceil(length / size.sequences) }, (_, index) =>
       order.slice(index * size.sequences, (index + 1) * size.sequences),
@@ -123,25 +118,4 @@ function partsOf<Sequence extends Sized>(
       sequences: part.flatMap((row) => row.sequences.map(({ sequence }) => sequence)),
       tokenCount: computedTokenCount(part),
     }));
-}
-
-/** Sequences of like length together, whatever their group; every token of each counts. */
-function cutByLength<Sequence extends Sized>(
-  sequences: readonly Sequence[],
-  batchTokens: number,
-  random: Random,
-): readonly (readonly Sequence[])[] {
-  const sorted = shuffled(random, sequences).sort((left, right) => right.tokenCount - left.tokenCount);
-  const batches: Sequence[][] = [];
-  let tokenCount = Infinity;
-  for (const sequence of sorted) {
-    const { tokenCount: length } = sequence;
-    if (tokenCount + length > batchTokens) {
-      batches.push([]);
-      tokenCount = 0;
-    }
-    batches[batches.length - 1].push(sequence);
-    tokenCount += length;
-  }
-  return batches;
 }

@@ -41,7 +41,6 @@ export async function planReinforcement(
   { profile, settings, seed, startStep, read }: PlanInput,
 ): Promise<TrainingPlan> {
   const { passCount } = config;
-  const { algorithm } = settings;
   const baseComparisonShare = profile.hasBasePass ? settings.baseComparisonShare : 0;
   const sequenceLengthMax = Math.min(model.sequenceLengthMax, config.packedSequenceLength ?? Infinity);
   const { sequences, warnings, origins, ...data } = await prepareTrainingData(groups, config, {
@@ -53,7 +52,6 @@ export async function planReinforcement(
     size,
     passCount,
     seed,
-    algorithm,
     tokensOf: (sequence) => read([sequence])[0],
   });
   const counts = { ...data.counts, steps: stepCountsOf(batches, passCount) };
