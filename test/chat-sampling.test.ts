@@ -91,6 +91,28 @@ test("`min_p`, `top_k` and `top_p` at their widest change nothing, and `top_k` -
   }
 });
 
+test("`top_n_sigma` leaves fewer tokens the less it is, each choice by itself; 0 and -1 are off, and a search refuses it", async () => {
+  const best = await idsOf(greedy);
+  const hot = { temperature: 3, n: 3, seed: 11 };
+  const drawnOf = async (body: object): Promise<readonly (readonly number[])[]> =>
+    (await choices({ ...hot, ...body })).map(({ token_ids }) => token_ids);
+  // Less than a standard deviation below the greatest there is no other token here, however hot the draw.
+  assert.deepEqual(await drawnOf({ top_n_sigma: 1e-6 }), [best, best, best]);
+  const [plain, off, llamaOff] = [
+    await drawnOf({}),
+    await drawnOf({ top_n_sigma: 0 }),
+    await drawnOf({ top_n_sigma: -1 }),
+  ];
+  assert.deepEqual([off, llamaOff], [plain, plain]);
+  const some = await drawnOf({ top_n_sigma: 2 });
+  assert.deepEqual(await drawnOf({ top_n_sigma: 2 }), some, "a seed draws the same again");
+  assert.notDeepEqual(some, plain);
+  assert.equal(new Set(some.map(String)).size, 3, "each choice is drawn by itself");
+  assert.deepEqual((await drawnOf({ top_n_sigma: 2, n: 1 }))[0], some[0], "whatever is drawn beside");
+  const [status, place] = await refusal({ top_n_sigma: 1, use_beam_search: true });
+  assert.deepEqual([status, place], [422, "body.top_n_sigma"]);
+});
+
 test("`seed`: the same draws the same, another draws another, -1 and none draw afresh", async () => {
   const ask = { temperature: 1.5 };
   assert.deepEqual(await idsOf({ ...ask, seed: 7 }), await idsOf({ ...ask, seed: 7 }));
@@ -206,6 +228,7 @@ const everything = {
   top_p: 0.95,
   top_k: 200,
   min_p: 0.001,
+  top_n_sigma: 6,
   frequency_penalty: 0.5,
   presence_penalty: 0.5,
   repetition_penalty: 1.2,

@@ -66,6 +66,7 @@ const notServed: Readonly<Record<string, unknown>> = {
   presence_penalty: 1,
   repetition_penalty: 1.1,
   min_p: 0.1,
+  top_n_sigma: 1,
   logit_bias: { 1: 1 },
   allowed_token_ids: [1],
   bad_words: ["x"],

@@ -797,6 +797,12 @@ const features: {
     reaches: ({ sampling }) => [sampling.frequencyPenalty, sampling.presencePenalty],
     as: [0.5, -1],
   },
+  "top-n-sigma": {
+    asks: { sampling: { topNSigma: 1.5 } },
+    fields: ["sampling.topNSigma"],
+    reaches: ({ sampling }) => sampling.topNSigma,
+    as: 1.5,
+  },
   "logit-bias": {
     asks: { sampling: { logitBias: [[4, 1]] } },
     fields: ["sampling.logitBias"],

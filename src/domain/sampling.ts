@@ -17,6 +17,8 @@ export interface SamplingParameters {
   readonly topK: number;
   /** [0, 1]: tokens less probable than this part of the most probable one are left out; 0 is off. */
   readonly minP: number;
+  /** At least 0: tokens whose logit is more than so many standard deviations below the greatest are left out; 0 is off. */
+  readonly topNSigma: number;
   /** Above 0: logits of tokens in prompt or answer are divided by it where positive, multiplied where negative; 1 is off. */
   readonly repetitionPenalty: number;
   /** [-2, 2]: subtracted from a logit once for each time the answer has the token; 0 is off. */
@@ -43,6 +45,7 @@ export const plainSampling: Omit<SamplingParameters, "seed"> = {
   topP: 1,
   topK: 0,
   minP: 0,
+  topNSigma: 0,
   repetitionPenalty: 1,
   frequencyPenalty: 0,
   presencePenalty: 0,
@@ -56,6 +59,7 @@ export const plainSampling: Omit<SamplingParameters, "seed"> = {
 /** Parameters that an engine may lack, each with the feature that any but its plain value asks for. */
 export const samplingFeatures = {
   minP: "min-p",
+  topNSigma: "top-n-sigma",
   repetitionPenalty: "penalties",
   frequencyPenalty: "penalties",
   presencePenalty: "penalties",

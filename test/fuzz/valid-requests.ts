@@ -73,6 +73,7 @@ const chats: readonly object[] = [
     frequency_penalty: -0.5,
     repetition_penalty: 1.1,
     min_p: 0.1,
+    top_n_sigma: 1.5,
   },
   {
     messages: [

@@ -25,6 +25,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
     topP: null,
     topK: null,
     minP: null,
+    topNSigma: null,
     repetitionPenalty: null,
     frequencyPenalty: null,
     presencePenalty: null,

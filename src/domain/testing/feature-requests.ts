@@ -26,6 +26,7 @@ export function featureRequests(
   });
   return {
     "min-p": [sampling({ minP: 0.1 })],
+    "top-n-sigma": [sampling({ topNSigma: 1 })],
     penalties: [
       sampling({ repetitionPenalty: 1.1 }),
       sampling({ frequencyPenalty: -0.5 }),

@@ -27,6 +27,7 @@ const ids = (from: number, count: number): readonly number[] =>
 /** Each parameter alone, then all of them. */
 const parameters: readonly Partial<SamplingParameters>[] = [
   { minP: 0.3 },
+  { topNSigma: 1.5 },
   { repetitionPenalty: 1.6 },
   { repetitionPenalty: 0.7 },
   { frequencyPenalty: 1.2 },
@@ -38,6 +39,7 @@ const parameters: readonly Partial<SamplingParameters>[] = [
     temperature: 0.8,
     topK: 60,
     topP: 0.9,
+    topNSigma: 2.5,
     minP: 0.01,
     repetitionPenalty: 1.2,
     frequencyPenalty: 0.3,

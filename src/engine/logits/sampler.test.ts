@@ -56,6 +56,7 @@ function randomRequest(random: Random, size: number): GenerationRequest {
     topP: pick([1, 1, 1e-9, 0.999, 0.05 + 0.9 * random.uniform()]),
     topK: pick([0, 0, 1, 5, 30, 200]),
     minP: pick([0, 0, 1, 1e-9, random.uniform() / 3]),
+    topNSigma: pick([0, 0, 1, 0.3, 2 * random.uniform()]),
     repetitionPenalty: pick([1, 1, 1.3, 0.5, 1e-50, 1e50]),
     frequencyPenalty: pick([0, 0, 0.7, -2]),
     presencePenalty: pick([0, 0, 2, -1.1]),
@@ -152,6 +153,7 @@ test("counts of many draws fit the distribution that the parameters define", () 
     { topK: 5 },
     { topP: 0.9 },
     { minP: 0.1 },
+    { topNSigma: 1 },
     { temperature: 0.7, topK: 20, topP: 0.8, minP: 0.02 },
   ]) {
     checkCounts(logits_V, sampled(sampling));
@@ -224,14 +226,15 @@ test("only the steps that a request asks for are run, in this order", () => {
     );
   };
   assert.deepEqual(needed({}), ["temperature", "draw"]);
-  assert.deepEqual(needed({ topP: 0.5, topK: 3, minP: 0.1 }), [
+  assert.deepEqual(needed({ topP: 0.5, topK: 3, minP: 0.1, topNSigma: 1 }), [
     "temperature",
+    "top-n-sigma",
     "min-p",
     "top-k",
     "top-p",
     "draw",
   ]);
-  assert.deepEqual(needed({ temperature: 0, topP: 0.5, topK: 3, minP: 0.1 }), ["greedy"]);
+  assert.deepEqual(needed({ temperature: 0, topP: 0.5, topK: 3, minP: 0.1, topNSigma: 1 }), ["greedy"]);
   const everything = {
     temperature: 0,
     allowedTokenIds: [1],

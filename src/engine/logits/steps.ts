@@ -14,6 +14,7 @@ import {
 } from "./shift-scores.ts";
 import type { TokenSet } from "./token-set.ts";
 import { keepTopK } from "./top-k.ts";
+import { keepTopNSigma } from "./top-n-sigma.ts";
 import { keepTopP } from "./top-p.ts";
 
 interface Step<Parameters extends readonly unknown[]> {
@@ -59,6 +60,11 @@ export const choosingSteps: readonly Step<[row: LogitsRow]>[] = [
     name: "temperature",
     isNeeded: (rules) => !isGreedy(rules),
     apply: (row) => void (row.temperature = row.options.sampling.temperature),
+  },
+  {
+    name: "top-n-sigma",
+    isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topNSigma > 0,
+    apply: keepTopNSigma,
   },
   { name: "min-p", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.minP > 0, apply: keepMinP },
   { name: "top-k", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topK > 0, apply: keepTopK },

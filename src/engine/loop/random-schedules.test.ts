@@ -36,6 +36,7 @@ function randomRequest(random: Random): GenerationRequest {
       topK: pick([0, 0, 7]),
       topP: pick([1, 1, 0.8]),
       minP: pick([0, 0, 0.05]),
+      topNSigma: pick([0, 0, 2]),
       repetitionPenalty: pick([1, 1, 1.2]),
       frequencyPenalty: pick([0, 0, 0.6]),
       presencePenalty: pick([0, 0, -0.4]),

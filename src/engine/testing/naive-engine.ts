@@ -53,6 +53,7 @@ export class NaiveEngine implements Engine {
     features: new Set([
       ...constraintFeatures,
       "min-p",
+      "top-n-sigma",
       "penalties",
       "logit-bias",
       "allowed-token-ids",

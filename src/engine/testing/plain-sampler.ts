@@ -106,13 +106,16 @@ function shiftedScores(
 
 const float32Max = (2 - 2 ** -23) * 2 ** 127;
 
-/** What min-p, top-k and top-p keep of the ids. */
+/** What top-n-sigma, min-p, top-k and top-p keep of the ids. */
 function weighedIds(
   scores: readonly number[],
   ranked: readonly number[],
-  { temperature, minP, topK, topP }: GenerationRequest["sampling"],
+  { temperature, topNSigma, minP, topK, topP }: GenerationRequest["sampling"],
 ): readonly WeighedId[] {
-  const all = ranked.map((id) => ({ id, weight: Math.exp((scores[id] - scores[ranked[0]]) / temperature) }));
+  const least =
+    topNSigma > 0 ? scores[ranked[0]] - topNSigma * deviationOf(inRising(ranked, scores)) : -Infinity;
+  const near = ranked.filter((id) => scores[id] >= least);
+  const all = near.map((id) => ({ id, weight: Math.exp((scores[id] - scores[ranked[0]]) / temperature) }));
   const probable = all.filter(({ weight }) => weight >= minP);
   const last = topK > 0 ? probable[topK - 1] : undefined;
   const kept = probable.filter(({ id }) => last === undefined || scores[id] >= scores[last.id]);
@@ -121,6 +124,19 @@ function weighedIds(
     while (kept.length > 1 && kept[kept.length - 1].weight <= left) left -= kept.pop()?.weight ?? 0;
   }
   return kept;
+}
+
+/** The scores of some ids, in the order of these. */
+function inRising(ids: readonly number[], scores: readonly number[]): readonly number[] {
+  return ids.toSorted((a, b) => a - b).map((id) => scores[id]);
+}
+
+/** The square root of the mean of the squared distances from the mean. */
+function deviationOf(values: readonly number[]): number {
+  const meanOf = (some: readonly number[]): number =>
+    some.reduce((sum, value) => sum + value, 0) / some.length;
+  const mean = meanOf(values);
+  return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)));
 }
 
 function inOrder(weighed: readonly WeighedId[]): readonly WeighedId[] {

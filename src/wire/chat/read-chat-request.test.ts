@@ -85,6 +85,7 @@ test("null equals absent on every nullable field, and defaults pass on those not
     "user",
     "top_k",
     "min_p",
+    "top_n_sigma",
     "repetition_penalty",
     "stop_token_ids",
     "truncate_prompt_tokens",
@@ -197,6 +198,15 @@ test("reads every field into its place", () => {
       },
     },
   );
+  reads({ top_n_sigma: 1.5 }, { sampling: { topNSigma: 1.5 } });
+  // llama.cpp's clients switch it off by -1.
+  for (const off of [0, -1, -0.5]) {
+    reads({ top_n_sigma: off }, { sampling: { topNSigma: 0 } });
+    reads(
+      { top_n_sigma: off, use_beam_search: true },
+      { sampling: { topNSigma: 0 }, output: { choices: { kind: "beam", width: 1, lengthPenalty: 1 } } },
+    );
+  }
   const penalties = { repetition_penalty: 1.1, frequency_penalty: 0.2, presence_penalty: -0.3 };
   reads(penalties, {
     sampling: { repetitionPenalty: 1.1, frequencyPenalty: 0.2, presencePenalty: -0.3 },
@@ -434,6 +444,7 @@ test("refuses beside a beam search what can change nothing of it, and its penalt
     ["top_p", 0.9, /top_p cannot change a beam search/],
     ["top_k", 4, /top_k cannot/],
     ["min_p", 0.1, /min_p cannot/],
+    ["top_n_sigma", 0.5, /top_n_sigma cannot/],
     ["repetition_penalty", 1.1, /repetition_penalty cannot/],
     ["frequency_penalty", 0.1, /frequency_penalty cannot/],
     ["presence_penalty", -0.1, /presence_penalty cannot/],

@@ -153,6 +153,7 @@ test("each field means what its equal in a chat request does", () => {
     { model: "m", temperature: 0, top_p: 0.5, user: "u", seed: 3 },
   );
   same({ top_k: 4, stop: ["x"], min_p: 0.1 }, { top_k: 4, stop: ["x"], min_p: 0.1 });
+  same({ top_n_sigma: 1 }, { top_n_sigma: 1 });
   same({ structured_outputs: { regex: "a" } }, { structured_outputs: { regex: "a" } });
   same({ text: { format: { type: "text" }, verbosity: "medium" } }, { response_format: { type: "text" } });
   same({ text: { format: { type: "json_object" } } }, { response_format: { type: "json_object" } });

@@ -56,6 +56,15 @@ export const samplingFields = {
     isEngines: true,
     besideBeams: is(0),
   }),
+  top_n_sigma: field("sampling.topNSigma", nullable(Type.Number()), {
+    about:
+      "Leaves out tokens whose logit is more than so many standard deviations of the logits below the greatest, whatever the temperature, before min_p, top_k and top_p; 0 and less leave out none.",
+    default: 0,
+    example: 1,
+    isEngines: true,
+    besideBeams: (count) => typeof count === "number" && count <= 0,
+    read: (count) => Math.max(0, count),
+  }),
   repetition_penalty: field("sampling.repetitionPenalty", nullable(Type.Number({ exclusiveMinimum: 0 })), {
     about:
       "Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.",
