@@ -230,6 +230,27 @@ test("docs/architecture.md shows the same table", () => {
   assert.deepEqual(documentedHouse(), Object.fromEntries(sorted));
 });
 
+/** The files and folders under src/ that a page names. */
+function pathsIn(page: string): readonly string[] {
+  return [...page.matchAll(/`([a-z]+)\/([a-z0-9-/]*)`/g)]
+    .filter(([, room = ""]) => house[room] !== undefined)
+    .map(([, room = "", rest = ""]) => posix.join("src", room, rest));
+}
+
+test("docs/architecture.md names files and folders that are there", () => {
+  const named = pathsIn(readFileSync("docs/architecture.md", "utf8"));
+  const known = sources().map(({ path }) => path);
+  const isThere = (name: string): boolean =>
+    known.some((path) => path === `${name}.ts` || path.startsWith(posix.join(name, "/")));
+  assert.ok(named.length > 100, `found only ${named.length} names`);
+  assert.deepEqual(
+    named.filter((name) => !isThere(name)),
+    [],
+  );
+  assert.deepEqual(pathsIn("`http/gone` and `adapters/` and `chat/`"), ["src/http/gone", "src/chat"]);
+  assert.equal(isThere("src/http/gone"), false);
+});
+
 test("the check refuses what it should refuse", () => {
   const at = (path: string): Source => ({ path, room: path.split("/")[1] ?? "", text: "" });
   assert.notEqual(importFault(at("src/domain/clock.ts"), "../engine/engine.ts"), null);
