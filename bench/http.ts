@@ -100,6 +100,8 @@ interface HttpReport {
   readonly otherTokensPerSecond: number | null;
   readonly otherCpuMicrosecondsPerToken: number | null;
   readonly ratio: number | null;
+  /** Of the processor time a token: below 1 where this build takes less. */
+  readonly cpuRatio: number | null;
 }
 
 await runComparingBench<HttpReport>({
@@ -108,12 +110,12 @@ await runComparingBench<HttpReport>({
   measure: (options) => measureEach(models, options, (model) => measure(model, options)),
   textOf: (report) => {
     const { name, streams, tokensPerSecond, cpuMicrosecondsPerToken: cpu } = report;
-    const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio } = report;
+    const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio, cpuRatio } = report;
     const own =
       `${name}, ${streams} streams: ${tokensPerSecond.toFixed(0)} tokens/s, server CPU ${cpu?.toFixed(0)} µs a token, ` +
       `${report.ratioToThat.toFixed(3)} of ${report.comparedWith}`;
     if (otherTokensPerSecond === null) return own;
-    return `${own}; the other build ${otherTokensPerSecond.toFixed(0)}, ${otherCpu?.toFixed(0)} µs; ratio ${ratio?.toFixed(3)}`;
+    return `${own}; the other build ${otherTokensPerSecond.toFixed(0)}, ${otherCpu?.toFixed(0)} µs; ratio ${ratio?.toFixed(3)}, of CPU ${cpuRatio?.toFixed(3)}`;
   },
 });
 
@@ -168,6 +170,7 @@ async function measureSubject(
     otherTokensPerSecond: other && other.tokensPerSecond,
     otherCpuMicrosecondsPerToken: other && other.cpuMicrosecondsPerToken,
     ratio: other && medianRatio(results[0], results[1]),
+    cpuRatio: other && medianRatio(results[0], results[1], cpuOf),
   };
 }
 
@@ -189,6 +192,11 @@ async function runLoop(runner: ModelRunner, { streams, chats, answers }: ChatLoa
   });
   const tokensPerSecond = await loopTokensPerSecond(runner, requests, streams);
   return { tokensPerSecond, cpuMicrosecondsPerToken: null };
+}
+
+/** Not a number where nobody says. */
+function cpuOf({ cpuMicrosecondsPerToken }: LoadResult): number {
+  return cpuMicrosecondsPerToken ?? NaN;
 }
 
 function bestOf(results: readonly LoadResult[]): LoadResult {

@@ -63,8 +63,12 @@ export async function runLoad(
 }
 
 /** Of the rounds' own ratios, each of two loads that ran one after the other. */
-export function medianRatio(own: readonly LoadResult[], other: readonly LoadResult[]): number {
-  const ratios = own.map(({ tokensPerSecond }, round) => tokensPerSecond / other[round].tokensPerSecond);
+export function medianRatio(
+  own: readonly LoadResult[],
+  other: readonly LoadResult[],
+  figureOf: (result: LoadResult) => number = ({ tokensPerSecond }) => tokensPerSecond,
+): number {
+  const ratios = own.map((result, round) => figureOf(result) / figureOf(other[round]));
   ratios.sort((left, right) => left - right);
   const middle = (ratios.length - 1) / 2;
   return (ratios[Math.floor(middle)] + ratios[Math.ceil(middle)]) / 2;

@@ -16,7 +16,7 @@ import type { Generation } from "../domain/generation.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { createChatMetrics } from "./chat-metrics.ts";
+import { createChatMetrics, type ChatMetrics } from "./chat-metrics.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { ModelDirectory, ResolvedModel } from "../registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
@@ -61,24 +61,7 @@ export interface ChatDependencies {
 }
 
 export function createChatService(dependencies: ChatDependencies): ChatService {
-  const running = new Set<string>();
-  const adapters = new AdaptersInUse();
-  const metrics = createChatMetrics(dependencies.metrics, () => running.size);
-  const completions = new Completions(dependencies, { running, adapters, metrics });
-  return {
-    begin: (request, caller, options) => completions.begin(request, caller, options),
-    get runningCount() {
-      return running.size;
-    },
-    adaptersInUse: () => adapters.ids(),
-  };
-}
-
-/** What all completions share. */
-interface Shared {
-  readonly running: Set<string>;
-  readonly adapters: AdaptersInUse;
-  readonly metrics: ReturnType<typeof createChatMetrics>;
+  return new Completions(dependencies);
 }
 
 /** How far a completion has come. */
@@ -95,13 +78,23 @@ interface Submitted {
   readonly generation: Generation;
 }
 
-class Completions {
+class Completions implements ChatService {
   readonly #dependencies: ChatDependencies;
-  readonly #shared: Shared;
+  readonly #metrics: ChatMetrics;
+  readonly #running = new Set<string>();
+  readonly #adapters = new AdaptersInUse();
 
-  constructor(dependencies: ChatDependencies, shared: Shared) {
+  constructor(dependencies: ChatDependencies) {
     this.#dependencies = dependencies;
-    this.#shared = shared;
+    this.#metrics = createChatMetrics(dependencies.metrics, () => this.runningCount);
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  adaptersInUse(): Iterable<string> {
+    return this.#adapters.ids();
   }
 
   async begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion> {
@@ -137,12 +130,7 @@ class Completions {
       ends.push(this.#enter(request, caller));
       submitted = await this.#submit(request, caller, { ...options, progress, ends });
       const { base, plan, generation } = submitted;
-      const shownSpecialIds = base.replies.markIds;
-      const reader = new DeltaReader(generation, plan, {
-        tokenizer: base.tokenizer,
-        request,
-        shownSpecialIds,
-      });
+      const reader = new DeltaReader(generation, plan, { base, request });
       const logprobCount = 1 + (plan.generation.outputs.topLogprobCount ?? 0);
       for await (const batch of generation.events) {
         for (const portion of portionsOf(batch, logprobCount)) {
@@ -151,7 +139,7 @@ class Completions {
           if (deltas === null) continue;
           progress.usage = reader.usage;
           if (progress.header === null) {
-            this.#shared.metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
+            this.#metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
             progress.header = headerOf(plan, reader, clock.now());
             yield [];
           }
@@ -167,17 +155,16 @@ class Completions {
       throw options.located?.(error) ?? error;
     } finally {
       for (const end of ends.toReversed()) end();
-      this.#shared.metrics.ended(outcome, clock.monotonicMs() - startedMs);
+      this.#metrics.ended(outcome, clock.monotonicMs() - startedMs);
     }
   }
 
   /** Counts a request in; returns what counts it out. */
   #enter(request: ChatRequest, caller: Caller): () => void {
-    const { running } = this.#shared;
     const id = runningId(request, caller);
-    if (running.has(id)) throw alreadyRunning(request.identity.requestId);
-    running.add(id);
-    return () => running.delete(id);
+    if (this.#running.has(id)) throw alreadyRunning(request.identity.requestId);
+    this.#running.add(id);
+    return () => this.#running.delete(id);
   }
 
   /** @param ends gets what is to be done when the completion ends, however it does */
@@ -188,9 +175,8 @@ class Completions {
   ): Promise<Submitted> {
     throwIfAborted(signal);
     const { directory, bases, logger } = this.#dependencies;
-    const { adapters, metrics } = this.#shared;
     const model = await directory.resolve(request.identity.model, caller);
-    ends.push(adapters.enter(model.adapter?.id ?? null));
+    ends.push(this.#adapters.enter(model.adapter?.id ?? null));
     const found = bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
     refuseCalls(request, base);
@@ -204,7 +190,7 @@ class Completions {
     ends.push(() => {
       signal.removeEventListener("abort", abort);
       generation.abort();
-      metrics.used(base.model.name, progress.usage);
+      this.#metrics.used(base.model.name, progress.usage);
       const { requestId } = request.identity;
       logger.debug({ requestId, model: model.fingerprint, ...progress.usage }, "chat request ended");
     });

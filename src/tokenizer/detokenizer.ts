@@ -24,7 +24,8 @@ export function createDetokenizer(
 
   const advance = (id: number): { readonly text: string; readonly rest: Uint8Array } => {
     if (options.isHidden(id)) return { text: "", rest: pending };
-    const bytes = Buffer.concat([pending, tokenizer.tokenBytes(id)]);
+    const own = tokenizer.tokenBytes(id);
+    const bytes = pending.length === 0 ? own : Buffer.concat([pending, own]);
     const length = completeLength(bytes);
     return { text: decoder.decode(bytes.subarray(0, length)), rest: bytes.subarray(length) };
   };

@@ -26,8 +26,9 @@ export function createAnswerReader(
   if (reply === null) {
     return {
       take: (tokens) => {
-        const piece = reader.take(tokens);
-        return { ...emptyPiece, ...piece, isComplete: piece.matchedStop !== null };
+        const { text, tokenIds, logprobs, matchedStop } = reader.take(tokens);
+        const isComplete = matchedStop !== null;
+        return { text, reasoning: "", toolCalls: [], tokenIds, logprobs, matchedStop, isComplete };
       },
       end: () => ({ ...emptyPiece, ...reader.end() }),
       callCount: 0,

@@ -5,6 +5,7 @@ import type { ChatDelta } from "../../domain/chat.ts";
 import type { GenerationEvent } from "../../domain/generation.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
+import { plainReplies } from "../testing/plain-replies.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
 import { callFormats } from "../tools/call-formats.ts";
 import { DeltaReader } from "./delta-reader.ts";
@@ -58,7 +59,10 @@ async function answer(
   } as unknown as GenerationPlan;
   const markIds = new Set(["<tool_call>", "</tool_call>", "<think>", "</think>"].flatMap(idsOf));
   const deltas: ChatDelta[] = [];
-  const reader = new DeltaReader(generation, plan, { tokenizer, request, shownSpecialIds: markIds });
+  const reader = new DeltaReader(generation, plan, {
+    base: { tokenizer, replies: { ...plainReplies, markIds } },
+    request,
+  });
   for (const batch of eventsOf(idsOf(said), reason, tokensAtOnce)) deltas.push(...(reader.read(batch) ?? []));
   assert.ok(reader.isFinished);
   const joined = (of: (delta: ChatDelta) => string): string => deltas.map(of).join("");

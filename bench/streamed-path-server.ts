@@ -1,0 +1,102 @@
+// The server of bench/streamed-path.ts: HTTP and chat of a build over an engine that computes nothing, which gives each stream
+// a token as soon as all of them wait for one. Started with the folder of the build and how many streams there are.
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type * as Chat from "../src/chat/complete-chat.ts";
+import type * as Prompts from "../src/chat/testing/direct-prompts.ts";
+import type * as Defaults from "../src/chat/testing/no-defaults.ts";
+import type * as Replies from "../src/chat/testing/plain-replies.ts";
+import type * as Http from "../src/http/testing/fake-server.ts";
+import type * as Logs from "../src/telemetry/testing/silent-logger.ts";
+import type * as MetricsModule from "../src/telemetry/metrics.ts";
+import type * as Tokenizers from "../src/tokenizer/load-tokenizer.ts";
+import { systemClock } from "../src/domain/clock.ts";
+import type { Engine, Generation, GenerationEvent, GenerationRequest } from "../src/domain/generation.ts";
+
+const [folder, streams] = [process.argv[2], Number(process.argv[3])];
+
+/** What this build has too, of the other. */
+async function load<Module>(path: string): Promise<Module> {
+  // Both builds have these modules, and what is used of them.
+  return (await import(pathToFileURL(join(folder, "dist", "src", path)).href)) as Module;
+}
+
+const limits = { contextLength: 4096, vocabularySize: 512 };
+const waiting: (() => void)[] = [];
+
+/** Gives what waits its tokens, all in one turn, as a step's tokens come. */
+function wait(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === streams) setImmediate(() => waiting.splice(0).forEach((give) => give()));
+  });
+}
+
+async function* play({ stopping }: GenerationRequest): AsyncGenerator<readonly GenerationEvent[]> {
+  yield [{ kind: "prompt-computed", cachedTokenCount: 0 }];
+  for (let index = 0; index < stopping.maxTokens; index++) {
+    await wait();
+    // Plain letters, so that each token is a chunk.
+    yield [{ kind: "tokens", choice: 0, tokens: [{ id: 64 + (index % 26), logprob: -1, alternatives: [] }] }];
+  }
+  yield [{ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null }];
+}
+
+const engine: Engine = {
+  capabilities: { features: new Set(), isExact: true },
+  start: () => Promise.resolve(),
+  stop: () => Promise.resolve(),
+  roomFor: () => limits.contextLength,
+  prepareAdapter: () => Promise.resolve(),
+  dropAdapter: () => undefined,
+  status: () => ({
+    state: { kind: "ready", limits },
+    runningCount: 0,
+    waitingCount: 0,
+    waitingCountMax: 1,
+    gauges: [],
+  }),
+  submit: (request): Generation => ({
+    events: play(request),
+    stopChoice: () => undefined,
+    abort: () => undefined,
+  }),
+};
+
+const modelFolder = "test/fixtures/goldens/models/qwen3";
+const { createChatService } = await load<typeof Chat>("chat/complete-chat.js");
+const { directPrompts } = await load<typeof Prompts>("chat/testing/direct-prompts.js");
+const { noDefaults } = await load<typeof Defaults>("chat/testing/no-defaults.js");
+const { plainReplies } = await load<typeof Replies>("chat/testing/plain-replies.js");
+const { bearer, fakeServer } = await load<typeof Http>("http/testing/fake-server.js");
+const { silentLogger } = await load<typeof Logs>("telemetry/testing/silent-logger.js");
+const { createMetrics } = await load<typeof MetricsModule>("telemetry/metrics.js");
+const { loadTokenizer } = await load<typeof Tokenizers>("tokenizer/load-tokenizer.js");
+const model = { base: "tiny", name: "tiny", fingerprint: "f", adapter: null };
+const chat = createChatService({
+  directory: {
+    resolve: async () => ({ ...model, isTrained: false, modelId: null, step: null }),
+    adapterFault: async (_, error) => error,
+  },
+  bases: [
+    {
+      model: { name: "tiny", folder: modelFolder },
+      engine,
+      prompts: await directPrompts(modelFolder),
+      tokenizer: await loadTokenizer(modelFolder),
+      defaults: noDefaults([2]),
+      replies: plainReplies,
+      contextLength: limits.contextLength,
+    },
+  ],
+  clock: systemClock,
+  metrics: createMetrics({ processMetrics: false }),
+  logger: silentLogger,
+});
+const server = await fakeServer({ chat });
+await server.app.listen({ host: "127.0.0.1", port: 0 });
+// Listening on TCP, it has an address with a port.
+const { port } = server.app.server.address() as AddressInfo;
+process.on("message", () => process.send?.(process.cpuUsage()));
+process.send?.({ url: `http://127.0.0.1:${port}`, authorization: bearer() });
