@@ -1,11 +1,11 @@
 // A trained version leaves the server and comes back: as a model of its own, which a server serves as a base, and as an
 // adapter. What it says is the same, to the last digits that the formats keep.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, rmSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { commandProcess } from "../src/cli/testing/command-process.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
 import { readFloats, readSafetensorsFolder } from "../src/model/safetensors.ts";
 import { writeSafetensors } from "../src/model/write-safetensors.ts";
@@ -20,9 +20,9 @@ import {
 const scratch = mkdtempSync(join(tmpdir(), "hone-exported-"));
 after(() => rmSync(scratch, { recursive: true }));
 
-/** The built-in model in float32: what merging changes then has no rounding of sixteen bits to hide in. */
+/** A small model in float32: what merging changes then has no rounding of sixteen bits to hide in. */
 function baseInFloat32(): string {
-  const source = "models/hone-tiny";
+  const source = "test/fixtures/small-model";
   const folder = join(scratch, "base");
   cpSync(source, folder, { recursive: true });
   const tensors = [...readSafetensorsFolder(source).values()].map((tensor) => ({
@@ -49,19 +49,15 @@ async function answerOf({ url, apiKey }: RunningServer, model: string) {
   return { ids, logprobs: (logprobs?.content ?? []).map(({ logprob }) => logprob) };
 }
 
-function hone(...words: readonly string[]): string {
+const run = commandProcess();
+
+async function hone(...words: readonly string[]): Promise<string> {
   const { url, apiKey } = server();
-  const environment = { ...process.env, HONE_URL: url, HONE_API_KEY: apiKey };
-  const run = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
-  const { stdout, stderr, status } = spawnSync(
-    process.execPath,
-    ["--input-type=module", "-e", run, ...words],
-    {
-      env: environment,
-    },
-  );
-  assert.equal(status, 0, stderr.toString());
-  return stdout.toString();
+  const { output, errors, status } = await run(words, {
+    environment: { HONE_URL: url, HONE_API_KEY: apiKey },
+  });
+  assert.equal(status, 0, errors);
+  return output;
 }
 
 /** Trains `p/m` to version 1, once. */
@@ -98,7 +94,7 @@ test("a merged model served as a base says what its version does", async () => {
   await trained();
   const merged = join(scratch, "merged");
   assert.match(
-    hone("models", "export", "p/m", "--format", "merged", "--out", merged),
+    await hone("models", "export", "p/m", "--format", "merged", "--out", merged),
     /^wrote version 1 of /,
   );
   assert.deepEqual(readdirSync(scratch).sort(), ["base", "merged"]);
@@ -124,9 +120,9 @@ test("a merged model served as a base says what its version does", async () => {
 test("an exported adapter comes back as a version of another model that says the same, and trains on", async () => {
   await trained();
   const folder = join(scratch, "peft");
-  hone("models", "export", "p/m:step1", "--out", folder);
+  await hone("models", "export", "p/m:step1", "--out", folder);
   assert.deepEqual(readdirSync(folder).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
-  const imported = hone("models", "import", folder, "--name", "p/back", "--base-model", "base");
+  const imported = await hone("models", "import", folder, "--name", "p/back", "--base-model", "base");
   assert.equal(imported, "imported local/p/back:step1\n");
   const before = await answerOf(server(), "p/m:step1");
   assert.deepEqual(await answerOf(server(), "p/back"), before);
@@ -159,9 +155,9 @@ test("a request ends on the version it began with, and the name goes back to the
 
 test("a model's adapters are on the projections that it was registered with; what it imported keeps its own", async () => {
   await trained();
-  hone("models", "create", "p", "two", "--base-model", "base", "--target-modules", "v_proj,q_proj");
+  await hone("models", "create", "p", "two", "--base-model", "base", "--target-modules", "v_proj,q_proj");
   await train("p/two");
-  const { targets, modules } = exported("p/two:step1", "two");
+  const { targets, modules } = await exported("p/two:step1", "two");
   assert.deepEqual(
     [targets, modules],
     [
@@ -169,21 +165,21 @@ test("a model's adapters are on the projections that it was registered with; wha
       ["self_attn.q_proj", "self_attn.v_proj"],
     ],
   );
-  hone("models", "create", "p", "down", "--base-model", "base", "--target-modules", "down_proj");
-  hone("models", "import", join(scratch, "two"), "--name", "p/down");
+  await hone("models", "create", "p", "down", "--base-model", "base", "--target-modules", "down_proj");
+  await hone("models", "import", join(scratch, "two"), "--name", "p/down");
   assert.equal(await train("p/down"), 2);
-  assert.deepEqual(exported("p/down:step2", "down"), { targets, modules });
+  assert.deepEqual(await exported("p/down:step2", "down"), { targets, modules });
   await train("p/down-anew");
-  assert.equal(exported("p/down-anew:step1", "anew").modules.length, 7);
+  assert.equal((await exported("p/down-anew:step1", "anew")).modules.length, 7);
 });
 
 /** What the PEFT folder of a version says that it is on, and the modules that its file has matrices of. */
-function exported(
+async function exported(
   name: string,
   to: string,
-): { readonly targets: unknown; readonly modules: readonly string[] } {
+): Promise<{ readonly targets: unknown; readonly modules: readonly string[] }> {
   const folder = join(scratch, to);
-  hone("models", "export", name, "--out", folder);
+  await hone("models", "export", name, "--out", folder);
   const config = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8"));
   const file = readFileSync(join(folder, "adapter_model.safetensors"));
   const header = JSON.parse(file.subarray(8, 8 + Number(file.readBigUInt64LE(0))).toString());

@@ -5,7 +5,7 @@ import { fuzz } from "./fuzz/run-fuzz.ts";
 import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
 
 test("whatever is sent, every request is answered, and none with a fault of the server", async (t) => {
-  const report = await fuzz({ seed: searchSeed, count: searchCount(500) });
+  const report = await fuzz({ seed: searchSeed, count: searchCount(250) });
   const { failures, logged, idleGauges, residentMebibytes, statuses, seconds } = report;
   t.diagnostic(JSON.stringify({ statuses, seconds, residentMebibytes }));
   assert.deepEqual({ failures, logged }, { failures: [], logged: [] });

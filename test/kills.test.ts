@@ -10,7 +10,7 @@ test(
   async () => {
     const { acknowledged, comparedCount, ...report } = await killAtRandom({
       seed: searchSeed,
-      until: { count: searchCount(6) },
+      until: { count: searchCount(3) },
     });
     const { lost, doubled, failed, leftOver, different } = report;
     const faults = [lost, doubled, failed, leftOver, different].flat();

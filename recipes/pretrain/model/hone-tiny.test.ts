@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { readModelConfig } from "../../../src/model/config/read-config.ts";
 import { readModelWeights } from "../../../src/model/weights.ts";
+import { searchCount } from "../../../src/domain/testing/search.ts";
 import { loadTokenizer } from "../../../src/tokenizer/load-tokenizer.ts";
 import { measureAccuracy, measureDemoStart, measuredKinds, type Model } from "../measuring/accuracy.ts";
 import { writeConfiguration } from "./folder.ts";
@@ -42,7 +43,7 @@ test("answers held-out prompts of every kind as well as its card says", async ()
   const claimed = cardAccuracy();
   assert.ok(claimed.size >= 12);
   for (const kind of claimed.keys()) assert.ok(measuredKinds.includes(kind), kind);
-  const results = await measureAccuracy(model, { seed: "test", count: 24 });
+  const results = await measureAccuracy(model, { seed: "test", count: searchCount(8) });
   const rates = results
     .filter(({ kind }) => claimed.has(kind))
     .map(({ kind, prompts: { right, count } }) => ({ kind, rate: right / count }));

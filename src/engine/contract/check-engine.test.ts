@@ -13,7 +13,7 @@ import { engineSettings, type EngineSettings } from "../settings.ts";
 import { HttpEngine } from "../testing/http-engine.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { checkEngine } from "./check-engine.ts";
-import { modelFolder, vocabulary } from "./engine-under-test.ts";
+import { type EngineUnderTest, modelFolder, vocabulary } from "./engine-under-test.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
@@ -48,14 +48,15 @@ checkEngine({
   failing: { code: "not_found", make: () => embedded(emptyFolder, 1) },
 });
 
-checkEngine({
+const naive = {
   name: "naive engine",
   make: ({ waitingCountMax }) => new NaiveEngine({ modelFolder, vocabulary, waitingCountMax }),
   failing: {
     code: "not_found",
     make: () => new NaiveEngine({ modelFolder: emptyFolder, vocabulary, waitingCountMax: 1 }),
   },
-});
+} as const satisfies EngineUnderTest;
+checkEngine(naive, 5);
 
 for (const [name, features] of [
   [
@@ -79,9 +80,10 @@ for (const [name, features] of [
 ] as const) {
   const make = (waitingCountMax: number, isDown: boolean): HttpEngine =>
     new HttpEngine({ features, waitingCountMax, behind: embedded(modelFolder, 1000), isDown });
-  checkEngine({
+  const under: EngineUnderTest = {
     name,
     make: ({ waitingCountMax }) => make(waitingCountMax, false),
     failing: { code: "unavailable", make: () => make(1, true) },
-  });
+  };
+  checkEngine(under, features.length === 0 ? 5 : undefined);
 }

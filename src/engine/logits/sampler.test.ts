@@ -123,7 +123,7 @@ function checkCounts(
   const sampler = new Sampler(logits_V.length);
   const random = seededRandom("draws", JSON.stringify(request.sampling));
   const input = drawInputOf(request, { random, answer });
-  const drawCount = 100_000;
+  const drawCount = searchCount(25_000);
   const counts = new Float64Array(logits_V.length);
   for (let draw = 0; draw < drawCount; draw++) counts[drawn(sampler, logits_V, input).id] += 1;
   const context = JSON.stringify(request.sampling);

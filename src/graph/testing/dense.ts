@@ -3,6 +3,7 @@
  *
  * Written to be obviously right, not fast. All types are kept as float64; booleans are 0 and 1.
  */
+import { isDeepStrictEqual } from "node:util";
 import { present } from "../../domain/assert.ts";
 import { elementCount } from "../tensor.ts";
 import type { Tensor } from "../tensor.ts";
@@ -12,11 +13,18 @@ export interface Dense {
   readonly data: Float64Array;
 }
 
-/** Makes an array from a function of the coordinates. */
+/** Makes an array from a function of the coordinates, which may not keep the list that it is given. */
 export function denseFrom(dims: readonly number[], at: (coordinates: readonly number[]) => number): Dense {
   const data = new Float64Array(elementCount(dims));
+  // Counted up from element to element: a list for each would take most of the time.
+  const coordinates = dims.map(() => 0);
   for (let position = 0; position < data.length; position++) {
-    data[position] = at(coordinatesOf(dims, position));
+    data[position] = at(coordinates);
+    for (let axis = dims.length - 1; axis >= 0; axis--) {
+      coordinates[axis] += 1;
+      if (coordinates[axis] < dims[axis]) break;
+      coordinates[axis] = 0;
+    }
   }
   return { dims, data };
 }
@@ -63,6 +71,11 @@ export function mapDense(operands: readonly Dense[], combine: (...elements: numb
     const sizes = operands.map((operand) => operand.dims[axis - rank + operand.dims.length] ?? 1);
     return sizes.find((size) => size !== 1) ?? 1;
   });
+  const [first, second] = operands;
+  if (operands.every((operand) => isDeepStrictEqual(operand.dims, dims)))
+    return { dims, data: first.data.map((_, place) => combine(...operands.map(({ data }) => data[place]))) };
+  if (operands.length === 2)
+    return denseFrom(dims, (at) => combine(elementAt(first, at), elementAt(second, at)));
   return denseFrom(dims, (at) => combine(...operands.map((operand) => elementAt(operand, at))));
 }
 
@@ -75,10 +88,9 @@ export function reduceDense(
   const { axes, keepDimensions } = options;
   const kept = x.dims.map((size, axis) => (axes.includes(axis) ? 1 : size));
   const groups = Array.from({ length: elementCount(kept) }, (): number[] => []);
-  for (const [position, element] of x.data.entries()) {
-    const at = coordinatesOf(x.dims, position).map((c, axis) => (axes.includes(axis) ? 0 : c));
-    present(groups[positionOf(kept, at)], "a group").push(element);
-  }
+  // Axes of one element are broadcast, so that every element finds its group.
+  const groupOf = denseFrom(x.dims, (at) => positionOf(kept, at)).data;
+  x.data.forEach((element, place) => present(groups[groupOf[place]], "a group").push(element));
   const dims = keepDimensions ? kept : kept.filter((_, axis) => !axes.includes(axis));
   return { dims, data: Float64Array.from(groups, fold) };
 }

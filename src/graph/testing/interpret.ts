@@ -16,6 +16,7 @@ import {
   withEntry,
 } from "./dense.ts";
 import type { Dense } from "./dense.ts";
+import { elementCount } from "../tensor.ts";
 import { evaluateDimension, isSymbol } from "../dimension.ts";
 import type { Dimension } from "../dimension.ts";
 import type { Graph, OpAttributes, OpKind } from "../graph.ts";
@@ -149,18 +150,21 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const inner = left.dims.at(transposeA ? -2 : -1) ?? 1;
     const columns = right.dims.at(transposeB ? -2 : -1) ?? 1;
     const batch = mapDense([batchOf(left), batchOf(right)], () => 0).dims;
-    const product = (at: readonly number[]) => {
-      const outer = at.slice(0, -2);
-      const [row = 0, column = 0] = at.slice(-2);
+    const products: number[] = [];
+    for (let matrix = 0; matrix < elementCount(batch); matrix++) {
+      const outer = coordinatesOf(batch, matrix);
       const [leftAt, rightAt] = [matrixAt(left, outer), matrixAt(right, outer)];
-      let total = 0;
-      for (let k = 0; k < inner; k++) {
-        const factor = transposeA ? leftAt(k, row) : leftAt(row, k);
-        total += factor * (transposeB ? rightAt(column, k) : rightAt(k, column));
-      }
-      return alpha * total;
-    };
-    return [denseFrom([...batch, rows, columns], product)];
+      for (let row = 0; row < rows; row++)
+        for (let column = 0; column < columns; column++) {
+          let total = 0;
+          for (let k = 0; k < inner; k++) {
+            const factor = transposeA ? leftAt(k, row) : leftAt(row, k);
+            total += factor * (transposeB ? rightAt(column, k) : rightAt(k, column));
+          }
+          products.push(alpha * total);
+        }
+    }
+    return [{ dims: [...batch, rows, columns], data: Float64Array.from(products) }];
   },
 
   gatherRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
