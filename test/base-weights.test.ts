@@ -23,7 +23,7 @@ const scratch = mkdtempSync(join(tmpdir(), "hone-base-"));
 after(() => rmSync(scratch, { recursive: true }));
 
 const base = join(scratch, "base");
-cpSync("test/fixtures/goldens/models/qwen3", base, { recursive: true });
+cpSync("test/fixtures/small-model", base, { recursive: true, dereference: true });
 const weightsFile = join(base, "model.safetensors");
 const flags = ["--model", `tiny=${base}`, "--built-in-model", "off"];
 flags.push("--engine-threads", "1", "--training-threads", "1");

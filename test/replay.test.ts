@@ -1,20 +1,19 @@
 // A job is repeated on a server that trained it, as `hone jobs replay` has it done.
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { openSync, closeSync, readFileSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { commandProcess, type Ended } from "../src/cli/testing/command-process.ts";
 import { call, serverOfFile } from "./running-server.ts";
 import { finish, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
 
 const server = serverOfFile({ flags: model });
+const run = commandProcess();
 
 /** Runs `hone jobs replay` to its end. */
-function replay(jobId: string, ...flags: readonly string[]) {
+function replay(jobId: string, ...flags: readonly string[]): Promise<Ended> {
   const { url, apiKey } = server();
-  const words = ["jobs", "replay", jobId, "--url", url, "--key", apiKey, ...flags];
-  const script = `const { main } = await import("./dist/src/cli/main.js"); await main(${JSON.stringify(words)});`;
-  return spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  return run(["jobs", "replay", jobId, "--url", url, "--key", apiKey, ...flags]);
 }
 
 /** Turns over one bit of the last number in a version's adapter. */
@@ -34,15 +33,15 @@ test("a job replayed gives its version byte for byte, also where the optimizer b
     await finish(server(), jobIds.at(-1) ?? "");
   }
   const [first = "", second = "", third = ""] = jobIds;
-  const equal = replay(first);
-  assert.equal(equal.status, 0, equal.stderr);
+  const equal = await replay(first);
+  assert.equal(equal.status, 0, equal.errors);
   assert.match(
-    equal.stdout,
+    equal.output,
     /^equal, byte for byte: adapter_config\.json, adapter_model\.safetensors \(\d+ matrices\)/,
   );
-  const newest = replay(third, "--json");
-  assert.equal(newest.status, 0, newest.stderr);
-  const job = JSON.parse(newest.stdout);
+  const newest = await replay(third, "--json");
+  assert.equal(newest.status, 0, newest.errors);
+  const job = JSON.parse(newest.output);
   assert.equal(job.replay_of, third);
   assert.equal(job.result_step, null);
   const { is_equal: isEqual, files, different } = job.replay;
@@ -51,10 +50,10 @@ test("a job replayed gives its version byte for byte, also where the optimizer b
   assert.deepEqual(await stepsOf(server(), modelId), [0, 1, 2, 3]);
 
   damage(modelId, 3);
-  const changed = replay(third);
-  assert.equal(changed.status, 2, changed.stderr);
+  const changed = await replay(third);
+  assert.equal(changed.status, 2, changed.errors);
   assert.match(
-    changed.stdout,
+    changed.output,
     /^different: 1 of \d+ matrices\n {2}adapter_model\.safetensors \S+: 1 values, by up to \S+\n$/,
   );
 
@@ -62,7 +61,7 @@ test("a job replayed gives its version byte for byte, also where the optimizer b
     body: { steps: [1] },
   });
   assert.equal(deleted.status, 200, JSON.stringify(deleted.body));
-  const refused = replay(second);
+  const refused = await replay(second);
   assert.equal(refused.status, 1);
-  assert.match(refused.stderr, /cannot be replayed\. Version 1, which it started from, was deleted/);
+  assert.match(refused.errors, /cannot be replayed\. Version 1, which it started from, was deleted/);
 });

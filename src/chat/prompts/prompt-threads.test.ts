@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { defaultsOf } from "../../domain/settings.ts";
+import { searchedOf } from "../../domain/testing/search.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { promptTask, userSays } from "../contract/check-prompts.ts";
 import { chatPrompt } from "../testing/chat-request.ts";
@@ -209,7 +210,7 @@ const hostileTemplates: Readonly<Record<string, readonly [source: string, Partia
   "a long source": ["x".repeat(262_145), {}, /262145 characters; at most 262144 are read/],
 };
 
-for (const [name, [source, changes, message]] of Object.entries(hostileTemplates)) {
+for (const [name, [source, changes, message]] of searchedOf(Object.entries(hostileTemplates), 3)) {
   test(`a request's template is refused by its field, and the next is rendered: ${name}`, async (context) => {
     const { start } = threadsFor(context, changes);
     await assert.rejects(start("", templated(source)).written, (error: unknown) => {

@@ -26,8 +26,10 @@ async function openEarlier(t: TestContext, version: number): Promise<Connection>
   t.after(() => rmSync(folder, { recursive: true }));
   const connection = openSqlite({ file: join(folder, "hone.db"), isShared: true });
   const statements = recorded(version).filter((line) => /^create /i.test(line));
-  for (const statement of statements) await sql.raw(statement).execute(connection.queries);
-  await sql`insert into database_version values (${version})`.execute(connection.queries);
+  await connection.queries.transaction().execute(async (transaction) => {
+    for (const statement of statements) await sql.raw(statement).execute(transaction);
+    await sql`insert into database_version values (${version})`.execute(transaction);
+  });
   return connection;
 }
 
