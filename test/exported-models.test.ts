@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { commandProcess } from "../src/cli/testing/command-process.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
-import { readFloats, readSafetensorsFolder } from "../src/model/safetensors.ts";
+import { readSafetensorsFolder } from "../src/model/safetensors.ts";
+import { readFloats } from "../src/model/stored-tensor.ts";
 import { writeSafetensors } from "../src/model/write-safetensors.ts";
 import {
   newDataFolder,

@@ -10,7 +10,8 @@ import { readModelConfig } from "../src/model/config/read-config.ts";
 import { createLoraAdapter, servingLoraInputs, type LoraAdapter } from "../src/model/lora.ts";
 import { loraParameters } from "../src/model/parameters.ts";
 import { readLoraAdapter } from "../src/model/peft-folder.ts";
-import { readFloats, readIntegers, readSafetensorsHeader } from "../src/model/safetensors.ts";
+import { readSafetensorsHeader } from "../src/model/safetensors.ts";
+import { readFloats, readIntegers } from "../src/model/stored-tensor.ts";
 import {
   buildContinuationGraph,
   buildDecodeGraph,

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { present } from "../../src/domain/assert.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { modelParameters } from "../../src/model/parameters.ts";
-import { readFloats, readSafetensorsHeader } from "../../src/model/safetensors.ts";
+import { readSafetensorsHeader } from "../../src/model/safetensors.ts";
+import { readFloats } from "../../src/model/stored-tensor.ts";
 import { writeSafetensors } from "../../src/model/write-safetensors.ts";
 import type { AdamWState } from "../../src/training/adamw.ts";
 

@@ -1,12 +1,12 @@
 // Rows of a base model's projection with an adapter in them: W + scale · B A, summed in double precision, in the base's own
 // type. Reads no more of the files than the rows need.
 import { assert } from "../domain/assert.ts";
-import { readFloats, rowsOf, type StoredTensor } from "../model/safetensors.ts";
+import { readFloats, rowsOf, type PlainType, type StoredTensor } from "../model/stored-tensor.ts";
 import { storedBytes } from "../model/write-safetensors.ts";
 
 export interface RowsToMerge {
   /** W [outputSize, inputSize]. */
-  readonly weight: StoredTensor;
+  readonly weight: StoredTensor<PlainType>;
   /** A [rank, inputSize]. */
   readonly a: StoredTensor;
   /** B [outputSize, rank]. */

@@ -8,7 +8,8 @@ import type { AdaptedModule } from "../model/config/adapted-modules.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { openLoraAdapter, type StoredLoraAdapter } from "../model/peft-folder.ts";
-import { readSafetensorsFolder, type StoredTensor } from "../model/safetensors.ts";
+import { readSafetensorsFolder } from "../model/safetensors.ts";
+import type { PlainType, StoredTensor } from "../model/stored-tensor.ts";
 import type { RowsToMerge } from "./merge-rows.ts";
 
 /** `peft` for libraries that load adapters, `merged` for those that load models. */
@@ -99,7 +100,7 @@ function matricesOf(
 /** A file of weights: as it lies, header included, but for the tensors that change. */
 function mergedFile(
   file: string,
-  tensors: readonly StoredTensor[],
+  tensors: readonly StoredTensor<PlainType>[],
   merges: ReadonlyMap<string, RowsToMerge>,
 ): PlannedFile {
   const { name, byteCount } = copied(file);

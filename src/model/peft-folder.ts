@@ -11,7 +11,8 @@ import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { LoraAdapter } from "./lora.ts";
 import { loraNames, loraParameters, loraProjections } from "./parameters.ts";
-import { readFloats, readSafetensorsHeader, type StoredTensor } from "./safetensors.ts";
+import { readSafetensorsHeader } from "./safetensors.ts";
+import { readFloats, type StoredTensor } from "./stored-tensor.ts";
 import { writeSafetensors } from "./write-safetensors.ts";
 
 const namePrefix = "base_model.model.";

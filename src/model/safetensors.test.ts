@@ -14,7 +14,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
 import { bfloat16ToFloat32, float16ToFloat32, float32ToBfloat16 } from "./half-floats.ts";
-import { readFloats, readIntegers, readSafetensorsFolder, readSafetensorsHeader } from "./safetensors.ts";
+import { readSafetensorsFolder, readSafetensorsHeader } from "./safetensors.ts";
+import { readFloats, readIntegers } from "./stored-tensor.ts";
 import { writeSafetensors } from "./write-safetensors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "hone-safetensors-"));

@@ -1,30 +1,21 @@
-// The safetensors file format: headers are read and checked at once, tensors only when asked for.
-// Knows nothing of models. All reading is synchronous: it happens in child processes and at start.
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+// The safetensors file format: headers are read and checked at once, tensors only when asked for (stored-tensor.ts).
+// Knows nothing of models.
+import { closeSync, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { assert, unreachable } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { bfloat16ToFloat32, float16ToFloat32 } from "./half-floats.ts";
-
-/** The element types that are read; the number is the bytes of one element. */
-const elementSizes = { F32: 4, F16: 2, BF16: 2, I64: 8 } as const;
-
-export type StoredType = keyof typeof elementSizes;
-
-/** Where one tensor lies. */
-export interface StoredTensor {
-  readonly name: string;
-  readonly type: StoredType;
-  readonly shape: readonly number[];
-  readonly file: string;
-  /** In bytes from the file's beginning. */
-  readonly offset: number;
-  readonly byteLength: number;
-}
+import {
+  byteLengthOf,
+  corrupt,
+  isPlainType,
+  plainTypeNames,
+  readBytes,
+  type PlainType,
+  type StoredTensor,
+} from "./stored-tensor.ts";
 
 /** One file's header. */
 export interface SafetensorsHeader {
-  readonly tensors: ReadonlyMap<string, StoredTensor>;
+  readonly tensors: ReadonlyMap<string, StoredTensor<PlainType>>;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
@@ -40,11 +31,11 @@ export function readSafetensorsHeader(file: string): SafetensorsHeader {
   try {
     const fileSize = fstatSync(descriptor).size;
     if (fileSize < 8) throw corrupt(file, `it has ${fileSize} bytes; even an empty one has 8`);
-    const headerSize = Number(readBytes(descriptor, file, 0, 8).readBigUInt64LE(0));
+    const headerSize = Number(readBytes(descriptor, { file, offset: 0, byteLength: 8 }).readBigUInt64LE(0));
     if (headerSize > headerBytesMax || 8 + headerSize > fileSize) {
       throw corrupt(file, `its header claims ${headerSize} bytes, the file has ${fileSize}`);
     }
-    const text = readBytes(descriptor, file, 8, headerSize).toString("utf8");
+    const text = readBytes(descriptor, { file, offset: 8, byteLength: headerSize }).toString("utf8");
     return parseHeader(file, text, { dataStart: 8 + headerSize, fileSize });
   } finally {
     closeSync(descriptor);
@@ -57,7 +48,7 @@ export function readSafetensorsHeader(file: string): SafetensorsHeader {
  * @throws ServiceError `not_found` when there is neither; `invalid` as {@link readSafetensorsHeader}, and when the
  * index and its shards disagree
  */
-export function readSafetensorsFolder(folder: string): ReadonlyMap<string, StoredTensor> {
+export function readSafetensorsFolder(folder: string): ReadonlyMap<string, StoredTensor<PlainType>> {
   const single = join(folder, "model.safetensors");
   if (existsSync(single)) return readSafetensorsHeader(single).tensors;
   const indexFile = join(folder, "model.safetensors.index.json");
@@ -67,7 +58,7 @@ export function readSafetensorsFolder(folder: string): ReadonlyMap<string, Store
       message: `${folder} has neither model.safetensors nor model.safetensors.index.json; weights in other formats have to be converted first.`,
     });
   }
-  const tensors = new Map<string, StoredTensor>();
+  const tensors = new Map<string, StoredTensor<PlainType>>();
   const shardOf = readIndex(indexFile);
   const headers = new Map(
     [...new Set(shardOf.values())].map((shard) => [shard, readShard(indexFile, folder, shard)]),
@@ -92,73 +83,13 @@ export function weightFilesIn(folder: string): readonly string[] {
   return [...new Set(readIndex(indexFile).values())].toSorted();
 }
 
-/**
- * Rows of a tensor of rank 2, as a tensor of its own in the same place.
- *
- * @param from index of the first row
- */
-export function rowsOf(tensor: StoredTensor, from: number, count: number): StoredTensor {
-  const [rowCount, width] = tensor.shape;
-  assert(tensor.shape.length === 2 && from + count <= rowCount, `${tensor.name} has the rows`);
-  const rowBytes = width * elementSizes[tensor.type];
-  const offset = tensor.offset + from * rowBytes;
-  return { ...tensor, shape: [count, width], offset, byteLength: count * rowBytes };
-}
-
-/** Reads one tensor's values, widened to float32; `I64` is refused. */
-export function readFloats(tensor: StoredTensor): Float32Array {
-  const bytes = readTensorBytes(tensor);
-  switch (tensor.type) {
-    case "F32":
-      return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
-    case "F16":
-      return float16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
-    case "BF16":
-      return bfloat16ToFloat32(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2));
-    case "I64":
-      throw corrupt(tensor.file, `${tensor.name} holds integers where floating-point numbers are wanted`);
-    default:
-      return unreachable(tensor.type);
-  }
-}
-
-/** Reads one tensor of integers. */
-export function readIntegers(tensor: StoredTensor): BigInt64Array {
-  if (tensor.type !== "I64") {
-    throw corrupt(tensor.file, `${tensor.name} is ${tensor.type} where integers (I64) are wanted`);
-  }
-  const bytes = readTensorBytes(tensor);
-  return new BigInt64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8);
-}
-
-function readTensorBytes(tensor: StoredTensor): Uint8Array {
-  const descriptor = openSync(tensor.file, "r");
-  try {
-    return readBytes(descriptor, tensor.file, tensor.offset, tensor.byteLength);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** A buffer of its own, so that typed views of it are aligned. */
-function readBytes(descriptor: number, file: string, offset: number, byteLength: number): Buffer {
-  const bytes = Buffer.from(new ArrayBuffer(byteLength));
-  // One read call moves at most 2 GiB.
-  for (let done = 0; done < byteLength;) {
-    const count = readSync(descriptor, bytes, done, Math.min(byteLength - done, 1 << 30), offset + done);
-    if (count === 0) throw corrupt(file, `it ends ${byteLength - done} bytes early`);
-    done += count;
-  }
-  return bytes;
-}
-
 function parseHeader(
   file: string,
   text: string,
   { dataStart, fileSize }: { readonly dataStart: number; readonly fileSize: number },
 ): SafetensorsHeader {
   const entries = parseObject(file, text);
-  const tensors = new Map<string, StoredTensor>();
+  const tensors = new Map<string, StoredTensor<PlainType>>();
   let metadata: Readonly<Record<string, string>> = {};
   for (const [name, entry] of Object.entries(entries)) {
     // The format fixes this key's value as a map of texts; nothing here depends on it.
@@ -184,21 +115,22 @@ function checkedTensor(
     readonly dataStart: number;
     readonly fileSize: number;
   },
-): StoredTensor {
+): StoredTensor<PlainType> {
   const { name, dataStart, fileSize } = options;
   const entry = (options.entry ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
   const { dtype, shape, data_offsets: offsets } = entry;
   if (!isSizes(shape) || !isSizes(offsets) || offsets.length !== 2 || typeof dtype !== "string") {
     throw corrupt(file, `the entry of ${name} lacks a dtype, a shape or its two offsets`);
   }
-  if (!isStoredType(dtype)) {
+  if (!isPlainType(dtype)) {
     throw new ServiceError({
       code: "unsupported",
-      message: `${basename(file)}: the tensor ${name} is ${dtype}; ${Object.keys(elementSizes).join(", ")} are read. Use unquantized weights.`,
+      message: `${basename(file)}: the tensor ${name} is ${dtype}; ${plainTypeNames} are read. Use unquantized weights.`,
     });
   }
   const [start, end] = offsets as [number, number];
-  const byteLength = shape.reduce((product, size) => product * size, elementSizes[dtype]);
+  // Elements of these types are never shared, so that any shape has whole bytes.
+  const byteLength = byteLengthOf(dtype, shape) ?? 0;
   if (end - start !== byteLength) {
     throw corrupt(
       file,
@@ -213,10 +145,6 @@ function checkedTensor(
 
 function isSizes(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
-}
-
-function isStoredType(value: string): value is StoredType {
-  return Object.hasOwn(elementSizes, value);
 }
 
 function readIndex(indexFile: string): ReadonlyMap<string, string> {
@@ -250,8 +178,4 @@ function parseObject(file: string, text: string): Readonly<Record<string, unknow
     throw corrupt(file, "its JSON is not an object");
   }
   return value as Record<string, unknown>;
-}
-
-function corrupt(file: string, fault: string, cause?: unknown): ServiceError {
-  return new ServiceError({ code: "invalid", message: `${file} cannot be read: ${fault}.`, cause });
 }

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ReplayComparison, ReplayDifference } from "../../domain/job.ts";
-import { readFloats, readSafetensorsHeader, type StoredTensor } from "../../model/safetensors.ts";
+import { readSafetensorsHeader } from "../../model/safetensors.ts";
+import { readFloats, type StoredTensor } from "../../model/stored-tensor.ts";
 
 /** Differences that are named; the others are counted. */
 const differencesNamed = 100;
