@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { seededRandom } from "../src/domain/random.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { isNormWeight, modelParameters } from "../src/model/parameters.ts";
-import { writeSafetensors } from "../src/model/write-safetensors.ts";
+import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
 import { llama135m, llama135mFile } from "./llama-135m.ts";
 import { ownFolder } from "./run-bench.ts";
 

@@ -9,7 +9,7 @@ import { seededRandom } from "../src/domain/random.ts";
 import { tarOfMany, zippedTarAndMore, zippedTarOfOne } from "../src/archives/testing/hostile-archives.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { loraParameters } from "../src/model/parameters.ts";
-import { writeSafetensors } from "../src/model/write-safetensors.ts";
+import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
 import type { Case } from "./standstill-case.ts";
 
 const rank = 256;

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { commandProcess } from "../src/cli/testing/command-process.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
-import { readSafetensorsFolder } from "../src/model/safetensors.ts";
-import { readFloats } from "../src/model/stored-tensor.ts";
-import { writeSafetensors } from "../src/model/write-safetensors.ts";
+import { readSafetensorsFolder } from "../src/model-files/safetensors.ts";
+import { readFloats } from "../src/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
 import {
   newDataFolder,
   removeDataFolder,

@@ -10,8 +10,8 @@ import { readModelConfig } from "../src/model/config/read-config.ts";
 import { createLoraAdapter, servingLoraInputs, type LoraAdapter } from "../src/model/lora.ts";
 import { loraParameters } from "../src/model/parameters.ts";
 import { readLoraAdapter } from "../src/model/peft-folder.ts";
-import { readSafetensorsHeader } from "../src/model/safetensors.ts";
-import { readFloats, readIntegers } from "../src/model/stored-tensor.ts";
+import { readSafetensorsHeader } from "../src/model-files/safetensors.ts";
+import { readFloats, readIntegers } from "../src/model-files/stored-tensor.ts";
 import {
   buildContinuationGraph,
   buildDecodeGraph,

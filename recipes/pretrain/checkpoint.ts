@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { present } from "../../src/domain/assert.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { modelParameters } from "../../src/model/parameters.ts";
-import { readSafetensorsHeader } from "../../src/model/safetensors.ts";
-import { readFloats } from "../../src/model/stored-tensor.ts";
-import { writeSafetensors } from "../../src/model/write-safetensors.ts";
+import { readSafetensorsHeader } from "../../src/model-files/safetensors.ts";
+import { readFloats } from "../../src/model-files/stored-tensor.ts";
+import { writeSafetensors } from "../../src/model-files/write-safetensors.ts";
 import type { AdamWState } from "../../src/training/adamw.ts";
 
 /** What the work took so far, in all pieces of a run; decides nothing. */

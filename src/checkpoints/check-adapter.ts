@@ -6,7 +6,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
 import { baseWeightsOf, openLoraAdapter } from "../model/peft-folder.ts";
-import { readFloats, rowsOf, type StoredTensor } from "../model/stored-tensor.ts";
+import { readFloats, rowsOf, type StoredTensor } from "../model-files/stored-tensor.ts";
 
 /** An adapter that can be served. */
 export interface CheckedAdapter {

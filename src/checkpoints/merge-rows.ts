@@ -1,8 +1,8 @@
 // Rows of a base model's projection with an adapter in them: W + scale · B A, summed in double precision, in the base's own
 // type. Reads no more of the files than the rows need.
 import { assert } from "../domain/assert.ts";
-import { readFloats, rowsOf, type PlainType, type StoredTensor } from "../model/stored-tensor.ts";
-import { storedBytes } from "../model/write-safetensors.ts";
+import { readFloats, rowsOf, type PlainType, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { storedBytes } from "../model-files/write-safetensors.ts";
 
 export interface RowsToMerge {
   /** W [outputSize, inputSize]. */

@@ -8,8 +8,8 @@ import type { AdaptedModule } from "../model/config/adapted-modules.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { openLoraAdapter, type StoredLoraAdapter } from "../model/peft-folder.ts";
-import { readSafetensorsFolder } from "../model/safetensors.ts";
-import type { PlainType, StoredTensor } from "../model/stored-tensor.ts";
+import { readSafetensorsFolder } from "../model-files/safetensors.ts";
+import type { PlainType, StoredTensor } from "../model-files/stored-tensor.ts";
 import type { RowsToMerge } from "./merge-rows.ts";
 
 /** `peft` for libraries that load adapters, `merged` for those that load models. */

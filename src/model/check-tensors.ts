@@ -1,5 +1,5 @@
 // Compares what a file stores with what a model needs, and names every difference.
-import type { StoredTensor } from "./stored-tensor.ts";
+import type { StoredTensor } from "../model-files/stored-tensor.ts";
 
 /**
  * Names missing, misshapen and unknown tensors.

@@ -11,7 +11,7 @@ import { readModelConfig } from "./config/read-config.ts";
 import { createLoraAdapter, servingLoraInputs } from "./lora.ts";
 import { loraNames, loraProjections } from "./parameters.ts";
 import { openLoraAdapter, readLoraAdapter, writeLoraAdapter } from "./peft-folder.ts";
-import { writeSafetensors } from "./write-safetensors.ts";
+import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-peft-"));
 after(() => rmSync(scratch, { recursive: true }));

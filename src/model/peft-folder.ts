@@ -11,9 +11,9 @@ import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { LoraAdapter } from "./lora.ts";
 import { loraNames, loraParameters, loraProjections } from "./parameters.ts";
-import { readSafetensorsHeader } from "./safetensors.ts";
-import { readFloats, type StoredTensor } from "./stored-tensor.ts";
-import { writeSafetensors } from "./write-safetensors.ts";
+import { readSafetensorsHeader } from "../model-files/safetensors.ts";
+import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const namePrefix = "base_model.model.";
 

@@ -10,7 +10,7 @@ import { modelParameters } from "./parameters.ts";
 import { createRandomWeights } from "./random-weights.ts";
 import type { WeightSource } from "../graph/weight-source.ts";
 import { readModelWeights, writeModelWeights } from "./weights.ts";
-import { writeSafetensors } from "./write-safetensors.ts";
+import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-weights-"));
 after(() => rmSync(scratch, { recursive: true }));

@@ -20,9 +20,9 @@ import type { WeightSource } from "../graph/weight-source.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { ModelConfig } from "./config.ts";
 import { rotaryTableNames } from "./decoder.ts";
-import { readSafetensorsFolder } from "./safetensors.ts";
-import { readFloats, type StoredTensor } from "./stored-tensor.ts";
-import { writeSafetensors, writeWhole, type WriteOptions } from "./write-safetensors.ts";
+import { readStoredTensors } from "../model-files/weight-files.ts";
+import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { writeSafetensors, writeWhole, type WriteOptions } from "../model-files/write-safetensors.ts";
 import { isNormWeight, modelParameters } from "./parameters.ts";
 import { rotaryTables } from "./rotary.ts";
 
@@ -45,7 +45,7 @@ const cacheFormat = "hone-f32-1";
 /**
  * Reads the weights of a model folder, with the rotary tables that the graphs want beside them.
  *
- * @throws ServiceError `invalid` naming missing, unexpected and misshapen tensors; else as `readSafetensorsFolder`
+ * @throws ServiceError `invalid` naming missing, unexpected and misshapen tensors; else as `readStoredTensors`
  */
 export function readModelWeights(
   folder: string,
@@ -101,7 +101,7 @@ export function writeModelWeights(
 
 /** The tensors in the order of the parameters, after checking that they are those of the model. */
 function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
-  const stored = readSafetensorsFolder(folder);
+  const stored = readStoredTensors(folder);
   const parameters = modelParameters(config);
   const faults = tensorFaults(stored, parameters, (name) => isRedundant(name, config));
   if (faults === null) return parameters.map(({ name }) => present(stored.get(name), name));

@@ -4,13 +4,13 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readFile, readdir, realpath, rename, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { BaseHashes } from "../../domain/model.ts";
-import { weightFilesIn } from "../safetensors.ts";
+import { weightFilesOf } from "../../model-files/weight-files.ts";
 
-/** Configuration, tokenizer, template and weights; what else lies there decides nothing. */
-const hashedNames = /\.(json|jinja|safetensors)$/;
+/** Configuration, tokenizer, template and weights; what else lies there, and where a GGUF file does, decides nothing. */
+const hashedNames = /(?<!\.gguf)\.json$|\.(jinja|safetensors)$/;
 
 /**
  * Name, bytes, inode, and when the content and anything of it last changed, in milliseconds. Files that images and archives
@@ -28,7 +28,7 @@ type FileHash = readonly [string, string];
  */
 export async function baseHashes(folder: string, cacheFolder: string): Promise<BaseHashes> {
   const files = await fileHashes(folder, cacheFolder);
-  const names = weightFilesIn(folder);
+  const names = weightFilesOf(folder).map((file) => basename(file));
   const weights = files.filter(([name]) => names.includes(name));
   // Of one file its own SHA-256, as other programs tell it.
   return { weights: weights.length === 1 ? weights[0][1] : hashOf(weights), files: hashOf(files) };
@@ -41,7 +41,8 @@ function hashOf(files: readonly FileHash[]): string {
 }
 
 async function fileHashes(folder: string, cacheFolder: string): Promise<readonly FileHash[]> {
-  const stamps = await fileStamps(folder);
+  const files = await hashedFiles(folder);
+  const stamps = await fileStamps(files);
   const key = createHash("sha256")
     .update(await realpath(folder))
     .digest("hex");
@@ -49,7 +50,7 @@ async function fileHashes(folder: string, cacheFolder: string): Promise<readonly
   const kept = await readCache(cacheFile);
   if (kept?.hashes !== undefined && isDeepStrictEqual(kept.stamps, stamps)) return kept.hashes;
   const hashes: FileHash[] = [];
-  for (const [name] of stamps) hashes.push([name, await hashFile(join(folder, name))]);
+  for (const [name, file] of files) hashes.push([name, await hashFile(file)]);
   await mkdir(cacheFolder, { recursive: true });
   // Whoever hashes at the same time writes the same: the last rename wins.
   const partial = `${cacheFile}.${process.pid}.partial`;
@@ -58,11 +59,19 @@ async function fileHashes(folder: string, cacheFolder: string): Promise<readonly
   return hashes;
 }
 
-async function fileStamps(folder: string): Promise<readonly FileStamp[]> {
-  const names = (await readdir(folder)).filter((name) => hashedNames.test(name)).sort();
+/** The name and the place of each, by name; weights may lie outside the folder. */
+async function hashedFiles(folder: string): Promise<readonly (readonly [string, string])[]> {
+  const names = (await readdir(folder)).filter((name) => hashedNames.test(name));
+  const files = [...names.map((name) => join(folder, name)), ...weightFilesOf(folder)];
+  return [...new Map(files.map((file) => [basename(file), file]))].sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+}
+
+async function fileStamps(files: readonly (readonly [string, string])[]): Promise<readonly FileStamp[]> {
   return Promise.all(
-    names.map(async (name): Promise<FileStamp> => {
-      const { size, ino, mtimeMs, ctimeMs } = await stat(join(folder, name));
+    files.map(async ([name, file]): Promise<FileStamp> => {
+      const { size, ino, mtimeMs, ctimeMs } = await stat(file);
       return [name, size, ino, mtimeMs, ctimeMs];
     }),
   );

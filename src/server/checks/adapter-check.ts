@@ -5,7 +5,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ModelStore } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { readSafetensorsHeader } from "../../model/safetensors.ts";
+import { readSafetensorsHeader } from "../../model-files/safetensors.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { holdResult } from "./hold-result.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { createLoraAdapter } from "../../model/lora.ts";
 import { writeLoraAdapter } from "../../model/peft-folder.ts";
-import { readSafetensorsHeader } from "../../model/safetensors.ts";
+import { readSafetensorsHeader } from "../../model-files/safetensors.ts";
 import { adamWStep, createAdamWState, reinforcementLearningAdamW } from "../adamw.ts";
 import { tinyConfig, tinyLora, trainedAdapter } from "../contract/tiny-model.ts";
 import { discardState } from "./profile.ts";

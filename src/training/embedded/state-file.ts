@@ -9,9 +9,9 @@ import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter } from "../../model/peft-folder.ts";
-import { readSafetensorsHeader } from "../../model/safetensors.ts";
-import { readFloats, type StoredTensor } from "../../model/stored-tensor.ts";
-import { type NamedTensor, writeSafetensors } from "../../model/write-safetensors.ts";
+import { readSafetensorsHeader } from "../../model-files/safetensors.ts";
+import { readFloats, type StoredTensor } from "../../model-files/stored-tensor.ts";
+import { type NamedTensor, writeSafetensors } from "../../model-files/write-safetensors.ts";
 import { type AdamWState, createAdamWState } from "../adamw.ts";
 import { stateFileName } from "./profile.ts";
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { writeSafetensors } from "../../model/write-safetensors.ts";
+import { writeSafetensors } from "../../model-files/write-safetensors.ts";
 import { compareVersions } from "./compare-versions.ts";
 
 const files = ["adapter.safetensors", "config.json"];

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ReplayComparison, ReplayDifference } from "../../domain/job.ts";
-import { readSafetensorsHeader } from "../../model/safetensors.ts";
-import { readFloats, type StoredTensor } from "../../model/stored-tensor.ts";
+import { readSafetensorsHeader } from "../../model-files/safetensors.ts";
+import { readFloats, type StoredTensor } from "../../model-files/stored-tensor.ts";
 
 /** Differences that are named; the others are counted. */
 const differencesNamed = 100;

@@ -77,7 +77,7 @@ export function readSafetensorsFolder(folder: string): ReadonlyMap<string, Store
  *
  * @throws ServiceError for an index that cannot be read
  */
-export function weightFilesIn(folder: string): readonly string[] {
+export function safetensorsFilesIn(folder: string): readonly string[] {
   const indexFile = join(folder, "model.safetensors.index.json");
   if (existsSync(join(folder, "model.safetensors")) || !existsSync(indexFile)) return ["model.safetensors"];
   return [...new Set(readIndex(indexFile).values())].toSorted();

@@ -1,7 +1,7 @@
 // A tensor as a file of weights holds it, whatever the file's format: its type, its place, and its values when asked for.
 // All reading is synchronous: it happens in child processes and at start.
 import { closeSync, openSync, readSync } from "node:fs";
-import { assert } from "../domain/assert.ts";
+import { assert, unreachable } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { blockTypes, dequantize } from "./gguf/block-types.ts";
 import { bfloat16ToFloat32, float16ToFloat32 } from "./half-floats.ts";
@@ -29,7 +29,17 @@ export interface StoredTensor<Type extends StoredType = StoredType> {
   /** In bytes from the file's beginning. */
   readonly offset: number;
   readonly byteLength: number;
+  /** What another program did to the values, which reading undoes. */
+  readonly rearranged?: Rearrangement;
 }
+
+/**
+ * `paired-rows`: within each head the rows of a rotary pair lie side by side, where they should be half a head apart;
+ * `plus-one`: one was added.
+ */
+export type Rearrangement =
+  | { readonly kind: "paired-rows"; readonly headCount: number }
+  | { readonly kind: "plus-one" };
 
 export function isPlainType(type: string): type is PlainType {
   return Object.hasOwn(plainTypes, type);
@@ -58,13 +68,28 @@ export function rowsOf<Type extends StoredType>(
 ): StoredTensor<Type> {
   const [rowCount, width] = tensor.shape;
   assert(tensor.shape.length === 2 && from + count <= rowCount, `${tensor.name} has the rows`);
+  assert(tensor.rearranged?.kind !== "paired-rows", `the rows of ${tensor.name} lie in their order`);
   const rowBytes = tensor.byteLength / rowCount;
   const offset = tensor.offset + from * rowBytes;
   return { ...tensor, shape: [count, width], offset, byteLength: count * rowBytes };
 }
 
 /** Reads one tensor's values, widened to float32; `I64` is refused. */
-export function readFloats({ name, type, file, ...place }: StoredTensor): Float32Array {
+export function readFloats(tensor: StoredTensor): Float32Array {
+  const values = widened(tensor);
+  switch (tensor.rearranged?.kind) {
+    case undefined:
+      return values;
+    case "plus-one":
+      return values.map((value) => value - 1);
+    case "paired-rows":
+      return withHalvesApart(values, tensor.shape, tensor.rearranged.headCount);
+    default:
+      return unreachable(tensor.rearranged);
+  }
+}
+
+function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
   const bytes = readTensorBytes({ file, ...place });
   switch (type) {
     case "F32":
@@ -78,6 +103,20 @@ export function readFloats({ name, type, file, ...place }: StoredTensor): Float3
     default:
       return dequantize(type, bytes);
   }
+}
+
+/** Row r of a head's first half comes from its row 2 r, row r of the second from its row 2 r + 1. */
+function withHalvesApart(values: Float32Array, shape: readonly number[], headCount: number): Float32Array {
+  const [rowCount, width = 1] = shape;
+  const headSize = rowCount / headCount;
+  const result = new Float32Array(values.length);
+  for (let row = 0; row < rowCount; row++) {
+    const [head, inHead] = [Math.floor(row / headSize), row % headSize];
+    const pair = inHead % (headSize / 2);
+    const stored = head * headSize + 2 * pair + (inHead < headSize / 2 ? 0 : 1);
+    result.set(values.subarray(stored * width, (stored + 1) * width), row * width);
+  }
+  return result;
 }
 
 /** Reads one tensor of integers. */

@@ -1,0 +1,201 @@
+// What GGUF files call models, their sizes and their tensors, in the words of the Hugging Face layout.
+// Source: the names in llama.cpp (gguf-py's constants) and what its converters rearrange.
+import { readFloats, type StoredTensor } from "../stored-tensor.ts";
+import type { GgufFile } from "./gguf-file.ts";
+import type { GgufMetadata } from "./metadata.ts";
+
+interface GgufArchitecture {
+  /** The class and type in config.json. */
+  readonly architecture: string;
+  readonly modelType: string;
+  /** Whether converters put the rows of rotary pairs side by side, as llama.cpp's older rotary embedding wants them. */
+  readonly hasPairedRows: boolean;
+  /** Whether norms are stored as they multiply, where the Hugging Face layout has their distance from one. */
+  readonly hasWholeNorms: boolean;
+  /** Whether attention and feed-forward have norms behind them, too. */
+  readonly hasOutputNorms: boolean;
+  /** Fields of config.json that this architecture has beside those of all. */
+  readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
+}
+
+const plain = {
+  hasPairedRows: false,
+  hasWholeNorms: false,
+  hasOutputNorms: false,
+  fields: () => ({}),
+} as const;
+
+/** By `general.architecture`. */
+const architectures: Readonly<Record<string, GgufArchitecture>> = {
+  // Mistral's models are converted under this name as well.
+  llama: { ...plain, architecture: "LlamaForCausalLM", modelType: "llama", hasPairedRows: true },
+  qwen2: { ...plain, architecture: "Qwen2ForCausalLM", modelType: "qwen2" },
+  qwen3: { ...plain, architecture: "Qwen3ForCausalLM", modelType: "qwen3" },
+  gemma3: {
+    architecture: "Gemma3ForCausalLM",
+    modelType: "gemma3_text",
+    hasPairedRows: false,
+    hasWholeNorms: true,
+    hasOutputNorms: true,
+    fields: gemma3Fields,
+  },
+};
+
+/** The layers of the one Gemma 3 whose scores are scaled by width and heads (27 B), by which llama.cpp knows it, too. */
+const gemma3LargestLayers = 62;
+
+function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const headSize = metadata.number(`${prefix}.attention.key_length`) ?? 256;
+  const isLargest = metadata.number(`${prefix}.block_count`) === gemma3LargestLayers;
+  const width = metadata.number(`${prefix}.embedding_length`) ?? 0;
+  const heads = metadata.number(`${prefix}.attention.head_count`) ?? 1;
+  return {
+    hidden_activation: "gelu_pytorch_tanh",
+    query_pre_attn_scalar: isLargest ? width / heads : headSize,
+    sliding_window: metadata.number(`${prefix}.attention.sliding_window`),
+    _sliding_window_pattern: 6,
+    rope_local_base_freq: metadata.number(`${prefix}.rope.freq_base_swa`) ?? 10_000,
+  };
+}
+
+/**
+ * What config.json would say of the model.
+ *
+ * @throws ServiceError `unsupported` for an architecture that is not known, or what lacks in the metadata
+ */
+export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Readonly<Record<string, unknown>> {
+  const prefix = metadata.needed("general.architecture", metadata.text("general.architecture"));
+  const known = knownArchitecture(metadata, prefix);
+  const number = (name: string): number | null => metadata.number(`${prefix}.${name}`);
+  const needed = (name: string): number => metadata.needed(`${prefix}.${name}`, number(name));
+  const [width, headCount] = [needed("embedding_length"), needed("attention.head_count")];
+  const embedding = metadata.needed("token_embd.weight", tensors.get("token_embd.weight") ?? null);
+  return {
+    architectures: [known.architecture],
+    model_type: known.modelType,
+    vocab_size: embedding.shape[0],
+    hidden_size: width,
+    intermediate_size: needed("feed_forward_length"),
+    num_hidden_layers: needed("block_count"),
+    num_attention_heads: headCount,
+    num_key_value_heads: number("attention.head_count_kv") ?? headCount,
+    head_dim: number("attention.key_length") ?? width / headCount,
+    max_position_embeddings: needed("context_length"),
+    rms_norm_eps: asWritten(needed("attention.layer_norm_rms_epsilon")),
+    tie_word_embeddings: !tensors.has("output.weight"),
+    rope_theta: asWritten(number("rope.freq_base") ?? 10_000),
+    ...(known.architecture === "LlamaForCausalLM"
+      ? { attention_bias: tensors.has("blk.0.attn_q.bias") }
+      : {}),
+    ...ropeScaling(tensors, metadata, prefix),
+    ...known.fields(metadata, prefix),
+    torch_dtype: "float32",
+  };
+}
+
+/** The shortest decimal that is the number in float32: what the file's maker had before it was rounded. */
+function asWritten(value: number): number {
+  for (let digits = 1; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === Math.fround(value)) return short;
+  }
+  return value;
+}
+
+function knownArchitecture(metadata: GgufMetadata, name: string): GgufArchitecture {
+  const known = architectures[name];
+  if (known !== undefined) return known;
+  throw metadata.error(
+    `its architecture is ${name}; ${Object.keys(architectures).join(", ")} are read from GGUF files`,
+  );
+}
+
+/** Factors of their own for each rotary pair, as Llama 3.1's, have in config.json the name of the method that lists them. */
+function ropeScaling(
+  tensors: GgufFile["tensors"],
+  metadata: GgufMetadata,
+  prefix: string,
+): Readonly<Record<string, unknown>> {
+  const listed = tensors.get("rope_freqs.weight");
+  if (listed !== undefined) {
+    const factors = [...readFloats(listed)];
+    const scaling = {
+      rope_type: "longrope",
+      short_factor: factors,
+      long_factor: factors,
+      attention_factor: 1,
+    };
+    return { rope_scaling: scaling };
+  }
+  const type = metadata.text(`${prefix}.rope.scaling.type`) ?? "none";
+  const factor = metadata.number(`${prefix}.rope.scaling.factor`);
+  if (type === "none" || factor === null || factor === 1) return {};
+  return { rope_scaling: { rope_type: type, factor } };
+}
+
+const layerParts: Readonly<Record<string, string>> = {
+  attn_norm: "input_layernorm",
+  attn_q: "self_attn.q_proj",
+  attn_k: "self_attn.k_proj",
+  attn_v: "self_attn.v_proj",
+  attn_output: "self_attn.o_proj",
+  attn_q_norm: "self_attn.q_norm",
+  attn_k_norm: "self_attn.k_norm",
+  ffn_norm: "post_attention_layernorm",
+  ffn_gate: "mlp.gate_proj",
+  ffn_up: "mlp.up_proj",
+  ffn_down: "mlp.down_proj",
+};
+
+/** Where norms stand behind attention and feed-forward, three of them have other names. */
+const outputNormParts: Readonly<Record<string, string>> = {
+  ...layerParts,
+  post_attention_norm: "post_attention_layernorm",
+  ffn_norm: "pre_feedforward_layernorm",
+  post_ffw_norm: "post_feedforward_layernorm",
+};
+
+const outerParts: Readonly<Record<string, string>> = {
+  token_embd: "model.embed_tokens",
+  output_norm: "model.norm",
+  output: "lm_head",
+};
+
+/**
+ * The tensors under the names of the Hugging Face layout, with what reading has to undo; names that are not known stay.
+ *
+ * @throws ServiceError as {@link ggufConfig}
+ */
+export function ggufTensors(
+  { tensors }: GgufFile,
+  metadata: GgufMetadata,
+): ReadonlyMap<string, StoredTensor> {
+  const prefix = metadata.needed("general.architecture", metadata.text("general.architecture"));
+  const known = knownArchitecture(metadata, prefix);
+  const heads = metadata.needed("head_count", metadata.number(`${prefix}.attention.head_count`));
+  const kvHeads = metadata.number(`${prefix}.attention.head_count_kv`) ?? heads;
+  const named = new Map<string, StoredTensor>();
+  for (const [ggufName, tensor] of tensors) {
+    if (ggufName === "rope_freqs.weight") continue;
+    const name = namedAs(ggufName, known);
+    named.set(name, { ...tensor, name, ...rearrangement(ggufName) });
+  }
+  return named;
+
+  function rearrangement(ggufName: string): Pick<StoredTensor, "rearranged"> {
+    if (known.hasWholeNorms && ggufName.endsWith("norm.weight")) return { rearranged: { kind: "plus-one" } };
+    const part = /\.attn_([qk])\.(?:weight|bias)$/.exec(ggufName)?.[1];
+    if (!known.hasPairedRows || part === undefined) return {};
+    return { rearranged: { kind: "paired-rows", headCount: part === "q" ? heads : kvHeads } };
+  }
+}
+
+function namedAs(ggufName: string, { hasOutputNorms }: GgufArchitecture): string {
+  const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>\w+)\.(?<kind>weight|bias)$/.exec(ggufName);
+  if (match?.groups === undefined) return ggufName;
+  const { layer, part, kind } = match.groups;
+  const parts = layer === undefined ? outerParts : hasOutputNorms ? outputNormParts : layerParts;
+  const name = parts[part];
+  if (name === undefined) return ggufName;
+  return layer === undefined ? `${name}.${kind}` : `model.layers.${layer}.${name}.${kind}`;
+}

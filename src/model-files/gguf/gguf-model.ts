@@ -1,0 +1,80 @@
+// A GGUF file as a model folder: configuration, tokenizer and template written as the files of the Hugging Face layout, and
+// beside them the name of the file that holds the weights, which stay where they are.
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, isAbsolute, join, resolve } from "node:path";
+import { present } from "../../domain/assert.ts";
+import { corrupt, type StoredTensor } from "../stored-tensor.ts";
+import { ggufConfig, ggufTensors } from "./gguf-architecture.ts";
+import { ggufParts, readGguf } from "./gguf-file.ts";
+import { ggufTokenizer } from "./gguf-tokenizer.ts";
+import { GgufMetadata } from "./metadata.ts";
+
+/** Beside the derived files: where the weights are, from the folder or absolute. */
+const pointerName = "model.gguf.json";
+
+/**
+ * Writes the folder of the model in `file`, whole or not at all; one that is there is replaced.
+ *
+ * @param file any part of a model that was split
+ * @param folder made with all above it
+ * @throws ServiceError as `readGguf`; `unsupported` naming what of the model is not known
+ */
+export function writeGgufFolder(file: string, folder: string): void {
+  const whole = readGguf(file);
+  const metadata = new GgufMetadata(basename(file), whole.metadata);
+  const { tokenizer, config: tokenizerConfig } = ggufTokenizer(metadata);
+  const files = {
+    "config.json": ggufConfig(whole, metadata),
+    "generation_config.json": { eos_token_id: endOfTextIds(metadata) },
+    "tokenizer.json": tokenizer,
+    "tokenizer_config.json": tokenizerConfig,
+    [pointerName]: { file: resolve(file) },
+  };
+  const partial = `${folder}.${process.pid}.partial`;
+  mkdirSync(partial, { recursive: true });
+  try {
+    for (const [name, value] of Object.entries(files))
+      writeFileSync(join(partial, name), JSON.stringify(value));
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(partial, folder);
+  } catch (error) {
+    rmSync(partial, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The files of the weights of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder. */
+export function ggufFilesOf(folder: string): readonly string[] | null {
+  const pointer = join(folder, pointerName);
+  if (!existsSync(pointer)) return null;
+  const { file } = JSON.parse(readFileSync(pointer, "utf8")) as { readonly file?: unknown };
+  if (typeof file !== "string") throw corrupt(pointer, "it names no file; add the model again");
+  return ggufParts(isAbsolute(file) ? file : join(folder, file));
+}
+
+/** The tensors of the model in the files, under the names of the Hugging Face layout. */
+export function readGgufTensors(files: readonly string[]): ReadonlyMap<string, StoredTensor> {
+  const file = present(files[0], "a model has a file");
+  const whole = readGguf(file);
+  return ggufTensors(whole, new GgufMetadata(basename(file), whole.metadata));
+}
+
+/** Texts of tokens that end an answer in some family, whether or not the metadata says so; as llama.cpp has them. */
+const endTexts: ReadonlySet<string> = new Set([
+  "<|eot_id|>",
+  "<|eom_id|>",
+  "<|im_end|>",
+  "<|end|>",
+  "<|end_of_text|>",
+  "<|endoftext|>",
+  "<end_of_turn>",
+]);
+
+function endOfTextIds(metadata: GgufMetadata): readonly number[] {
+  const named = ["eos", "eot", "eom"].flatMap(
+    (role) => metadata.number(`tokenizer.ggml.${role}_token_id`) ?? [],
+  );
+  const tokens = metadata.texts("tokenizer.ggml.tokens") ?? [];
+  const byText = tokens.flatMap((token, id) => (endTexts.has(token) ? [id] : []));
+  return [...new Set([...named, ...byText])];
+}

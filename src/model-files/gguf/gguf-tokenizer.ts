@@ -1,0 +1,275 @@
+// The tokenizer in a GGUF file as the two files of a Hugging Face folder: tokenizer.json and tokenizer_config.json.
+// Source: what llama.cpp makes of the same metadata (llama-vocab), and Transformers' converters for SentencePiece.
+import type { GgufMetadata } from "./metadata.ts";
+
+export interface TokenizerObjects {
+  /** tokenizer.json */
+  readonly tokenizer: Readonly<Record<string, unknown>>;
+  /** tokenizer_config.json */
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** How tokens are marked in `tokenizer.ggml.token_type`. */
+const tokenKinds = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5 } as const;
+
+interface Vocabulary {
+  readonly tokens: readonly string[];
+  /** One of each token; see {@link tokenKinds}. */
+  readonly kinds: readonly number[];
+}
+
+/** @throws ServiceError `unsupported` for a kind of tokenizer that is not read, or what lacks in the metadata */
+export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
+  const tokens = metadata.needed("tokenizer.ggml.tokens", metadata.texts("tokenizer.ggml.tokens"));
+  const kinds = metadata.numbers("tokenizer.ggml.token_type") ?? tokens.map(() => tokenKinds.normal);
+  const vocabulary: Vocabulary = { tokens, kinds };
+  const model = metadata.text("tokenizer.ggml.model");
+  const special = specialTokens(metadata, tokens);
+  switch (model) {
+    case "gpt2":
+      return {
+        tokenizer: { ...shared(vocabulary, metadata), ...byteLevel(metadata, vocabulary) },
+        config: special,
+      };
+    case "llama":
+      return {
+        tokenizer: { ...shared(vocabulary, metadata), ...sentencePiece(metadata, vocabulary) },
+        config: special,
+      };
+    default:
+      throw metadata.error(`its tokenizer is of the kind ${model}; gpt2 and llama are read`);
+  }
+}
+
+/** The parts of tokenizer.json that do not depend on the kind of tokenizer. */
+function shared({ tokens, kinds }: Vocabulary, metadata: GgufMetadata): Readonly<Record<string, unknown>> {
+  const added = tokens.flatMap((content, id) => {
+    const kind = kinds[id];
+    const isSpecial = kind === tokenKinds.control || kind === tokenKinds.unknown;
+    if (!isSpecial && kind !== tokenKinds.userDefined) return [];
+    return [
+      {
+        id,
+        content,
+        single_word: false,
+        lstrip: false,
+        rstrip: false,
+        normalized: false,
+        special: isSpecial,
+      },
+    ];
+  });
+  return { version: "1.0", added_tokens: added, post_processor: postProcessor(metadata, tokens) };
+}
+
+/** What stands around a text that no template renders. */
+function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unknown {
+  // SentencePiece models begin texts unless they say otherwise; so do two kinds of byte-level ones.
+  const begins =
+    metadata.text("tokenizer.ggml.model") === "llama" ||
+    preTokenizers[metadata.text("tokenizer.ggml.pre") ?? "default"]?.begins === true;
+  const before = (metadata.flag("tokenizer.ggml.add_bos_token") ?? begins) ? idOf(metadata, "bos") : null;
+  const after = metadata.flag("tokenizer.ggml.add_eos_token") === true ? idOf(metadata, "eos") : null;
+  const part = (id: number | null): readonly unknown[] =>
+    id === null ? [] : [{ SpecialToken: { id: tokens[id], type_id: 0 } }];
+  const used = [before, after].filter((id) => id !== null);
+  if (used.length === 0) return null;
+  const named = used.map((id) => [tokens[id], { id: tokens[id], ids: [id], tokens: [tokens[id]] }]);
+  const single = [...part(before), { Sequence: { id: "A", type_id: 0 } }, ...part(after)];
+  const pair = [...single, ...part(before), { Sequence: { id: "B", type_id: 1 } }, ...part(after)];
+  return { type: "TemplateProcessing", single, pair, special_tokens: Object.fromEntries(named) };
+}
+
+function idOf(metadata: GgufMetadata, role: string): number | null {
+  return metadata.number(`tokenizer.ggml.${role}_token_id`);
+}
+
+function specialTokens(metadata: GgufMetadata, tokens: readonly string[]): Readonly<Record<string, unknown>> {
+  const roles = { bos_token: "bos", eos_token: "eos", unk_token: "unknown", pad_token: "padding" } as const;
+  const named = Object.entries(roles).flatMap(([field, role]) => {
+    const id = idOf(metadata, role);
+    return id === null || tokens[id] === undefined ? [] : [[field, tokens[id]] as const];
+  });
+  return { tokenizer_class: "PreTrainedTokenizerFast", ...Object.fromEntries(named), ...templates(metadata) };
+}
+
+/** One template, or a list of named ones beside the default one. */
+function templates(metadata: GgufMetadata): Readonly<Record<string, unknown>> {
+  const key = "tokenizer.chat_template";
+  const [usual, names] = [metadata.text(key), metadata.texts("tokenizer.chat_templates") ?? []];
+  const named = names.flatMap((name) => {
+    const template = metadata.text(`${key}.${name}`);
+    return template === null ? [] : [{ name, template }];
+  });
+  if (usual === null && named.length === 0) return {};
+  if (named.length === 0) return { chat_template: usual };
+  return { chat_template: [...(usual === null ? [] : [{ name: "default", template: usual }]), ...named] };
+}
+
+interface PreTokenizer {
+  /** The pieces that a text falls into before tokens are merged, or how GPT-2 split texts. */
+  readonly pieces: RegExp["source"] | "gpt-2";
+  /** Whether every digit is a piece of its own. */
+  readonly splitsDigits?: boolean;
+  /** Whether a piece that is a token is taken as it is, however it would be merged. */
+  readonly takesWholePieces?: boolean;
+  /** Whether texts begin with the token for that unless the file says otherwise. */
+  readonly begins?: boolean;
+  readonly normalizer?: "NFC";
+}
+
+const contractions = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+const rest = String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+const restWithSlash = String.raw` ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+const upper = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
+const lower = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
+const before = String.raw`[^\r\n\p{L}\p{N}]?`;
+
+const threeDigits = String.raw`${contractions}|${before}\p{L}+|\p{N}{1,3}|${rest}`;
+const oneDigit = String.raw`${contractions}|${before}\p{L}+|\p{N}|${rest}`;
+const withCase = (suffix: string, digits: string): string =>
+  String.raw`${before}${upper}*${lower}+${suffix}|${before}${upper}+${lower}*${suffix}|${digits}|${restWithSlash}`;
+
+const gpt2: PreTokenizer = { pieces: "gpt-2" };
+const gpt2Digits: PreTokenizer = { pieces: "gpt-2", splitsDigits: true };
+const llama3: PreTokenizer = { pieces: threeDigits, takesWholePieces: true, begins: true };
+const qwen2: PreTokenizer = { pieces: oneDigit, normalizer: "NFC" };
+
+/** By `tokenizer.ggml.pre`. */
+const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
+  "gpt-2": gpt2,
+  "phi-2": gpt2,
+  olmo: gpt2,
+  "granite-docling": gpt2,
+  smollm: gpt2Digits,
+  starcoder: gpt2Digits,
+  refact: gpt2Digits,
+  "command-r": gpt2Digits,
+  "llama-bpe": llama3,
+  llama3,
+  "llama-v3": llama3,
+  falcon3: llama3,
+  "smaug-bpe": { pieces: threeDigits },
+  dbrx: { pieces: threeDigits },
+  qwen2,
+  "deepseek-r1-qwen": qwen2,
+  megrez: qwen2,
+  stablelm2: { pieces: oneDigit },
+  tekken: { pieces: withCase("", String.raw`\p{N}`), takesWholePieces: true, begins: true },
+  "gpt-4o": { pieces: withCase(`${contractions}?`, String.raw`\p{N}{1,3}`) },
+  llama4: { pieces: withCase(`${contractions}?`, String.raw`\p{N}{1,3}`) },
+};
+
+function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Readonly<Record<string, unknown>> {
+  const name = metadata.text("tokenizer.ggml.pre");
+  const kind = preTokenizers[name ?? "default"];
+  if (kind === undefined) {
+    throw metadata.error(
+      `its texts are split in the way ${name}; ${Object.keys(preTokenizers).join(", ")} are known`,
+    );
+  }
+  const usesGpt2 = kind.pieces === "gpt-2";
+  const bytes = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: usesGpt2 };
+  const split = { type: "Split", pattern: { Regex: kind.pieces }, behavior: "Isolated", invert: false };
+  const digits = kind.splitsDigits === true ? [{ type: "Digits", individual_digits: true }] : [];
+  const merges = metadata.needed("tokenizer.ggml.merges", metadata.texts("tokenizer.ggml.merges"));
+  return {
+    normalizer: kind.normalizer === undefined ? null : { type: kind.normalizer },
+    pre_tokenizer: { type: "Sequence", pretokenizers: [...digits, ...(usesGpt2 ? [] : [split]), bytes] },
+    decoder: { ...bytes, use_regex: true },
+    model: {
+      type: "BPE",
+      ignore_merges: kind.takesWholePieces ?? false,
+      vocab: vocabularyOf(tokens, kinds),
+      merges,
+    },
+  };
+}
+
+/** Ids that a model has beyond its tokens are filled up with names that no text has. */
+const fillers = /^\[(?:PAD|EMPTY_)\d+\]$/;
+
+function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Readonly<Record<string, number>> {
+  const isFiller = (token: string, id: number): boolean =>
+    kinds[id] === tokenKinds.unused && fillers.test(token);
+  return Object.fromEntries(
+    tokens.flatMap((token, id) => (isFiller(token, id) ? [] : [[token, id] as const])),
+  );
+}
+
+const blank = "\u2581";
+
+function sentencePiece(
+  metadata: GgufMetadata,
+  { tokens, kinds }: Vocabulary,
+): Readonly<Record<string, unknown>> {
+  const blanks = { type: "Replace", pattern: { String: " " }, content: blank };
+  const beginsWithBlank = metadata.flag("tokenizer.ggml.add_space_prefix") ?? true;
+  const normalizers = [...(beginsWithBlank ? [{ type: "Prepend", prepend: blank }] : []), blanks];
+  const unknown = idOf(metadata, "unknown") ?? kinds.indexOf(tokenKinds.unknown);
+  const scores = metadata.needed("tokenizer.ggml.scores", metadata.numbers("tokenizer.ggml.scores"));
+  return {
+    normalizer: { type: "Sequence", normalizers },
+    pre_tokenizer: null,
+    decoder: {
+      type: "Sequence",
+      decoders: [
+        { type: "Replace", pattern: { String: blank }, content: " " },
+        { type: "ByteFallback" },
+        { type: "Fuse" },
+        ...(beginsWithBlank ? [{ type: "Strip", content: " ", start: 1, stop: 0 }] : []),
+      ],
+    },
+    model: {
+      type: "BPE",
+      unk_token: tokens[unknown] ?? null,
+      fuse_unk: true,
+      byte_fallback: true,
+      vocab: vocabularyOf(tokens, kinds),
+      merges: mergesOf(tokens, kinds, scores),
+    },
+  };
+}
+
+/**
+ * SentencePiece merges whatever pair makes the token of the highest score: each way to cut a token in two others is a
+ * merge, in the order of scores, as Transformers' converter lists them.
+ */
+function mergesOf(
+  tokens: readonly string[],
+  kinds: readonly number[],
+  scores: readonly number[],
+): readonly (readonly [string, string])[] {
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const merges = tokens.flatMap((token, id) => {
+    if (kinds[id] !== tokenKinds.normal && kinds[id] !== tokenKinds.userDefined) return [];
+    const cuts = cutsOf(token).flatMap(([left, right]) => {
+      const [leftId, rightId] = [ids.get(left), ids.get(right)];
+      if (leftId === undefined || rightId === undefined) return [];
+      return [{ left, right, leftId, rightId, score: scores[id] }];
+    });
+    return cuts.sort((one, other) => one.leftId - other.leftId || one.rightId - other.rightId);
+  });
+  merges.sort(
+    (one, other) =>
+      other.score - one.score ||
+      characterCount(other.left) - characterCount(one.left) ||
+      characterCount(other.right) - characterCount(one.right),
+  );
+  return merges.map(({ left, right }) => [left, right]);
+}
+
+/** Every way to cut a text in two between its characters. */
+function cutsOf(text: string): readonly (readonly [string, string])[] {
+  const cuts: (readonly [string, string])[] = [];
+  let at = 0;
+  for (const character of text) {
+    at += character.length;
+    if (at < text.length) cuts.push([text.slice(0, at), text.slice(at)]);
+  }
+  return cuts;
+}
+
+function characterCount(text: string): number {
+  return [...text].length;
+}

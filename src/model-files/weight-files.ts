@@ -1,0 +1,24 @@
+// Where a model folder has its weights: safetensors, in one file or in shards, or a GGUF file that the folder names.
+import { join } from "node:path";
+import { ggufFilesOf, readGgufTensors } from "./gguf/gguf-model.ts";
+import { readSafetensorsFolder, safetensorsFilesIn } from "./safetensors.ts";
+import type { StoredTensor } from "./stored-tensor.ts";
+
+/**
+ * All tensors of the model in a folder, under the names of the Hugging Face layout.
+ *
+ * @throws ServiceError `not_found` when it has no weights; `invalid` or `unsupported` naming the file and the fault
+ */
+export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTensor> {
+  const files = ggufFilesOf(folder);
+  return files === null ? readSafetensorsFolder(folder) : readGgufTensors(files);
+}
+
+/**
+ * The files that hold a model's weights, in their order.
+ *
+ * @throws ServiceError for an index that cannot be read
+ */
+export function weightFilesOf(folder: string): readonly string[] {
+  return ggufFilesOf(folder) ?? safetensorsFilesIn(folder).map((name) => join(folder, name));
+}
