@@ -8,7 +8,10 @@ export interface RotaryConfig {
   readonly scaling: RotaryScaling;
 }
 
-/** How a longer context was fitted in; `llama3` leaves the short wavelengths as they are. */
+/**
+ * How a longer context was fitted in; `llama3` leaves the short wavelengths as they are, and `longrope` (arXiv:2402.13753)
+ * has a factor for each of the headSize / 2 pairs, and one for all cosines and sines.
+ */
 export type RotaryScaling =
   | { readonly kind: "none" }
   | { readonly kind: "linear"; readonly factor: number }
@@ -18,13 +21,14 @@ export type RotaryScaling =
       readonly lowFrequencyFactor: number;
       readonly highFrequencyFactor: number;
       readonly originalContextLength: number;
-    };
+    }
+  | { readonly kind: "longrope"; readonly factors: readonly number[]; readonly attentionFactor: number };
 
 /** The angle per position of each of the headSize / 2 pairs. */
 export function inverseFrequencies(rotary: RotaryConfig, headSize: number): Float64Array {
   const frequencies = new Float64Array(headSize / 2);
   for (let pair = 0; pair < frequencies.length; pair++) {
-    frequencies[pair] = scaled(rotary.theta ** ((-2 * pair) / headSize), rotary.scaling);
+    frequencies[pair] = scaled(rotary.theta ** ((-2 * pair) / headSize), rotary.scaling, pair);
   }
   return frequencies;
 }
@@ -39,20 +43,21 @@ export function rotaryTables(
   { headSize, positionCount }: { readonly headSize: number; readonly positionCount: number },
 ): { readonly cosines: Float32Array; readonly sines: Float32Array } {
   const frequencies = inverseFrequencies(rotary, headSize);
+  const scale = rotary.scaling.kind === "longrope" ? rotary.scaling.attentionFactor : 1;
   const cosines = new Float32Array(positionCount * frequencies.length);
   const sines = new Float32Array(positionCount * frequencies.length);
   for (let position = 0; position < positionCount; position++) {
     for (let pair = 0; pair < frequencies.length; pair++) {
       // The reference multiplies in float32 and takes the cosine of that; far positions differ visibly otherwise.
       const angle = Math.fround(position * Math.fround(frequencies[pair]));
-      cosines[position * frequencies.length + pair] = Math.cos(angle);
-      sines[position * frequencies.length + pair] = Math.sin(angle);
+      cosines[position * frequencies.length + pair] = Math.fround(Math.cos(angle)) * scale;
+      sines[position * frequencies.length + pair] = Math.fround(Math.sin(angle)) * scale;
     }
   }
   return { cosines, sines };
 }
 
-function scaled(frequency: number, scaling: RotaryScaling): number {
+function scaled(frequency: number, scaling: RotaryScaling, pair: number): number {
   switch (scaling.kind) {
     case "none":
       return frequency;
@@ -67,6 +72,8 @@ function scaled(frequency: number, scaling: RotaryScaling): number {
         (turns - scaling.lowFrequencyFactor) / (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
       return (1 - blend) * (frequency / scaling.factor) + blend * frequency;
     }
+    case "longrope":
+      return frequency / scaling.factors[pair];
     default:
       return unreachable(scaling);
   }

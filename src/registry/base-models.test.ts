@@ -7,18 +7,21 @@ import { listBaseModels } from "./base-models.ts";
 const builtIn: BaseModel = { name: "built-in", folder: "/built-in", engine: { kind: "embedded" } };
 const qwen = "test/fixtures/goldens/models/qwen3";
 
+const folderOfFile = (file: string): string =>
+  file.endsWith("qwen.Q8_0.gguf") || file.includes("-of-") ? qwen : "test";
+
 const names = (
   named: readonly string[],
   defaultModel: string | null = null,
   last: BaseModel | null = builtIn,
-): readonly string[] => listBaseModels({ named, defaultModel }, last).map(({ name }) => name);
+): readonly string[] => listBaseModels({ named, defaultModel, folderOfFile }, last).map(({ name }) => name);
 
 test("the default comes first: the one asked for, else the first named, else the built-in one", () => {
   assert.deepEqual(names([]), ["built-in"]);
   assert.deepEqual(names([qwen, `b=${qwen}`]), ["qwen3", "b", "built-in"]);
   assert.deepEqual(names([qwen, `b=${qwen}`], "b"), ["b", "qwen3", "built-in"]);
   assert.deepEqual(names([qwen], "built-in"), ["built-in", "qwen3"]);
-  assert.deepEqual(listBaseModels({ named: [qwen], defaultModel: null }, builtIn)[0], {
+  assert.deepEqual(listBaseModels({ named: [qwen], defaultModel: null, folderOfFile }, builtIn)[0], {
     name: "qwen3",
     folder: resolve(qwen),
     engine: { kind: "embedded" },
@@ -35,9 +38,18 @@ test("refuses what is no model folder, no name, twice there, or unknown", () => 
   const check = (named: readonly string[], defaultModel: string | null, message: RegExp): void => {
     assert.throws(() => names(named, defaultModel), { code: "invalid", message });
   };
-  check(["test"], null, /test is not a model folder: it has no config\.json/);
+  check(["test"], null, /test is not a model: it is neither a folder with a config\.json nor a GGUF file/);
   check([`a b=${qwen}`], null, /"a b" is no name for a base model/);
   check([qwen, qwen], null, /Two base models are called qwen3/);
   check([`built-in=${qwen}`], null, /Two base models are called built-in/);
   check([qwen], "gone", /The default model is gone, but the base models are qwen3, built-in/);
+});
+
+test("takes a GGUF file for the folder that is made of it, under the file's name", () => {
+  assert.deepEqual(names(["models/qwen.Q8_0.gguf"]), ["qwen.Q8_0", "built-in"]);
+  assert.deepEqual(names(["q=qwen-00001-of-00003.gguf", "qwen-00001-of-00003.gguf"]), [
+    "q",
+    "qwen",
+    "built-in",
+  ]);
 });

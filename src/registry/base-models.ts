@@ -1,4 +1,4 @@
-// Which base models a server has: the built-in one, and the folders that the operator named.
+// Which base models a server has: the built-in one, and the folders and files that the operator named.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { BaseModel } from "../domain/model.ts";
@@ -6,23 +6,29 @@ import { ServiceError } from "../domain/service-error.ts";
 
 /** What the operator said of base models. */
 export interface BaseModelChoice {
-  /** `folder` or `name=folder`; a folder's own name is its default name. */
+  /** `path` or `name=path` of a model folder or a GGUF file; its own name is its default name. */
   readonly named: readonly string[];
   /** Null takes the first that was named, else the built-in one. */
   readonly defaultModel: string | null;
+  /** The folder of the model in a GGUF file. */
+  readonly folderOfFile: (file: string) => string;
 }
 
 /**
  * The base models in the order in which they are listed, the default first.
  *
  * @param builtIn null where it is not served
- * @throws ServiceError `invalid` for a folder that is none, a name given twice, an unknown default, or no model at all
+ * @throws ServiceError as `folderOfFile`; `invalid` for a path that is no model, a name given twice, an unknown default, or
+ * no model at all
  */
 export function listBaseModels(
-  { named, defaultModel }: BaseModelChoice,
+  { named, defaultModel, folderOfFile }: BaseModelChoice,
   builtIn: BaseModel | null,
 ): readonly [BaseModel, ...BaseModel[]] {
-  const models = [...named.map(parseNamed), ...(builtIn === null ? [] : [builtIn])];
+  const models = [
+    ...named.map((text) => parseNamed(text, folderOfFile)),
+    ...(builtIn === null ? [] : [builtIn]),
+  ];
   if (models.length === 0)
     throw invalid("There is no base model to serve; name one with --model, or leave the built-in one on.");
   const names = models.map((model) => model.name);
@@ -35,16 +41,20 @@ export function listBaseModels(
   return [first, ...models.filter((model) => model !== first)];
 }
 
-function parseNamed(text: string): BaseModel {
+/** What comes behind the name of a model in the name of its file: its kind, and which part of several it is. */
+const fileEnding = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
+
+function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): BaseModel {
   const split = text.indexOf("=");
-  const folder = resolve(split < 0 ? text : text.slice(split + 1));
-  const name = split < 0 ? basename(folder) : text.slice(0, split);
+  const path = resolve(split < 0 ? text : text.slice(split + 1));
+  const name = split < 0 ? basename(path).replace(fileEnding, "") : text.slice(0, split);
   if (!/^[\w.-]{1,128}$/.test(name))
     throw invalid(
       `${JSON.stringify(name)} is no name for a base model: letters, digits, "_", "-" and "." only, up to 128.`,
     );
+  const folder = fileEnding.test(path) ? folderOfFile(path) : path;
   if (!existsSync(join(folder, "config.json")))
-    throw invalid(`${folder} is not a model folder: it has no config.json.`);
+    throw invalid(`${folder} is not a model: it is neither a folder with a config.json nor a GGUF file.`);
   return { name, folder, engine: { kind: "embedded" } };
 }
 

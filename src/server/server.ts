@@ -8,6 +8,7 @@ import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetr
 import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Stores } from "../storage/stores.ts";
+import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../registry/model-directory.ts";
 import { createModelService } from "../registry/model-service.ts";
@@ -202,10 +203,10 @@ async function construct(
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel } = config.server;
   const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
-  const models = listBaseModels({ named, defaultModel }, builtIn);
-  const baseNames = models.map((model) => model.name);
-
   const cacheFolder = join(dataFolder, "cache");
+  const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheFolder);
+  const models = listBaseModels({ named, defaultModel, folderOfFile }, builtIn);
+  const baseNames = models.map((model) => model.name);
   const bases = await createServedBases(models, { cacheFolder, config, clock, log, logger });
   const engineOf = (name: string): Engine | undefined =>
     bases.find(({ model }) => model.name === name)?.engine;

@@ -30,7 +30,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "Model folders to serve beside the built-in model (comma-separated, or repeat the flag); `name=folder` names one.",
+      "Model folders and GGUF files to serve beside the built-in model (comma-separated, or repeat the flag); `name=path` names one.",
     isEssential: true,
   },
   builtInModel: {

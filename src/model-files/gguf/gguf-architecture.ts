@@ -53,10 +53,23 @@ function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<s
     hidden_activation: "gelu_pytorch_tanh",
     query_pre_attn_scalar: isLargest ? width / heads : headSize,
     sliding_window: metadata.number(`${prefix}.attention.sliding_window`),
-    _sliding_window_pattern: 6,
+    layer_types: gemma3LayerTypes(metadata, prefix),
     rope_local_base_freq: metadata.number(`${prefix}.rope.freq_base_swa`) ?? 10_000,
   };
 }
+
+/** Older files do not say which layers slide: five of six do. */
+function gemma3LayerTypes(metadata: GgufMetadata, prefix: string): readonly string[] {
+  const listed = metadata.flags(`${prefix}.attention.sliding_window_pattern`);
+  const count = metadata.needed(`${prefix}.block_count`, metadata.number(`${prefix}.block_count`));
+  const slides = (layer: number): boolean => listed?.[layer] ?? (layer + 1) % 6 !== 0;
+  return Array.from({ length: Math.min(count, layersMax) }, (_, layer) =>
+    slides(layer) ? "sliding_attention" : "full_attention",
+  );
+}
+
+/** More than any model has; a list of this length is made before a tensor is looked at. */
+const layersMax = 10_000;
 
 /**
  * What config.json would say of the model.

@@ -1,8 +1,19 @@
 // A GGUF file as a model folder: configuration, tokenizer and template written as the files of the Hugging Face layout, and
 // beside them the name of the file that holds the weights, which stay where they are.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { present } from "../../domain/assert.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import { corrupt, type StoredTensor } from "../stored-tensor.ts";
 import { ggufConfig, ggufTensors } from "./gguf-architecture.ts";
 import { ggufParts, readGguf } from "./gguf-file.ts";
@@ -41,6 +52,50 @@ export function writeGgufFolder(file: string, folder: string): void {
     rmSync(partial, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Changes whenever another folder would be made of the same file. */
+const folderFormat = "hone-gguf-1";
+
+/**
+ * The folder of the model in a file, made in `cacheFolder` unless it is there already; of an earlier content of the file
+ * none is kept.
+ *
+ * @throws ServiceError as {@link writeGgufFolder}
+ */
+export function ensureGgufFolder(file: string, cacheFolder: string): string {
+  const parts = ggufParts(file).map((part) => statPart(part));
+  const place = hashOf(parts[0].path);
+  const name = `${place}-${hashOf([folderFormat, parts])}.gguf-model`;
+  const folder = join(cacheFolder, name);
+  if (existsSync(join(folder, pointerName))) return folder;
+  writeGgufFolder(parts[0].path, folder);
+  for (const other of readdirSync(cacheFolder)) {
+    const isEarlier = other.startsWith(`${place}-`) && other.endsWith(".gguf-model") && other !== name;
+    if (isEarlier) rmSync(join(cacheFolder, other), { recursive: true, force: true });
+  }
+  return folder;
+}
+
+interface Part {
+  readonly path: string;
+  readonly size: number;
+  readonly changedAt: number;
+}
+
+function statPart(file: string): Part {
+  if (!existsSync(file)) {
+    throw new ServiceError({
+      code: "not_found",
+      message: `There is no file ${file}; name the file of a model.`,
+    });
+  }
+  const { size, mtimeMs } = statSync(file);
+  return { path: resolve(file), size, changedAt: mtimeMs };
+}
+
+function hashOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 }
 
 /** The files of the weights of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder. */

@@ -107,8 +107,8 @@ function templates(metadata: GgufMetadata): Readonly<Record<string, unknown>> {
 }
 
 interface PreTokenizer {
-  /** The pieces that a text falls into before tokens are merged, or how GPT-2 split texts. */
-  readonly pieces: RegExp["source"] | "gpt-2";
+  /** An expression for the pieces that a text falls into before tokens are merged; null splits it as GPT-2 did. */
+  readonly pieces: string | null;
   /** Whether every digit is a piece of its own. */
   readonly splitsDigits?: boolean;
   /** Whether a piece that is a token is taken as it is, however it would be merged. */
@@ -130,8 +130,8 @@ const oneDigit = String.raw`${contractions}|${before}\p{L}+|\p{N}|${rest}`;
 const withCase = (suffix: string, digits: string): string =>
   String.raw`${before}${upper}*${lower}+${suffix}|${before}${upper}+${lower}*${suffix}|${digits}|${restWithSlash}`;
 
-const gpt2: PreTokenizer = { pieces: "gpt-2" };
-const gpt2Digits: PreTokenizer = { pieces: "gpt-2", splitsDigits: true };
+const gpt2: PreTokenizer = { pieces: null };
+const gpt2Digits: PreTokenizer = { pieces: null, splitsDigits: true };
 const llama3: PreTokenizer = { pieces: threeDigits, takesWholePieces: true, begins: true };
 const qwen2: PreTokenizer = { pieces: oneDigit, normalizer: "NFC" };
 
@@ -168,7 +168,7 @@ function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Reado
       `its texts are split in the way ${name}; ${Object.keys(preTokenizers).join(", ")} are known`,
     );
   }
-  const usesGpt2 = kind.pieces === "gpt-2";
+  const usesGpt2 = kind.pieces === null;
   const bytes = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: usesGpt2 };
   const split = { type: "Split", pattern: { Regex: kind.pieces }, behavior: "Isolated", invert: false };
   const digits = kind.splitsDigits === true ? [{ type: "Digits", individual_digits: true }] : [];
@@ -271,5 +271,5 @@ function cutsOf(text: string): readonly (readonly [string, string])[] {
 }
 
 function characterCount(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }

@@ -13,23 +13,39 @@ export class GgufMetadata {
   }
 
   text(key: string): string | null {
-    return this.#typed(key, "a text", (value) => typeof value === "string");
+    const value = this.#values.get(key) ?? null;
+    if (value === null || typeof value === "string") return value;
+    throw this.#mistyped(key, "a text");
   }
 
   number(key: string): number | null {
-    return this.#typed(key, "a number", (value) => typeof value === "number");
+    const value = this.#values.get(key) ?? null;
+    if (value === null || typeof value === "number") return value;
+    throw this.#mistyped(key, "a number");
   }
 
   flag(key: string): boolean | null {
-    return this.#typed(key, "true or false", (value) => typeof value === "boolean");
+    const value = this.#values.get(key) ?? null;
+    if (value === null || typeof value === "boolean") return value;
+    throw this.#mistyped(key, "true or false");
   }
 
   texts(key: string): readonly string[] | null {
-    return this.#typed(key, "a list of texts", (value) => isListOf(value, "string"));
+    const value = this.#values.get(key) ?? null;
+    if (value === null || isListOf(value, "string")) return value;
+    throw this.#mistyped(key, "a list of texts");
   }
 
   numbers(key: string): readonly number[] | null {
-    return this.#typed(key, "a list of numbers", (value) => isListOf(value, "number"));
+    const value = this.#values.get(key) ?? null;
+    if (value === null || isListOf(value, "number")) return value;
+    throw this.#mistyped(key, "a list of numbers");
+  }
+
+  flags(key: string): readonly boolean[] | null {
+    const value = this.#values.get(key) ?? null;
+    if (value === null || isListOf(value, "boolean")) return value;
+    throw this.#mistyped(key, "a list of true and false");
   }
 
   /** The value, which has to be there. */
@@ -46,20 +62,21 @@ export class GgufMetadata {
     });
   }
 
-  #typed<Value extends GgufValue>(
-    key: string,
-    wanted: string,
-    isWanted: (value: GgufValue) => boolean,
-  ): Value | null {
-    const value = this.#values.get(key);
-    if (value === undefined) return null;
-    if (!isWanted(value)) throw this.error(`its ${key} is not ${wanted}`);
-    // `isWanted` has looked.
-    return value as Value;
+  #mistyped(key: string, wanted: string): ServiceError {
+    return this.error(`its ${key} is not ${wanted}`);
   }
 }
 
+interface ElementTypes {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+}
+
 /** Lists have one type; an empty one is of any. */
-function isListOf(value: GgufValue, type: "string" | "number"): boolean {
+function isListOf<Type extends keyof ElementTypes>(
+  value: GgufValue,
+  type: Type,
+): value is readonly ElementTypes[Type][] & GgufValue {
   return Array.isArray(value) && (value.length === 0 || typeof value[0] === type);
 }

@@ -49,6 +49,15 @@ export class ConfigReader {
     return 1;
   }
 
+  /** A list of finite numbers above 0, which has to be there. */
+  numbers(field: string): readonly number[] {
+    const values = this.#fields[field];
+    const isUsable = (value: unknown): boolean => Number.isFinite(value) && Number(value) > 0;
+    if (Array.isArray(values) && values.every(isUsable)) return values as readonly number[];
+    this.refuse(field, "a list of numbers above 0 is needed");
+    return [];
+  }
+
   flag(field: string, fallback: boolean): boolean {
     const value = this.#fields[field] ?? fallback;
     if (typeof value === "boolean") return value;

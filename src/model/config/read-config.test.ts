@@ -184,7 +184,7 @@ test("refuses sizes that no model has, before memory is taken for them", () =>
     "max_position_embeddings is 16777217: a whole number from 1 to 16777216 is needed",
   ));
 
-for (const type of ["yarn", "dynamic", "longrope"]) {
+for (const type of ["yarn", "dynamic"]) {
   test(`refuses the rotary scaling ${type} in both spellings`, () => {
     checkRefusal(
       "llama",

@@ -110,11 +110,30 @@ function readScaling(settings: ConfigReader | null, top: ConfigReader): RotarySc
           top.number("max_position_embeddings"),
         ),
       };
+    case "longrope":
+      return readLongRope(settings, top);
     default:
       settings.refuse(
         field,
-        "default, linear and llama3 are computed; remove the scaling to serve the original context length",
+        "default, linear, llama3 and longrope are computed; remove the scaling to serve the original context length",
       );
       return { kind: "none" };
   }
+}
+
+/**
+ * A context longer than the original takes the factors for long texts at every position, as vLLM does (Transformers takes
+ * those for short ones until a text is longer, and what was computed before then no longer fits).
+ */
+function readLongRope(settings: ConfigReader, top: ConfigReader): RotaryScaling {
+  const contextLength = top.count("max_position_embeddings");
+  // Phi-3 names the original length beside the scaling, not in it.
+  const original = settings.count(
+    "original_max_position_embeddings",
+    top.count("original_max_position_embeddings", contextLength),
+  );
+  const growth = contextLength / original;
+  const factors = settings.numbers(growth > 1 ? "long_factor" : "short_factor");
+  const usual = growth > 1 ? Math.sqrt(1 + Math.log(growth) / Math.log(original)) : 1;
+  return { kind: "longrope", factors, attentionFactor: settings.number("attention_factor", usual) };
 }

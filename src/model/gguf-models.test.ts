@@ -1,0 +1,69 @@
+// Models in GGUF files against the Hugging Face folders they were made of (test/fixtures/gguf/make-models.py).
+import assert from "node:assert/strict";
+import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
+import { readFloats } from "../model-files/stored-tensor.ts";
+import { readStoredTensors } from "../model-files/weight-files.ts";
+import { readModelConfig } from "./config/read-config.ts";
+import { baseHashes } from "./hashes/base-hashes.ts";
+import { inverseFrequencies } from "./rotary.ts";
+import { readModelWeights } from "./weights.ts";
+
+const fixtures = "test/fixtures/gguf";
+const goldens = "test/fixtures/goldens/models";
+const scratch = mkdtempSync(join(tmpdir(), "hone-gguf-models-"));
+after(() => rmSync(scratch, { recursive: true }));
+
+const ggufFolder = (name: string): string => ensureGgufFolder(join(fixtures, `${name}.gguf`), scratch);
+
+for (const name of ["llama3-rope", "qwen2", "qwen3", "gemma3"]) {
+  test(`${name} is the same model in a GGUF file: configuration, and every weight`, () => {
+    const [ours, theirs] = [ggufFolder(name), join(goldens, name)];
+    const { rotaries, ...config } = readModelConfig(ours);
+    const { rotaries: wantedRotaries, ...wanted } = readModelConfig(theirs);
+    assert.deepEqual({ ...config, endOfTextIds: [] }, { ...wanted, endOfTextIds: [] });
+    assert.equal(config.endOfTextIds[0], wanted.endOfTextIds[0]);
+    for (const [index, rotary] of wantedRotaries.entries()) {
+      const frequencies = inverseFrequencies(rotaries[index], config.headSize);
+      for (const [pair, frequency] of inverseFrequencies(rotary, config.headSize).entries()) {
+        assert.ok(Math.abs(frequencies[pair] / frequency - 1) < 1e-6, `pair ${pair}`);
+      }
+    }
+    const [tensors, expected] = [readStoredTensors(ours), readStoredTensors(theirs)];
+    assert.deepEqual([...tensors.keys()].sort(), [...expected.keys()].sort());
+    for (const [tensor, stored] of tensors) {
+      assert.deepEqual(readFloats(stored), readFloats(expected.get(tensor)!), tensor);
+    }
+    // What the graphs take is found too, with nothing missing and nothing over.
+    readModelWeights(ours, { ...config, rotaries }, { cacheFolder: null });
+  });
+}
+
+test("a folder is made once of a file, and anew when the file has changed", async () => {
+  const cache = join(scratch, "cache");
+  const file = join(scratch, "changing.gguf");
+  copyFileSync(join(fixtures, "qwen2.gguf"), file);
+  const first = ensureGgufFolder(file, cache);
+  const hashes = await baseHashes(first, join(scratch, "hashes"));
+  assert.equal(ensureGgufFolder(file, cache), first);
+  appendFileSync(file, Buffer.alloc(32));
+  const second = ensureGgufFolder(file, cache);
+  assert.notEqual(second, first);
+  assert.deepEqual(readdirSync(cache), [second.slice(cache.length + 1)]);
+  assert.notEqual((await baseHashes(second, join(scratch, "hashes"))).weights, hashes.weights);
+});
+
+test("a model has the same hashes wherever its file lies", async () => {
+  const moved = join(scratch, "moved", "qwen2.gguf");
+  const [one, other] = [ggufFolder("qwen2"), join(scratch, "elsewhere")];
+  copyFileSync(join(fixtures, "qwen2.gguf"), join(scratch, "qwen2.gguf"));
+  const there = ensureGgufFolder(join(scratch, "qwen2.gguf"), other);
+  assert.deepEqual(await baseHashes(one, join(scratch, "a")), await baseHashes(there, join(scratch, "b")));
+  assert.throws(() => ensureGgufFolder(moved, other), {
+    code: "not_found",
+    message: /no file .*qwen2\.gguf/,
+  });
+});
