@@ -6,7 +6,7 @@ export function endWithoutReader(): void {
   onLostReader(() => process.exit(process.exitCode ?? 0));
 }
 
-/** Goes on without a reader: what is printed then is nobody's. */
+/** Goes on without a reader, and drops what is printed. */
 export function goOnWithoutReader(): void {
   onLostReader(() => undefined);
 }

@@ -22,7 +22,7 @@ export async function withTemporaryServer(
 ): Promise<void> {
   const { createServer } = await import("../server/server.ts");
   const data = await mkdtemp(join(tmpdir(), "hone-"));
-  // Where the process ends before it comes to that itself.
+  // For a process that ends before this function removes the folder.
   const remove = (): void => rmSync(data, { recursive: true, force: true });
   process.once("exit", remove);
   const server = createServer(

@@ -138,7 +138,7 @@ export interface TrainingJobResource {
   /** The step of the version that it made. */
   readonly result_step: number | null;
   readonly waiting_for: string | null;
-  /** What whoever sent the job should know of it, though it works. */
+  /** Warnings for the job's sender, about a job that works. */
   readonly warnings: readonly string[];
   /** Null unless it runs. */
   readonly phase: "preparing" | "training" | "publishing" | null;

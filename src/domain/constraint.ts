@@ -1,5 +1,5 @@
 // What an answer must look like, as data: an engine compiles it, in this process or on another machine. Nothing here
-// reads a grammar or a schema; whether one can be served is said by whoever compiles it.
+// reads a grammar or a schema; the engine that compiles one says whether it can be served.
 
 /**
  * What the answer's text must match, from its first character to its last. JSON in it is a text, since it crosses threads
@@ -57,7 +57,7 @@ export interface ConstraintCheck {
   readonly refusal: Refusal | null;
   /** One for each instance, in order; none where no answer under the constraint can even begin. */
   readonly instances: readonly InstanceCheck[];
-  /** What whoever asks should know of one that is served, a sentence each. */
+  /** Notices for the caller about one that is served, a sentence each. */
   readonly notices: readonly string[];
   /** How long it took to find out whether it can begin. */
   readonly compileMs: number;

@@ -1,4 +1,4 @@
-// The contract between whoever wants tokens and whoever computes them: token ids in, token ids out.
+// The contract between those who want tokens and the engines that compute them: token ids in, token ids out.
 // The embedded engine and remote engines implement it. Text never passes here.
 import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
@@ -119,7 +119,7 @@ export type FinishReason = "stop" | "length";
 
 /** What a generation emits, in order; `choice` is the index in [0, choice count). */
 export type GenerationEvent =
-  /** Before all others, and only where whoever asks should know something of the constraint: a sentence each. */
+  /** Before all others, and only where there are notices about the constraint: a sentence each. */
   | { readonly kind: "constraint-noted"; readonly notices: readonly string[] }
   /**
    * Only where the request wanted them, and before all that follow: the next tokens of the prompt, whenever a part of it is

@@ -139,7 +139,7 @@ export interface TrainingJob {
    * a running one waited for the latter, until it has got further. Null when it waits for its turn only, or has ended.
    */
   readonly waitingFor: string | null;
-  /** What whoever sent the job should know of it, though it works; for people. */
+  /** Warnings for the job's sender, about a job that works; for people. */
   readonly warnings: readonly string[];
   readonly progress: JobProgress | null;
   readonly counts: JobCounts | null;
@@ -149,7 +149,7 @@ export interface TrainingJob {
   readonly cancelRequested: boolean;
   /** Hex SHA-256 over the configuration and the trajectories as stored. */
   readonly contentHash: string;
-  /** Null until the first attempt, and of a replay, which goes by the pins of the job that it repeats. */
+  /** Null until the first attempt, and of a replay, which uses the pins of the job that it repeats. */
   readonly pins: JobPins | null;
   /** The job that this one repeats, to compare with its version; a replay makes no version. */
   readonly replayOf: string | null;
@@ -371,7 +371,7 @@ export interface JobReport {
   stepped(index: number, metrics: Readonly<Record<string, number>>, secondsLeft?: number): Promise<void>;
   /** As many steps as that, the first ones, are kept for another attempt. */
   saved(stepCount: number): Promise<void>;
-  /** Something that whoever sent the job should know; told again by another attempt, it is kept once. */
+  /** A warning for the job's sender; when another attempt reports it again, it is kept once. */
   warned(warning: string): Promise<void>;
   /** Something for the log of the server that changes nothing of the result. */
   noted(message: string): Promise<void>;

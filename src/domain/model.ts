@@ -102,7 +102,7 @@ export function baseOfFiles(filesHash: string): RecordedBase {
   return `files:${filesHash}`;
 }
 
-/** A recorded base for people: as much of its hash as tells one from another. */
+/** A recorded base as people see it: the first digits of its hash. */
 export function shownBase(base: RecordedBase): string {
   return base.startsWith("files:") ? `files ${base.slice(6, 18)}` : `weights ${base.slice(0, 12)}`;
 }

@@ -29,7 +29,7 @@ export interface Fault {
 
 /**
  * What of the machine keeps the server from working until it changes. Durable work that meets one waits and loses
- * nothing by it, and callers are told its message.
+ * nothing by it, and callers get its message.
  */
 export type Obstacle = "full-disk" | "busy-database" | "missing-base";
 

@@ -1,5 +1,5 @@
 // What the tokens of a model stand for, packed so that it travels between processes and threads. Whoever has a tokenizer
-// makes it; whoever constrains answers reads it.
+// makes it; the engine's constraints read it.
 
 export interface TokenVocabulary {
   /** The bytes of all tokens, one token after the other. */

@@ -1,5 +1,5 @@
 // Work that can wait for a moment without calls, one task at a time: what a first request of some kind would else wait for.
-// A task that fails is dropped; whoever needs its result does it again and learns why.
+// A task that fails is dropped; the request that needs its result runs it again, and gets the error.
 import type { Clock } from "../domain/clock.ts";
 
 const quietMs = 100;

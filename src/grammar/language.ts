@@ -39,7 +39,7 @@ export interface Language {
   readonly start: ParserState;
   /** For JSON: a value as the language writes it, with its properties in the schema's order. Null for other texts. */
   readonly textOf: ((value: ExactJson) => string) | null;
-  /** What whoever asks should know of it, a sentence each. */
+  /** Notices for the caller, a sentence each. */
   readonly notices: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What whoever asks should know of a constraint that is served: what in it says nothing, formats that nobody knows here and
+// Notices about a constraint that is served: keywords without effect, formats that are not known here, and
 // keywords beside references in drafts that ignore them. What is refused is no notice.
 import { cut } from "../domain/service-error.ts";
 

@@ -1,6 +1,6 @@
 // How many connections there may be at once, and which one goes when another comes: of those that showed no key the oldest,
 // then of those that showed one the one that has been idle longest. A connection whose request has a key is never closed
-// for another. So whoever holds connections without a key has them only until somebody else needs one.
+// for another. So connections without a key last only until another client needs one.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -40,7 +40,7 @@ export class Connections {
   /**
    * Says that a request with a key came on the connection.
    *
-   * @returns what says that it is over; to be called once
+   * @returns the function to call once, when it is over
    */
   enter(socket: Socket): () => void {
     const count = this.#busy.get(socket) ?? 0;

@@ -48,7 +48,7 @@ export async function firstOrSilence(
   }
 }
 
-/** What sending into a stream goes by. */
+/** The limits of a stream. */
 export interface Sending {
   readonly request: FastifyRequest;
   readonly logger: Logger;

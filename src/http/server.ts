@@ -202,7 +202,7 @@ function answerError(
     else if (reply.raw.destroyed) logger.debug(fields, "request given up: its client went away");
     else logger.warn(fields, "request refused");
   }
-  // What is left of the body will not be read, and whoever sends it slowly must not hold the connection for long.
+  // The rest of the body will not be read, and a client that sends it slowly must not hold the connection for long.
   if (!request.raw.complete) {
     reply.header("connection", "close");
     lingerFor(request.raw);

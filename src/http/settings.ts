@@ -120,7 +120,7 @@ const fixed = {
 
 export type HttpSettings = Readonly<OperatorSettings & ReturnType<typeof following> & typeof fixed>;
 
-/** What the HTTP face goes by, with what is given in place of the defaults. */
+/** The settings of the HTTP face: the defaults, but for what is given. */
 export function httpSettingsWith(given: Partial<HttpSettings> = {}): HttpSettings {
   const settings = { ...defaultsOf(httpSettings), ...given };
   return { ...fixed, ...following(settings), ...settings };

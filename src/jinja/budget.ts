@@ -1,5 +1,5 @@
 // What one run of a template may take: time, and characters or items of anything that it makes. Whoever makes something
-// asks first, so that nothing large is built only to be refused; whoever repeats something counts its steps.
+// asks first, so that nothing large is built only to be refused; loops count their steps.
 import type { Clock } from "../domain/clock.ts";
 
 /** What a run may take, and the error of one that takes more. */

@@ -20,7 +20,7 @@ export interface ReportDependencies {
 /** Events of preparing come before that of the start, whose sequence is 0. */
 const preparingEvents = 11;
 
-/** Fewer lines are prepared before anybody looks: only what is more is told in events, tenth by tenth. */
+/** Preparing fewer lines takes no time worth reporting; of more there is an event for each tenth. */
 const tenthsLinesMin = 1000;
 
 /** The report of one attempt at the job. */
@@ -28,7 +28,7 @@ export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
-  // What an earlier attempt kept was told by then; this one says at once if it cannot go on behind it.
+  // An earlier attempt reported what it kept; this one reports at once if it cannot go on from there.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let progress: JobProgress = {
     phase: "preparing",

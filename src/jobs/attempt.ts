@@ -225,7 +225,7 @@ export class Attempt {
 
   /**
    * What was trained is not lost for an engine that is down or refuses it: its files are complete, engines read them when
-   * they are asked for them, and whoever asks is told what is wrong, which may be mended.
+   * they are asked for them, and a client that asks learns what is wrong, and may mend it.
    */
   async #prepare(version: ModelVersion | null, baseModel: string): Promise<void> {
     if (version === null) return;

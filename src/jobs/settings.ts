@@ -1,4 +1,4 @@
-// What the job queue goes by: the one number that an operator sets, and what is the same on every server.
+// The settings of the job queue: the one number that an operator sets, and what is the same on every server.
 import { defaultsOf, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
 
 export const jobSettings = {
@@ -41,7 +41,7 @@ const fixed = {
 
 export type JobSettings = Readonly<SettingsOf<typeof jobSettings> & typeof fixed>;
 
-/** What a queue goes by, with what is given in place of the defaults. */
+/** The settings of a queue: the defaults, but for what is given. */
 export function jobSettingsWith(given: Partial<JobSettings> = {}): JobSettings {
   return { ...defaultsOf(jobSettings), ...fixed, ...given };
 }

@@ -43,7 +43,7 @@ interface Prefixes {
   readonly prefixLengths_R: Value;
 }
 
-/** What the decoder is told of the tokens. */
+/** What the decoder knows of the tokens. */
 export type TokenArrangement = Pick<DecoderParts, "tokens_BT" | "positions_BT" | "attend">;
 
 /** Arranges the tokens of a layout for the decoder. */
@@ -173,7 +173,7 @@ function toList(
   { ids_M, places_L }: { readonly ids_M: Value; readonly places_L: Value },
 ): Value {
   const [length] = places_L.shape;
-  // A token stands where its place says, and padding elsewhere: what is computed there is nobody's.
+  // A token stands where its place says, and padding elsewhere, whose results are not used.
   const isToken_M = builder.equal(
     builder.gatherRows(places_L, ids_M),
     builder.iota(dimensionAt(ids_M.shape, 0)),

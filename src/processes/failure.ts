@@ -1,4 +1,4 @@
-// Errors that cross from one process to another: what may be said to a caller, and the rest for the log.
+// Errors that cross from one process to another: the part that a caller may see, and the rest for the log.
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Failure } from "./protocol.ts";

@@ -6,7 +6,7 @@ import { revived } from "./carried-error.ts";
 import { startWorker, type TaskWorker, type WorkerOptions } from "./task-worker.ts";
 import type { TaskMessage, TaskOutcome, WorkerMessage } from "./tasks.ts";
 
-/** A task with whoever waits for its result. */
+/** A task, and the promise of its result. */
 export interface Job {
   readonly message: TaskMessage;
   readonly transfer: readonly ArrayBuffer[];

@@ -88,7 +88,7 @@ export class Automaton {
 
   /** Finds all that its states lead to, and adds none any more, so that others can go on from it. */
   complete(): void {
-    // Those that it comes to are looked at too.
+    // The states that it reaches are looked at too.
     for (let state = 0; state < this.#expressionOf.length; state++)
       for (let byte = 0; byte < 256; byte++) this.next(state, byte);
     while (this.#expressionOf.length % statesPerPage !== 0) this.#addState(nothing);

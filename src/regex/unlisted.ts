@@ -1,5 +1,5 @@
 // What a text between the quotation marks of a JSON string may still mean, of some texts: as itself and with every escape
-// (RFC 8259, section 7). What differs from all of them is found at the first byte that tells. Knows no expressions.
+// (RFC 8259, section 7). What differs from all of them is found at the first byte that differs. Knows no expressions.
 import { bytesOf, membersOf } from "./byte-set.ts";
 import type { ByteSet } from "./byte-set.ts";
 import { endsHere, nextBytes, textRange, textsAfter } from "./text-list.ts";

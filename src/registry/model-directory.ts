@@ -63,7 +63,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
   const { store, bases, defaultBase, build, weightsOf } = dependencies;
   assert(bases.includes(defaultBase), "the default base model is served");
 
-  /** Names the base with what tells its weights from others. */
+  /** Names the base with the hash of its weights. */
   const named = (base: string): string => {
     const weights = weightsOf(base);
     return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
@@ -178,7 +178,7 @@ function matching(
   return store.findByShortName(entity, project, name, matchCountMax);
 }
 
-/** How engines are told of a version's adapter; null for step 0, which has none. */
+/** How engines refer to a version's adapter; null for step 0, which has none. */
 export function adapterOf(version: ModelVersion, dataFolder: string): AdapterReference | null {
   const { modelId, step, adapterFolder, base, adapterHash: hash } = version;
   if (adapterFolder === null) return null;

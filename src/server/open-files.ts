@@ -13,7 +13,7 @@ export function connectionsThatFit(wanted: number, openFilesMax: number): number
   return Math.min(wanted, Math.max(openFilesMax - reserved, Math.floor(openFilesMax / 2)));
 }
 
-/** The limit on open files that the operating system sets this process; `Infinity` where it sets or tells none. */
+/** The limit on open files that the operating system sets this process; `Infinity` where it sets none or does not say. */
 export function openFilesMax(): number {
   // A part of Node's report that its types leave open; absent on Windows.
   const { userLimits } = process.report.getReport() as {

@@ -79,7 +79,7 @@ export interface ServerLimits {
   readonly jobs?: Partial<JobSettings>;
 }
 
-/** What an operator set, with the rest of what each part goes by. */
+/** What an operator set, with the settings of each part that nobody sets. */
 function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
   const http = httpSettingsWith({ ...config.http, ...limits.http });
   return {

@@ -11,7 +11,7 @@ import type { Schema } from "./schema.ts";
  * * A row that a transaction wrote is locked until the transaction ends: another one that writes it waits, and then
  *   goes by what the first one left. Inserts of the same unique key wait for each other likewise.
  * * Waiting for another writer is not an error; who waits too long gets a ServiceError `unavailable`.
- * * A number comes as a number, also a count or a sum, which PostgreSQL's clients give as text unless told otherwise.
+ * * A number comes as a number, also a count or a sum, which PostgreSQL's clients give as text unless configured otherwise.
  *
  * No store asks for a value in an empty list, which is no SQL outside SQLite.
  *

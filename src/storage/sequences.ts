@@ -1,6 +1,6 @@
 // Numbers for the rows of lists, in the order in which their transactions commit. A key that a database counts up by
 // itself is handed out before the commit: a row that comes later could then stand before one that was already read, and
-// whoever pages by it would skip that row for ever. Rows that have a parent are numbered by a counter on the parent's
+// a reader who pages would skip that row for ever. Rows that have a parent are numbered by a counter on the parent's
 // row instead, which is locked the same way.
 import type { Transaction } from "kysely";
 import type { Schema } from "./schema.ts";

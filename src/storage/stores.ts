@@ -42,7 +42,7 @@ export async function openStores(connection: Connection): Promise<Stores> {
   const { queries } = connection;
   try {
     await migrate(queries);
-    // Nobody else can be there: whoever has a lease has died, and what it had is free at once.
+    // No other server can be there: those that have a lease have died, and what they had is free at once.
     if (connection.isExclusive) await queries.deleteFrom("servers").execute();
   } catch (cause) {
     await queries.destroy();

@@ -1,4 +1,4 @@
-// One at a time: for what a connection cannot do twice at once. Has no deadline; whoever has a turn ends it.
+// One at a time: for what a connection cannot do twice at once. Has no deadline: a turn lasts until its task ends.
 
 /** Lets one in at a time, in the order they came. */
 export class Turns {

@@ -2,7 +2,7 @@
 import { requestMessage, requestText, type RequestLine } from "./request-line.ts";
 
 interface LogEntry {
-  /** As the log's library numbers them: 30 informs, 40 warns, 50 tells of an error. */
+  /** As the log's library numbers them: 30 is information, 40 a warning, 50 an error. */
   readonly level: number;
   readonly time: string;
   readonly msg: string;
@@ -71,7 +71,7 @@ function spelled([name, value]: readonly [string, unknown]): string {
   return `${name}=${typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value)}`;
 }
 
-/** Below the line: where it was thrown, which the message alone seldom tells. */
+/** The stack, below the line: a message alone seldom says where it was thrown. */
 function errorText(error: LoggedError | undefined): string {
   if (error === undefined) return "";
   return (error.stack ?? JSON.stringify(error))

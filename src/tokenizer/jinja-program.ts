@@ -48,7 +48,7 @@ function parse(source: string, clock: Clock): Template {
   }
 }
 
-/** What was thrown, in words for whoever wrote the template. */
+/** What was thrown, in words for the template's author. */
 function reasonOf(cause: unknown): string {
   if (cause instanceof RangeError) {
     return cause.message.includes("call stack")

@@ -136,7 +136,7 @@ function jsonOrNull(text: string): Value {
   try {
     return parseJson(text);
   } catch {
-    // The model wrote it, and whoever sends it back cannot mend it.
+    // The model wrote it, and the client that sends it back cannot mend it.
     return null;
   }
 }

@@ -26,7 +26,7 @@ export const supervisedAdamW: Omit<OptimizerStep, "learningRate"> = {
   gradientNormMax: 1,
 };
 
-/** Owned by whoever created it; `adamWStep` updates it in place. */
+/** Owned by its creator; `adamWStep` updates it in place. */
 export interface AdamWState {
   stepCount: number;
   /** Running mean of gradients, by parameter. */

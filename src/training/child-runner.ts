@@ -152,7 +152,7 @@ class ProcessJobRunner implements ChildJobRunner {
       this.#keepProcess(model.baseModel, training);
       return outcome;
     } catch (error) {
-      // The process is gone, and what it was writing is nobody's.
+      // The process is gone, and nothing reads what it was writing.
       await removeUnfinished(dataFolder, request.adapterFolder);
       throw error;
     } finally {

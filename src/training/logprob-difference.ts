@@ -1,6 +1,6 @@
 // How far recorded log-probabilities are from those that training computes of the same tokens. At a job's first step, on
 // data of the version it starts from, that is the difference between serving and training: what is beyond rounding has a
-// cause that whoever sent the job should know.
+// cause that the job's sender should know.
 import { trainedIndices } from "../trajectories/sequences.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardResult } from "./trainer.ts";
@@ -30,7 +30,7 @@ export function greatestDifference(batch: OptimizerBatch, { logprobs }: ForwardR
 const expectedNatsMax = 0.05;
 
 /**
- * What to tell whoever sent the job, with the likely cause; null where rounding explains the difference.
+ * A warning for the job's sender, with the likely cause; null where rounding explains the difference.
  *
  * @param nats the greatest difference
  * @param origin of the sequence that has it

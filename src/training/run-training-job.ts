@@ -53,7 +53,7 @@ export interface TrainingJobInput {
   readonly dataFolder: string;
   /** Where the result goes, relative to the data folder; replaced when a lost attempt left it. */
   readonly adapterFolder: string;
-  /** What attempts at this job keep for each other, relative to the data folder; the run goes by this name at its trainer. */
+  /** What attempts at this job keep for each other, relative to the data folder; also the id of the run at its trainer. */
   readonly workFolder: string;
   /** Which part of the job's time may go into that; see {@link JobSnapshots}. */
   readonly snapshotShare: number;
@@ -168,7 +168,7 @@ function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, 
   for (const batch of batches) yield read(batch);
 }
 
-/** Where the trainer starts, and what whoever sent the job should know of it. */
+/** Where the trainer starts, and warnings about that for the job's sender. */
 function startOf(
   profile: TrainerProfile,
   { from, fromKind, seed, work, dataFolder }: TrainingJobInput,
@@ -239,7 +239,7 @@ async function openWhereLeft(
   }
 }
 
-/** What cannot be read of a version is this server's own: whoever sent the job is told no more than which it is. */
+/** Why a version cannot be read is for the log: the job's sender learns only which version it is. */
 async function openTrainer(
   trainers: TrainerProvider,
   start: TrainerStart,

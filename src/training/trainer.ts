@@ -1,4 +1,4 @@
-// The contract between a training job and whoever computes: here in this process, or a service elsewhere.
+// The contract between a training job and the trainer that computes: in this process, or a service elsewhere.
 // A trainer holds one adapter, its optimizer and the gradient accumulated since the last step; it knows nothing of
 // jobs or rewards. The suite that every trainer passes is contract/check-trainer.ts.
 import { ServiceError } from "../domain/service-error.ts";

@@ -45,7 +45,7 @@ export function readRecordedTokens(
   };
 }
 
-/** What was sampled was not impossible: who says so does not know its log-probability. */
+/** A sampled token is never impossible: a record that says so does not know its log-probability. */
 function knownLogprob(logprob: Json | undefined): number {
   return typeof logprob === "number" && logprob > logprobMin ? logprob : NaN;
 }

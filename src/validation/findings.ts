@@ -43,7 +43,7 @@ function dotted(path: readonly string[]): string {
   return path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
 }
 
-/** Whether so much is wrong that it is not worth looking on. */
+/** Whether so many faults were found that no more are looked for. */
 export function isAtFaultLimit({ faultCount }: Findings): boolean {
   return faultCount >= countedMax;
 }

@@ -4,7 +4,7 @@ import { endOfText, nameAt } from "./list-body.ts";
 
 const [quote, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d];
 
-/** The text that a member of the object has, as it is written; null where these bytes do not tell, or it is no text. */
+/** The text that a member of the object has, as it is written; null where these bytes do not hold it, or it is no text. */
 export function textMemberAtHead(head: Buffer, member: string): string | null {
   let name: string | null = null;
   let depth = 0;

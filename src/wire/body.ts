@@ -57,7 +57,7 @@ export function readWithUnserved<Schema extends TObject>(
   const result = checked(form.schema, value, "body", (body, findings) => {
     form.more?.(body, findings);
     checkApart?.(findings);
-    // What is wrong and what is not served are told together; alone, the latter has a code of its own.
+    // Faults and what is not served are answered together; alone, the latter has a code of its own.
     if (findings.faultCount > 0) addUnserved(unservedIn(form, body), findings);
   });
   return { ...result, unserved: unservedIn(form, result.value) };

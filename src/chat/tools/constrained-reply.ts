@@ -60,7 +60,7 @@ export function constrainedReply(
 
 /**
  * Where nothing but calls is constrained. Templates write a blank behind a sign or none: more would be tokens for nothing,
- * which an engine that cannot be told so may draw.
+ * which an engine that takes no pattern of blanks may draw.
  */
 function optionsOfCalls(features: EngineCapabilities["features"]): ConstraintOptions {
   const whitespacePattern = features.has("constraint-whitespace-pattern") ? " ?" : null;

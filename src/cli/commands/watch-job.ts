@@ -10,7 +10,7 @@ import { LiveScreen } from "../watch/live-screen.ts";
 
 /** How long a server that starts again may take. */
 const deadlineMs = 120_000;
-/** Between two looks at what no event tells: the phase, the time left, what it waits for. */
+/** Between two reads of what no event reports: the phase, the time left, what it waits for. */
 const lookMs = 1000;
 
 export function addWatchCommand(jobs: Command): void {
@@ -80,7 +80,7 @@ async function watchLive(client: HoneClient, id: string): Promise<JobEventResour
       draw();
       // Rejects when there is nothing left to look for.
       await systemClock.sleep(lookMs, { signal: looking.signal }).catch(() => undefined);
-      // A connection that is lost is told by whoever follows the events.
+      // A lost connection is reported by `followJob`.
       job = await client.findTrainingJob(id, { signal: looking.signal }).catch(() => job);
     }
   };

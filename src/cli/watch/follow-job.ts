@@ -5,7 +5,7 @@ import type { JobEventResource } from "../../client/resources.ts";
 import { HoneApiError } from "../../client/transport.ts";
 import type { Clock } from "../../domain/clock.ts";
 
-/** What a follower is told. */
+/** The callbacks of a follower. */
 export interface JobFollower {
   readonly onEvent: (event: JobEventResource) => void;
   /** Once for each break. */

@@ -20,7 +20,7 @@ export function shownRate(job: TrainingJobResource): string {
   return shownValue((job.experimental_config ?? job.config ?? {})["learning_rate"] ?? null);
 }
 
-/** How many optimizer steps a job takes over what; null while that is not known, or was never told. */
+/** How many optimizer steps a job takes over how much; null while that is not known, or was never reported. */
 export function shownSteps({ counts, kind }: TrainingJobResource): string | null {
   const steps = counts?.steps ?? null;
   if (counts === null || steps === null) return null;

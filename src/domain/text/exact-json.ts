@@ -72,7 +72,7 @@ function openingText(value: ExactJson, waiting: Piece[]): string {
   return open;
 }
 
-/** The same with doubles, for whoever does no more with numbers than compute. */
+/** The same with doubles, where numbers are only computed with. */
 export function plainJson(value: ExactJson): Json {
   if (value instanceof ExactNumber) return Number(value.text);
   if (isExactList(value)) return value.map(plainJson);

@@ -1,4 +1,4 @@
-// What the server knows of whoever trains its models before it gives it a job: a name, and what it can. Jobs that ask for
+// What the server knows of a trainer before it gives it a job: a name, and what it can. Jobs that ask for
 // more are refused as they come. The contract of trainers is training/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
@@ -7,7 +7,7 @@ import { ownState } from "./state.ts";
 export type LossKind = "policy" | "cross-entropy";
 
 export interface TrainerProfile {
-  /** Stands with every state that it keeps, and tells it from those of other trainers: lowercase letters, digits, hyphens. */
+  /** Is stored with each of its states, so that no other trainer loads them: lowercase letters, digits, hyphens. */
   readonly name: string;
   readonly losses: readonly LossKind[];
   /** Whether a model under training also gives what its base alone would: what a KL penalty compares with, and a metric. */

@@ -42,7 +42,7 @@ export interface EntryRange {
   readonly count: number;
 }
 
-/** The slabs of rows that are computed together. A slot is a number below `usedCount`; whoever holds one learns when it moves. */
+/** The slabs of rows that are computed together. A slot is a number below `usedCount`; its holder learns when it moves. */
 export class KvLane {
   readonly shape: ModelShape;
   /** Positions filled, by slot. */

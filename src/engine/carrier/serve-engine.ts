@@ -16,7 +16,7 @@ export interface CarriedEngine {
   readonly intervalMs: number;
 }
 
-/** What an engine that is carried tells of itself. */
+/** What the parent learns of an engine that is carried. */
 export interface EngineProgress {
   readonly onStep: () => void;
   /** It has failed, and whatever it runs too. */
@@ -26,7 +26,7 @@ export interface EngineProgress {
 /**
  * Serves the parent of this process. To be called once, when the module is loaded.
  *
- * @param make makes the engine, which is started here, and tells of its progress: one that has work and does not is ended,
+ * @param make makes the engine, which is started here, and reports its progress: one that has work and does not report is ended,
  *   and started again
  */
 export function serveEngine(make: (load: unknown, progress: EngineProgress) => CarriedEngine): void {

@@ -1,4 +1,4 @@
-// Arguments of the logits processors that come along, checked with words for whoever sent them.
+// Checks the arguments of the built-in logits processors, with messages for the client.
 import type { Json } from "../../domain/trajectory.ts";
 
 /** @throws Error unless it is a whole number of at least the minimum */

@@ -51,7 +51,7 @@ export interface LoopOptions {
   readonly onStep?: () => void;
 }
 
-/** What whoever submitted a request may still say of it; without effect once it has ended. */
+/** The ways to change a request that was submitted; without effect once it has ended. */
 export interface Submission {
   /** Ends one choice without further output. */
   stopChoice(choice: number): void;

@@ -23,7 +23,7 @@ export interface SlotHolder extends Ranked {
   readonly positionCountMax: number;
 }
 
-/** What is asked of a prompt; whoever plans passes things of its own that can answer, and gets them back in the plan. */
+/** What the plan needs to know of a prompt. The caller passes its own objects, and finds them in the plan. */
 export interface PlannedPrompt extends SlotHolder {
   readonly tokenCount: number;
   /** Tokens that need no computing any more. One that waits may have some: what was found in memory. */

@@ -14,7 +14,7 @@ export interface Draw {
 
 export type DrawOutcome =
   | { readonly kind: "token"; readonly token: GeneratedToken }
-  /** Of a beam: what of its row's scores the search goes by. */
+  /** Of a beam: the tokens that it may go on with. */
   | { readonly kind: "candidates"; readonly candidates: Candidates }
   /** The answer is complete under its constraint, and no token says so. */
   | { readonly kind: "complete" }

@@ -18,7 +18,7 @@ export interface ConstraintBackend {
 
 /** A constraint that choices of one request are held to. */
 export interface PreparedConstraint {
-  /** What whoever asks should know of it, a sentence each. */
+  /** Notices for the caller, a sentence each. */
   readonly notices: readonly string[];
   /** A place behind these tokens of a choice, which masks allowed, or before its first; its mask is begun. */
   open(tokenIds?: readonly number[]): ConstraintCursor;

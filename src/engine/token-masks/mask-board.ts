@@ -60,7 +60,7 @@ export class MaskBoard {
     return this.#masks.subarray(place * this.#maskWords, (place + 1) * this.#maskWords);
   }
 
-  /** Says that a place's turn is done, and wakes whoever waits for it. */
+  /** Says that a place's turn is done, and wakes the thread that waits for it. */
   finish(place: number, turn: number, outcome: MaskOutcome): void {
     this.#outcomes[place] = outcomes.indexOf(outcome);
     Atomics.store(this.#done, place, turn);

@@ -46,7 +46,7 @@ export type MaskAnswer =
 
 /** What is known of a constraint that can be served. */
 export interface Preparation {
-  /** What whoever asks should know of it, a sentence each. */
+  /** Notices for the caller, a sentence each. */
   readonly notices: readonly string[];
 }
 

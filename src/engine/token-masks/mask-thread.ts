@@ -72,7 +72,7 @@ function takeRequest(request: MaskRequest): void {
       const constraint = present(prepared.get(request.key), "a constraint that is opened is prepared");
       const { place, turn, tokenIds } = request;
       const matcher = constraint.compiled.matcher();
-      // The last move is that of whoever had the place before.
+      // The last move is that of the constraint that had the place before.
       const opened = { place, constraint, matcher, movedAt: board.lastMove(place).turn };
       places.set(place, opened);
       return compute(opened, turn, tokenIds);

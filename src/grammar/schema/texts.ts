@@ -57,7 +57,7 @@ export class Texts {
     return this.#isCounter(one) ? expressions.bounded(other, one) : expressions.and(one, other);
   }
 
-  /** Whether bodies are told by how many characters they have, and by nothing else. */
+  /** Whether the number of characters alone decides which bodies are allowed. */
   #isCounter(body: Expression): boolean {
     const node = this.compilation.expressions.node(body);
     return node.kind === "repeat" && node.part === this.spelling.character;

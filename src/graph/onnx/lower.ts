@@ -137,7 +137,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   where: direct("Where"),
 
   after: ({ inputs: [x] }, [value, ...signals], lowering) => {
-    // A reshape moves no data, and a size of 0 is that of the operand. How many elements a signal has is told when it is there;
+    // A reshape moves no data, and a size of 0 is that of the operand. How many elements a signal has is known once it is there;
     // a part of its shape may be taken from another tensor that has the same.
     const { model } = lowering;
     const { length: rank } = present(x, "an operand").shape;

@@ -250,7 +250,7 @@ function encodeAttribute(name: string, attribute: OnnxAttribute): Uint8Array {
   return writer.tag(20, WireType.Varint).int32(7).finish();
 }
 
-/** @param shape absent where the number of axes or their sizes are not told */
+/** @param shape absent where the number of axes or their sizes are not stated */
 function encodeValueInfo(name: string, dtype: DataType, shape?: Shape): Uint8Array {
   const tensorType = new BinaryWriter().tag(1, WireType.Varint).int32(dataTypeNumbers[dtype]);
   if (shape !== undefined) tensorType.tag(2, WireType.LengthDelimited).bytes(encodeShape(shape));

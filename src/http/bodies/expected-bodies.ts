@@ -13,7 +13,7 @@ export function leaveBodiesUnasked({ server }: FastifyInstance): void {
   });
 }
 
-/** To be called by whoever reads a body, before the first byte of it; does nothing where nobody waits. */
+/** Asks the client for the body, before its first byte is read; does nothing where the client does not wait. */
 export function askForBody({ raw, response }: FastifyRequest): void {
   if (waiting.delete(raw)) response.writeContinue();
 }

@@ -41,7 +41,7 @@ export class ByteBudget {
 
 /** What a body may be refused for before the rest of it is read. */
 export interface HeadCheck {
-  /** What it says of itself at its beginning; null where that is not enough to tell. */
+  /** What its first bytes say of it; null where they are not enough. */
   readonly find: (head: Buffer) => string | null;
   /** Called once with what was found; rejects with the refusal. Reading goes on meanwhile. */
   readonly check: (found: string) => Promise<void>;
@@ -129,7 +129,7 @@ class OnePiece implements GatheredBody {
   }
 }
 
-/** Calls the check when the head tells enough. A body in small pieces is looked at only when it has doubled. */
+/** Calls the check once the head is enough for it. A body in small pieces is looked at only when it has doubled. */
 function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promise<void> | undefined {
   let nextByteCount = head === undefined ? Infinity : 1;
   return ({ pieces, byteCount }) => {

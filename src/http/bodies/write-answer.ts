@@ -1,4 +1,4 @@
-// Long answers: made with pauses, so that whoever is answered at the same time waits for a piece of one, not for all; sent
+// Long answers: made with pauses, so that other answers wait for a piece of one, not for all of it; sent
 // as they are read; and counted with the bodies that are in memory.
 import type { FastifyReply } from "fastify";
 import { setImmediate } from "node:timers/promises";
@@ -48,7 +48,7 @@ async function* withPauses(
   }
 }
 
-/** So many bytes of each answer are not counted: whoever has little in memory is not refused for those who have much. */
+/** So many bytes of each answer are not counted, so that small answers are not refused because of large ones. */
 const freeBytes = 1 << 20;
 
 /** Counts what is in memory of the reply's answer until it is over. */

@@ -23,7 +23,7 @@ export function openCaller(entity: string): Caller {
 }
 
 /**
- * Finds whoever the header names.
+ * Finds the caller that the header names.
  *
  * @param onUnknownKey called before a key that is not known is refused; may refuse it in other words
  * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants

@@ -21,7 +21,7 @@ export class RevocationWatch {
 
   /**
    * @param end called at most once, with `unauthorized`
-   * @returns what says that nothing runs any more; calling it twice is harmless
+   * @returns the function to call when nothing runs any more; calling it twice is harmless
    */
   enter(keyId: string, end: (reason: ServiceError) => void): () => void {
     const entry = { keyId, end };

@@ -1,5 +1,5 @@
 // Finds a model or a job for a caller, or says why not: unknown, or another entity's model. What belongs to a model of
-// another entity is not told from what does not exist.
+// another entity is answered like what does not exist.
 import { mayReach, type Caller } from "../../domain/access.ts";
 import type { TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";

@@ -76,7 +76,7 @@ export const trainerPlaces = {
 /** Of so many options one by one. */
 const warnedMax = 20;
 
-/** What is known and not done was refused; what is left is told, since whoever sent it counts on it. */
+/** Names the options that nothing reads, since the sender may count on them; known ones that are not done were refused. */
 function notAppliedWarnings(keys: readonly string[]): readonly string[] {
   const warnings = keys.slice(0, warnedMax).map((key) => {
     const why =

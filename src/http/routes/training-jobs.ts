@@ -221,7 +221,7 @@ async function events(
     } catch (error) {
       throw cursorRefusal(error, placeOfCursor);
     }
-    // A watch ends quietly on abort; whoever still reads must not take that for the end of the job.
+    // A watch ends quietly on abort; its reader must not take that for the end of the job.
     signal.throwIfAborted();
   };
   await endAfter(stream, sendAll, { request, logger: dependencies.logger });

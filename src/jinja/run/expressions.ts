@@ -31,7 +31,7 @@ export interface ExpressionRun extends Run {
 }
 
 /**
- * What an expression is worth to whoever does not care which texts are HTML.
+ * The value of an expression, where it does not matter which texts are HTML.
  *
  * @throws TemplateFault, and what the run's limits throw
  */
@@ -39,7 +39,7 @@ export function evaluate(node: Expression, scope: Scope, run: ExpressionRun): Va
   return withoutMarkup(evaluateMarked(node, scope, run));
 }
 
-/** The same for whoever keeps the value, or adds to it. */
+/** The same, for a value that is kept or added to. */
 export function evaluateMarked(node: Expression, scope: Scope, run: ExpressionRun): Value {
   run.budget.spend();
   run.line = node.line;

@@ -6,7 +6,7 @@ import { Callable, Host, Tuple, Undefined, type Value } from "../values/value.ts
 
 export interface LoopOptions {
   readonly items: Iterator<Value>;
-  /** Null where only reading all tells. */
+  /** Null where it is known only once all are read. */
   readonly length: number | null;
   readonly depth0: number;
   /** Shows the loop's body for other items; null where the loop is not recursive. */

@@ -44,7 +44,7 @@ class Parser {
     return this.#body([]);
   }
 
-  /** Up to a tag that ends it, behind whose name the reader then stands; `""` is told of the template's end. */
+  /** Up to a tag that ends it, behind whose name the reader then stands; `""` stands for the template's end. */
   #body(endTags: readonly string[]): Statement[] {
     const reader = this.#reader;
     const statements: Statement[] = [];

@@ -131,7 +131,7 @@ export class Stream {
   }
 }
 
-/** What is not defined: printed as nothing, false, and an error for whoever does more with it. */
+/** What is not defined: printed as nothing, false, and an error in any other use. */
 export class Undefined {
   /** What is said of it where it is used. */
   readonly message: string;

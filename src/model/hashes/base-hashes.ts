@@ -30,7 +30,7 @@ export async function baseHashes(folder: string, cacheFolder: string): Promise<B
   const files = await fileHashes(folder, cacheFolder);
   const names = weightFilesOf(folder).map((file) => basename(file));
   const weights = files.filter(([name]) => names.includes(name));
-  // Of one file its own SHA-256, as other programs tell it.
+  // The hash of a single file is its SHA-256, as other programs compute it.
   return { weights: weights.length === 1 ? weights[0][1] : hashOf(weights), files: hashOf(files) };
 }
 

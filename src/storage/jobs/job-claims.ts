@@ -28,7 +28,7 @@ async function takeJob(
   id: string,
   { owner, at }: JobClaim,
 ): Promise<TrainingJob | null> {
-  // Writing the lease's row keeps whoever ends it waiting, who then finds this job among those to rescue.
+  // Writing the lease's row locks it: a server that ends the lease waits, and then finds this job among those to rescue.
   const lease = await transaction
     .updateTable("servers")
     .set((row) => ({ lease_until: row.ref("lease_until") }))

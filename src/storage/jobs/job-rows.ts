@@ -55,7 +55,7 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
   };
 }
 
-/** A row with the base model that a queued job waits for, which is nobody's to write: servers come and go. */
+/** A row with the base model that a queued job waits for: found at each read and never stored, since servers come and go. */
 export type JobRow = Selectable<JobTable> & { readonly missing_base?: string | null };
 
 /** Selects jobs for {@link jobOf}. */
@@ -116,7 +116,7 @@ function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">)
     : { kind: "rl", config: resolveTrainingConfig(stored as TrainingConfigInput) };
 }
 
-/** Progress from before told its steps alone. */
+/** Progress that older programs stored has its steps alone. */
 function progressOf(text: string): JobProgress {
   const { endsAt = null, ...reported } = JSON.parse(text) as JsonProgress;
   return {
@@ -132,7 +132,7 @@ function progressOf(text: string): JobProgress {
 type JsonProgress = Pick<JobProgress, "gradientStepCount" | "gradientStepCountTotal"> &
   Partial<Omit<JobProgress, "endsAt">> & { readonly endsAt?: string | null };
 
-/** Counts from before told no groups. */
+/** Counts that older programs stored have no groups. */
 function countsOf(text: string): JobCounts {
   const counts = JSON.parse(text) as Omit<JobCounts, "skippedGroups"> & Partial<JobCounts>;
   return { ...counts, skippedGroups: counts.skippedGroups ?? {} };

@@ -1,5 +1,5 @@
 // Training jobs, what they train on, and their events. Every change of state is checked against domain's table of
-// transitions inside its transaction, so that whoever is late gets `conflict` and nothing is written.
+// transitions inside its transaction, so that a late writer gets `conflict` and writes nothing.
 import type { Kysely, Transaction, Updateable } from "kysely";
 import { present } from "../../domain/assert.ts";
 import {

@@ -1,4 +1,4 @@
-// One connection to a SQLite database, and all that may be asked of it. libsql is synchronous: whoever asks stands still
+// One connection to a SQLite database, and all that may be asked of it. libsql is synchronous: its caller stands still
 // until the answer is there, so the session of a file lives in a thread of its own (session-thread.ts). Waits for nobody.
 import Database from "libsql";
 import type { QueryResult } from "kysely";
@@ -151,7 +151,7 @@ export class SqliteSession {
     try {
       this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
-      // No room for it, or another process reads: the log stays, and whoever opens the database next reads it.
+      // No room for it, or another process reads: the log stays, and is read when the database is opened next.
     }
   }
 }

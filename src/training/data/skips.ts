@@ -54,7 +54,7 @@ export class Skips {
     return Object.fromEntries(this.#trajectories);
   }
 
-  /** A sentence for each reason that whoever sent the job may want to do something about. */
+  /** A sentence for each reason that the job's sender may want to do something about. */
   get warnings(): readonly string[] {
     return [...this.#first.values()]
       .filter(({ reason }) => !usual.includes(reason))

@@ -24,7 +24,7 @@ export interface TrainingData {
   /** Of each sequence. */
   readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
   readonly counts: JobCounts;
-  /** What whoever sent the trajectories may want to know of them, for people. */
+  /** Warnings for the sender of the trajectories, for people. */
   readonly warnings: readonly string[];
 }
 

@@ -21,7 +21,7 @@ const THREAD_SHARE_MIN = 0.9;
 /** Weights of so many bytes stay in the processor's caches. */
 const CACHED_WEIGHT_BYTES = 32e6;
 
-/** A run ends when it is computed; whoever waits for training has a deadline. The longest that a timer takes. */
+/** A run has no deadline of its own, since training has one: this is the longest time that a timer takes. */
 const runMs = 2 ** 31 - 1;
 
 const threadMebibytes = 4096;
@@ -50,7 +50,7 @@ export class ComputeThreads {
     // So that all threads compute alike.
     if (this.#apart === null) await flushDenormals();
     const threads = (this.#apart ??= this.#newThreads());
-    // All have ended before one is told to have failed: a thread that is ended while it computes takes the process along.
+    // A failure is reported once all have ended: a thread that is ended while it computes takes the process along.
     const outcomes = await Promise.allSettled(runs.map((run) => threads.run("run", run)));
     return outcomes.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;

@@ -97,7 +97,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     const needs = new MemoryNeeds();
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
-      // It may take long: whoever waits hears that it goes on, and a signal comes through.
+      // It may take long: the parent learns that it goes on, and a signal comes through.
       await letOthers();
     }
     const adapter = { ...lora, scale: 1 };
@@ -164,7 +164,7 @@ function layoutsOf(round: PackedRound): Round {
   return round.map((pack) => layoutOf(pack));
 }
 
-/** Computing and looking ahead hold the thread: whoever else has something to do gets it here. */
+/** Computing and estimating block the thread: here other work of the event loop gets its turn. */
 function letOthers(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -285,7 +285,7 @@ class EmbeddedTrainer implements Trainer {
     take: (microbatch: Microbatch, outputs: ProgramOutputs, pack: TrainingPack) => void,
   ): Promise<void> {
     for (const round of rounds) {
-      // Computing may hold the thread: whoever aborts gets it here.
+      // Computing blocks the thread: an abort takes effect here.
       await letOthers();
       throwIfAborted(signal);
       const layouts = layoutsOf(round);

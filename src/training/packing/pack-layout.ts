@@ -1,5 +1,5 @@
 // Where the tokens of a pack lie: prefixes, then rows, one behind another in a list, and the padded rows that attention
-// makes of them. Numbers alone; tensors are made of it by whoever computes.
+// makes of them. Numbers alone; the trainer makes tensors of them.
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { Pack } from "./packs.ts";
 import { type PackedSequence, prefixOf } from "./prefix-groups.ts";

@@ -191,7 +191,7 @@ export function readConversationFile(
   return reader.stored;
 }
 
-/** Undefined where the line is no JSON, which is told. */
+/** Undefined where the line is no JSON, which is added as a fault. */
 function parsed(
   line: Buffer,
   limits: JsonLimits,

@@ -29,7 +29,7 @@ export const numberKeywords: Readonly<Record<string, ReadKeyword>> = {
   multipleOf(context, value, { pointer, keyword, schema }) {
     const decimal = decimalOf(value, pointer);
     if (decimal === "0" || decimal.startsWith("-")) throw malformed(pointer, "a number above 0", value);
-    // Whole numbers are told by their form, however many digits they have.
+    // Whole numbers are recognised by their form, however many digits they have.
     if (decimal === "1") return numbers(context, pointer, wholeNumbers);
     if (dividesOne(decimal) && isWhole(schema.type)) return null;
     const multiples = context.texts.numbers.multipleOf(decimal);
