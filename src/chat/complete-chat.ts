@@ -61,86 +61,86 @@ export interface ChatDependencies {
 }
 
 export function createChatService(dependencies: ChatDependencies): ChatService {
-  return new Completions(dependencies);
+  const running = new Set<string>();
+  const adapters = new AdaptersInUse();
+  const metrics = createChatMetrics(dependencies.metrics, () => running.size);
+  return {
+    begin: async (request, caller, options) => {
+      const shared = { ...dependencies, running, adapters, metrics };
+      const completion = new Completion(shared, { request, caller, ...options });
+      // Leaving a generator that has not been asked for anything would run nothing of it, and free nothing.
+      await completion.deltas.next();
+      return completion;
+    },
+    get runningCount() {
+      return running.size;
+    },
+    adaptersInUse: () => adapters.ids(),
+  };
 }
 
-/** How far a completion has come. */
-interface Progress {
-  header: ChatHeader | null;
-  usage: ChatUsage;
+/** What all completions share. */
+interface Shared extends Omit<ChatDependencies, "metrics"> {
+  /** The ids of those that run. */
+  readonly running: Set<string>;
+  readonly adapters: AdaptersInUse;
+  readonly metrics: ChatMetrics;
 }
 
-/** A request that the engine has. */
-interface Submitted {
-  readonly model: ResolvedModel;
-  readonly base: ServedBase;
-  readonly plan: GenerationPlan;
-  readonly generation: Generation;
+interface Asked extends BeginOptions {
+  readonly request: ChatRequest;
+  readonly caller: Caller;
 }
 
-class Completions implements ChatService {
-  readonly #dependencies: ChatDependencies;
-  readonly #metrics: ChatMetrics;
-  readonly #running = new Set<string>();
-  readonly #adapters = new AdaptersInUse();
+class Completion implements ChatCompletion {
+  readonly deltas: AsyncGenerator<readonly ChatDelta[], void>;
+  readonly #shared: Shared;
+  readonly #asked: Asked;
+  /** What is to be done when it ends, however it does, the last first. */
+  readonly #ends: (() => void)[] = [];
+  #header: ChatHeader | null = null;
+  #usage: ChatUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  /** What became of the request, as far as that has come. */
+  #model: ResolvedModel | null = null;
+  #plan: GenerationPlan | null = null;
 
-  constructor(dependencies: ChatDependencies) {
-    this.#dependencies = dependencies;
-    this.#metrics = createChatMetrics(dependencies.metrics, () => this.runningCount);
+  constructor(shared: Shared, asked: Asked) {
+    this.#shared = shared;
+    this.#asked = asked;
+    this.deltas = this.#run();
   }
 
-  get runningCount(): number {
-    return this.#running.size;
+  get header(): ChatHeader {
+    return present(this.#header, "what a completion has when it has begun");
   }
 
-  adaptersInUse(): Iterable<string> {
-    return this.#adapters.ids();
+  get usage(): ChatUsage {
+    return this.#usage;
   }
 
-  async begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion> {
-    const usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
-    const progress: Progress = { header: null, usage };
-    const deltas = this.#run(progress, request, caller, options);
-    // Leaving a generator that has not been asked for anything would run nothing of it, and free nothing.
-    await deltas.next();
-    return {
-      header: present(progress.header, "what a completion has when it has begun"),
-      deltas,
-      get usage() {
-        return progress.usage;
-      },
-      leave: async () => void (await deltas.return()),
-    };
+  async leave(): Promise<void> {
+    await this.deltas.return();
   }
 
-  /** The whole of a completion. What it yields first is nothing: the header is there then. */
-  async *#run(
-    progress: Progress,
-    request: ChatRequest,
-    caller: Caller,
-    options: BeginOptions,
-  ): AsyncGenerator<readonly ChatDelta[], void> {
-    const { clock } = this.#dependencies;
+  /** The whole of it. What comes first is empty: the header is there then. */
+  async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
+    const { clock, metrics } = this.#shared;
     const startedMs = clock.monotonicMs();
     // Holds for a reader that leaves early, which reaches neither the end nor the error.
     let outcome = "cancelled";
-    let submitted: Submitted | null = null;
-    const ends: (() => void)[] = [];
     try {
-      ends.push(this.#enter(request, caller));
-      submitted = await this.#submit(request, caller, { ...options, progress, ends });
-      const { base, plan, generation } = submitted;
-      const reader = new DeltaReader(generation, plan, { base, request });
+      const { base, plan, generation } = await this.#submit();
+      const reader = new DeltaReader(generation, plan, { base, request: this.#asked.request });
       const logprobCount = 1 + (plan.generation.outputs.topLogprobCount ?? 0);
       for await (const batch of generation.events) {
         for (const portion of portionsOf(batch, logprobCount)) {
           if (portion[0] !== batch[0]) await setImmediate();
           const deltas = reader.read(portion);
           if (deltas === null) continue;
-          progress.usage = reader.usage;
-          if (progress.header === null) {
-            this.#metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
-            progress.header = headerOf(plan, reader, clock.now());
+          this.#usage = reader.usage;
+          if (this.#header === null) {
+            metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
+            this.#header = headerOf(plan, reader, clock.now());
             yield [];
           }
           if (deltas.length > 0) yield deltas;
@@ -150,66 +150,53 @@ class Completions implements ChatService {
       assert(reader.isFinished, "an engine finishes every choice or throws");
       outcome = "completed";
     } catch (thrown) {
-      const error = await this.#errorOf(thrown, request, { submitted, isBegun: progress.header !== null });
+      const error = await this.#errorOf(thrown);
       outcome = error instanceof ServiceError ? error.code : "internal";
-      throw options.located?.(error) ?? error;
+      throw this.#asked.located?.(error) ?? error;
     } finally {
-      for (const end of ends.toReversed()) end();
-      this.#metrics.ended(outcome, clock.monotonicMs() - startedMs);
+      for (const end of this.#ends.toReversed()) end();
+      metrics.ended(outcome, clock.monotonicMs() - startedMs);
     }
   }
 
-  /** Counts a request in; returns what counts it out. */
-  #enter(request: ChatRequest, caller: Caller): () => void {
+  async #submit(): Promise<{ base: ServedBase; plan: GenerationPlan; generation: Generation }> {
+    const { running, directory, adapters, bases, metrics, logger } = this.#shared;
+    const { request, caller, signal, onSubmitted } = this.#asked;
+    const { requestId } = request.identity;
     const id = runningId(request, caller);
-    if (this.#running.has(id)) throw alreadyRunning(request.identity.requestId);
-    this.#running.add(id);
-    return () => this.#running.delete(id);
-  }
-
-  /** @param ends gets what is to be done when the completion ends, however it does */
-  async #submit(
-    request: ChatRequest,
-    caller: Caller,
-    { signal, onSubmitted, progress, ends }: BeginOptions & { progress: Progress; ends: (() => void)[] },
-  ): Promise<Submitted> {
+    if (running.has(id)) throw alreadyRunning(requestId);
     throwIfAborted(signal);
-    const { directory, bases, logger } = this.#dependencies;
+    running.add(id);
+    this.#ends.push(() => running.delete(id));
     const model = await directory.resolve(request.identity.model, caller);
-    ends.push(this.#adapters.enter(model.adapter?.id ?? null));
+    this.#ends.push(adapters.enter(model.adapter?.id ?? null));
     const found = bases.find(({ model: { name } }) => name === model.base);
     const base = present(found, "the directory names served base models only");
     refuseCalls(request, base);
     refuseMissingFeatures(request, base.engine.capabilities);
     const plan = await planGeneration(request, model, base, { client: caller.keyId, signal });
     throwIfAborted(signal);
-    const generation = base.engine.submit({ ...plan.generation, id: runningId(request, caller) });
+    const generation = base.engine.submit({ ...plan.generation, id });
+    [this.#model, this.#plan, this.#usage] = [model, plan, usageAtStart(plan)];
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
-    progress.usage = usageAtStart(plan);
-    ends.push(() => {
+    this.#ends.push(() => {
       signal.removeEventListener("abort", abort);
       generation.abort();
-      this.#metrics.used(base.model.name, progress.usage);
-      const { requestId } = request.identity;
-      logger.debug({ requestId, model: model.fingerprint, ...progress.usage }, "chat request ended");
+      metrics.used(base.model.name, this.#usage);
+      logger.debug({ requestId, model: model.fingerprint, ...this.#usage }, "chat request ended");
     });
     onSubmitted?.();
-    return { model, base, plan, generation };
+    return { base, plan, generation };
   }
 
   /** What an error means for the request. */
-  async #errorOf(
-    error: unknown,
-    request: ChatRequest,
-    { submitted, isBegun }: { readonly submitted: Submitted | null; readonly isBegun: boolean },
-  ): Promise<unknown> {
-    if (submitted === null) return error;
-    const { model, plan } = submitted;
-    const isAdapters = !isBegun && error instanceof ServiceError && error.code === "conflict";
+  async #errorOf(error: unknown): Promise<unknown> {
+    if (this.#model === null || this.#plan === null) return error;
+    const isAdapters = this.#header === null && error instanceof ServiceError && error.code === "conflict";
     return isAdapters
-      ? await this.#dependencies.directory.adapterFault(model, error)
-      : locateRefusal(error, request, plan.reply);
+      ? await this.#shared.directory.adapterFault(this.#model, error)
+      : locateRefusal(error, this.#asked.request, this.#plan.reply);
   }
 }
 
