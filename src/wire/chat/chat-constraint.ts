@@ -16,7 +16,10 @@ const backends: readonly unknown[] = ["auto", "hone"];
 type Members = Readonly<Record<string, unknown>>;
 
 /** The members of `structured_outputs` that are fields of their own, by these. */
-const spellings = Object.entries(spelledFields).map(([field, { spells }]) => [field, spells] as const);
+const spellings = Object.entries(spelledFields).map(
+  // The record's keys are the fields.
+  ([field, { spells }]) => [field as keyof typeof spelledFields, spells] as const,
+);
 
 /** Adds a fault for more than one constraint in all. */
 export function checkConstraint(body: Members, findings: Findings): void {
@@ -128,20 +131,12 @@ export function readConstraint(body: ConstraintBody): Constraint | null {
 
 /** With what was sent under other names. */
 function outputsOf(body: ConstraintBody): Outputs {
-  const { format } = body;
-  return {
-    ...body.structured_outputs,
-    ...given("json", body.guided_json ?? body.json_schema ?? (format === "json" ? null : format)),
-    ...given("json_object", format === "json" ? true : null),
-    ...given("regex", body.guided_regex),
-    ...given("choice", body.guided_choice),
-    ...given("grammar", body.guided_grammar ?? body.grammar),
-    ...given("whitespace_pattern", body.guided_whitespace_pattern),
-  };
-}
-
-function given<Name extends keyof Outputs>(name: Name, value: Outputs[Name]): Pick<Outputs, Name> | object {
-  return isGiven(value) ? { [name]: value } : {};
+  const spelled = spellings.flatMap(([field, member]) => {
+    const value = body[field];
+    if (!isGiven(value)) return [];
+    return [value === anyObject[field] ? (["json_object", true] as const) : ([member, value] as const)];
+  });
+  return { ...body.structured_outputs, ...Object.fromEntries(spelled) };
 }
 
 function ruleOfOutputs(outputs: Outputs): ConstraintRule | null {

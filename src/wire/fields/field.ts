@@ -2,6 +2,7 @@
 // for. The schema of a body, its reading and its refusals are made of its rows; a field is described nowhere else.
 import { Type, type Static, type TObject, type TSchema } from "typebox";
 import type { ChatField, ChatSampling } from "../../domain/chat.ts";
+import { samplingFeatures } from "../../domain/sampling.ts";
 import type { Json } from "../../domain/trajectory.ts";
 import type { AsksNothing, Refusal } from "../body.ts";
 
@@ -22,7 +23,7 @@ interface FieldRow extends Partial<Refusal> {
   readonly range?: string;
   /** A value that asks for something. */
   readonly example?: Json;
-  /** An engine may lack it. */
+  /** An engine may lack it; of parameters of sampling the domain says which. */
   readonly isEngines?: true;
   /** Beside a beam search, which draws nothing, it is refused unless its value passes. */
   readonly besideBeams?: AsksNothing;
@@ -75,10 +76,16 @@ function keywordsOf(row: FieldRow, reads: Reads): object {
     "x-default": row.otherwise,
     "x-range": row.range,
     examples: row.example === undefined ? undefined : [row.example],
-    "x-engine-feature": row.isEngines,
+    "x-engine-feature": row.isEngines ?? isSamplingFeature(reads),
     "x-refused": reads === null && row.refusedUnless !== undefined ? true : undefined,
   };
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
+}
+
+/** True, or nothing to say. */
+function isSamplingFeature(reads: Reads): true | undefined {
+  const [group, parameter] = reads?.split(".") ?? [];
+  return group === "sampling" && Object.hasOwn(samplingFeatures, parameter) ? true : undefined;
 }
 
 type SchemasOf<Rows extends Fields> = { readonly [Name in keyof Rows]: Rows[Name]["schema"] };

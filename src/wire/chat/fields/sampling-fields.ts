@@ -53,7 +53,6 @@ export const samplingFields = {
     about: "Leaves out tokens less probable than this part of the most probable one.",
     otherwise: "the model's own, else 0",
     example: 0.05,
-    isEngines: true,
     besideBeams: is(0),
   }),
   top_n_sigma: field("sampling.topNSigma", nullable(Type.Number()), {
@@ -61,7 +60,6 @@ export const samplingFields = {
       "Leaves out tokens whose logit is more than so many standard deviations of the logits below the greatest, whatever the temperature, before min_p, top_k and top_p; 0 and less leave out none.",
     default: 0,
     example: 1,
-    isEngines: true,
     besideBeams: (count) => typeof count === "number" && count <= 0,
     read: (count) => Math.max(0, count),
   }),
@@ -70,21 +68,18 @@ export const samplingFields = {
       "Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.",
     otherwise: "the model's own, else 1",
     example: 1.1,
-    isEngines: true,
     besideBeams: is(1),
   }),
   frequency_penalty: field("sampling.frequencyPenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
     about: "Subtracted from a token's logit for each time the answer has it.",
     default: 0,
     example: 0.5,
-    isEngines: true,
     besideBeams: is(0),
   }),
   presence_penalty: field("sampling.presencePenalty", nullable(Type.Number({ minimum: -2, maximum: 2 })), {
     about: "Subtracted from the logit of each token that the answer has.",
     default: 0,
     example: 0.5,
-    isEngines: true,
     besideBeams: is(0),
   }),
   logit_bias: field(
@@ -96,7 +91,6 @@ export const samplingFields = {
         "keys are ids of the vocabulary, at most 32,768 unless configured otherwise; values beyond -100 and 100 count as these",
       otherwise: "none",
       example: { "42": -100 },
-      isEngines: true,
       besideBeams: isEmpty,
       // Of several spellings of one id the last counts.
       read: (biases) => [...new Map(Object.entries(biases).map(([id, bias]) => [Number(id), bias]))],
@@ -107,7 +101,6 @@ export const samplingFields = {
     range: "ids of the vocabulary, at least one and at most 65,536 unless configured otherwise",
     otherwise: "all",
     example: [10, 11, 12],
-    isEngines: true,
   }),
   bad_words: field("sampling.badWords", Type.Optional(Type.Array(Type.String())), {
     about:
@@ -116,7 +109,6 @@ export const samplingFields = {
       "at most 1,024 texts of 4,096 characters each and 65,536 together, none blank, unless configured otherwise",
     default: [],
     example: ["sorry"],
-    isEngines: true,
   }),
   logits_processors: field(
     "sampling.processors",
@@ -126,7 +118,6 @@ export const samplingFields = {
         "Steps on the logits that the server has by name, with their arguments; in this order, after the logit bias and before penalties.",
       otherwise: "none",
       example: [{ qualname: "no-repeat-ngram", kwargs: { size: 3 } }],
-      isEngines: true,
       besideBeams: isEmpty,
       read: (processors) => processors.map(processorOf),
     },
@@ -136,7 +127,6 @@ export const samplingFields = {
       "Most tokens of a thought: the logits processor `thinking-budget` with this budget, for models whose vocabulary has `<think>` and `</think>`.",
     otherwise: "none",
     example: 200,
-    isEngines: true,
     besideBeams: never,
     read: (budget) => [{ name: "thinking-budget", args: [budget], kwargs: {} }],
   }),
