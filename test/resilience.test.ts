@@ -48,7 +48,7 @@ test("a killed engine fails its requests with 503 and an error event, turns heal
   await reader.read();
   const whole = call(server, "POST", "/v1/chat/completions", { body: { ...longChat, n: 64, seed: 2 } });
   await eventually("both run", async () => ((await runningCount(server)) === 2 ? true : null));
-  for (const id of childrenThatRun(server, "engine")) process.kill(id, "SIGKILL");
+  for (const id of childrenThatRun(server, "embedded-main")) process.kill(id, "SIGKILL");
   const red = await eventually("health is red", async () => {
     const health = await call(server, "GET", "/health");
     return health.status === 503 ? health : null;
@@ -135,7 +135,7 @@ test("a killed training process costs an attempt, not the job", async () => {
   const modelId = await registerModel(server, "killed");
   const jobId = await submitJob(server, modelId, 8);
   await firstStep(server, jobId);
-  for (const id of childrenThatRun(server, "training")) process.kill(id, "SIGKILL");
+  for (const id of childrenThatRun(server, "child-main")) process.kill(id, "SIGKILL");
   await finish(server, jobId);
   const { body: job } = await call(server, "GET", `/v1/preview/training-jobs/${jobId}`);
   assert.equal(job.state, "succeeded");

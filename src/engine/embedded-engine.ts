@@ -2,6 +2,7 @@
 // code itself.
 import type { Clock } from "../domain/clock.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
+import { startAhead } from "../processes/child.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { ProcessEngine } from "./carrier/process-engine.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
@@ -22,6 +23,14 @@ export interface EmbeddedLoad {
   readonly log: LogStyle;
 }
 
+/** What the process of an embedded engine runs. */
+const embeddedModule = new URL("./embedded-main.js", import.meta.url);
+
+/** Has a process for an engine that is made later: it loads native code meanwhile, and no model. */
+export function startEngineAhead(): void {
+  startAhead(embeddedModule);
+}
+
 /** An engine for one model folder; nothing runs until `start`. */
 export function createEmbeddedEngine({
   clock,
@@ -31,7 +40,7 @@ export function createEmbeddedEngine({
   const settings = settingsForThisMachine(given.settings);
   const load: EmbeddedLoad = { ...given, settings };
   return new ProcessEngine({
-    module: new URL("./embedded-main.js", import.meta.url),
+    module: embeddedModule,
     load,
     capabilities: loopCapabilities(settings),
     gauges: loopGauges(load),

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { startChild, type Child, type ChildOptions, type Deadline } from "./child.ts";
+import { startAhead, startChild, type Child, type ChildOptions, type Deadline } from "./child.ts";
 import type { SmallProtocol } from "./testing/small-child.ts";
 
 type Event = SmallProtocol["event"];
@@ -54,6 +54,26 @@ test("is ready with an answer, takes requests and emits events", async () => {
   child.setWorking(true);
   child.send({ kind: "echo", text: Uint8Array.of(1, 2) });
   assert.deepEqual(await echoed, { echo: Uint8Array.of(1, 2) });
+});
+
+test("a process that was started ahead is taken by the next start of its module, and by that alone", async () => {
+  const module = new URL("./testing/small-child.js?ahead", import.meta.url);
+  const started = startAhead(module);
+  const [first, second] = [await start({ module }), await start({ module })];
+  assert.equal(first.id, started.pid);
+  assert.notEqual(second.id, started.pid);
+  assert.deepEqual(first.ready, { greeting: "hello" });
+});
+
+test("one that was started ahead and has ended is replaced", async () => {
+  const module = new URL("./testing/small-child.js?ended", import.meta.url);
+  const started = startAhead(module);
+  const ended = once(started, "close");
+  started.stderr?.resume();
+  started.ref();
+  started.kill("SIGKILL");
+  await ended;
+  assert.deepEqual((await start({ module })).ready, { greeting: "hello" });
 });
 
 test("a start that fails says how, and leaves no process", async () => {
@@ -174,6 +194,7 @@ test("one that does not end in time is killed", async () => {
 for (const [title, mode] of [
   ["ends when its parent is killed", "stay"],
   ["does not keep a parent alive that has no work for it", "leave"],
+  ["nor does one that was started ahead", "leave one ahead"],
 ] as const) {
   test(title, async () => {
     const script = fileURLToPath(new URL("./testing/orphan-parent.js", import.meta.url));

@@ -50,6 +50,51 @@ export interface Child<P extends Protocol> {
   kill(): Promise<void>;
 }
 
+/** Processes that were started ahead, by their modules. */
+const ahead = new Map<string, ChildProcess[]>();
+
+/**
+ * Starts a process ahead of {@link startChild}, which will take it: until then it loads its module, while this process has
+ * other things to do. It is given nothing, keeps nobody alive, and ends with this process at the latest.
+ *
+ * @returns the process, which is to be left alone
+ */
+export function startAhead(module: URL): ChildProcess {
+  const child = forked(module);
+  // Says nothing yet: whoever takes it sees that it is gone.
+  child.on("error", () => undefined);
+  keepParentAlive(child, false);
+  ahead.set(module.href, [...(ahead.get(module.href) ?? []), child]);
+  return child;
+}
+
+/** One that was started ahead and is there, or else a new one. */
+function takenOrForked(module: URL): ChildProcess {
+  const child = ahead.get(module.href)?.shift();
+  if (child === undefined || !child.connected) return forked(module);
+  keepParentAlive(child, true);
+  return child;
+}
+
+function forked(module: URL): ChildProcess {
+  return fork(fileURLToPath(module), [], {
+    serialization: "advanced",
+    // Flags of this process, such as a test runner's, are not the child's; standard output stays the command's own.
+    execArgv: [],
+    stdio: ["ignore", 2, "pipe", "ipc"],
+  });
+}
+
+/** Whether this process goes on for as long as the child is there. */
+function keepParentAlive(child: ChildProcess, isKept: boolean): void {
+  // A pipe of the child's is a socket, which the type does not say.
+  const words = child.stderr as Socket | null;
+  for (const handle of [child, child.channel, words]) {
+    if (isKept) handle?.ref();
+    else handle?.unref();
+  }
+}
+
 /**
  * Starts a process; resolves when it is ready.
  *
@@ -98,12 +143,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     const { module, clock } = options;
     const { ms: deadlineMs, setting } = options.silenceDeadline;
     this.#options = options;
-    this.#process = fork(fileURLToPath(module), [], {
-      serialization: "advanced",
-      // Flags of this process, such as a test runner's, are not the child's; standard output stays the command's own.
-      execArgv: [],
-      stdio: ["ignore", 2, "pipe", "ipc"],
-    });
+    this.#process = takenOrForked(module);
     this.#process.stderr?.on("data", (words: Buffer) => {
       process.stderr.write(words);
       this.#lastWords = `${this.#lastWords}${words.toString()}`.slice(-lastWordsLength);
@@ -138,7 +178,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 
   setWorking(isWorking: boolean): void {
     this.#silence.setWorking(isWorking && this.#isAlive);
-    this.#keepParentAlive(isWorking);
+    keepParentAlive(this.#process, isWorking);
   }
 
   stop(deadlineMs: number): Promise<void> {
@@ -188,7 +228,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   }
 
   async #stop(deadlineMs: number): Promise<void> {
-    this.#keepParentAlive(true);
+    keepParentAlive(this.#process, true);
     this.#post({ kind: "stop" });
     const gone = new AbortController();
     const late = this.#options.clock.sleep(deadlineMs, { signal: gone.signal }).then(
@@ -203,18 +243,9 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 
   async #kill(reason: string | null): Promise<void> {
     this.#killedFor ??= reason;
-    this.#keepParentAlive(true);
+    keepParentAlive(this.#process, true);
     this.#process.kill("SIGKILL");
     await this.exited;
-  }
-
-  #keepParentAlive(isKept: boolean): void {
-    // A pipe of the child's is a socket, which the type does not say.
-    const words = this.#process.stderr as Socket | null;
-    for (const handle of [this.#process, this.#process.channel, words]) {
-      if (isKept) handle?.ref();
-      else handle?.unref();
-    }
   }
 
   #post(message: MessageToChild<P>): void {

@@ -5,7 +5,6 @@ import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createAuditLog, type AuditLog } from "../telemetry/audit-log.ts";
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
-import { computeEnvironment } from "../runtime/environment.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Stores } from "../storage/stores.ts";
 import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
@@ -30,10 +29,11 @@ import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
-import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "./config.ts";
+import type { HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
+import { settleChildEnvironment } from "./bases/engines-ahead.ts";
 import { exposeGauges } from "./gauges.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
@@ -47,7 +47,7 @@ import { compareAdapters, comparisonFault, type AdapterComparison } from "./data
 import { sweepDataFolder } from "./data-folder/sweep.ts";
 import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
 import { unofferedConstraint } from "./constraints/unoffered.ts";
-import { createServedBases, engineHealth, listedBase, type EngineBase } from "./served-bases.ts";
+import { createServedBases, engineHealth, listedBase, type EngineBase } from "./bases/served-bases.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -123,8 +123,7 @@ async function build(
   limits: ServerLimits,
   start: (part: Service) => Promise<void>,
 ): Promise<Facts> {
-  addToChildEnvironment(computeEnvironment);
-  hideSecretsFromChildren();
+  settleChildEnvironment();
   const { host, port, data: dataFolder, drainSeconds } = config.server;
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
   const logger = createLogger(log);

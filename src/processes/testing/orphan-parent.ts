@@ -1,12 +1,14 @@
 // For one test: a process that starts a child, says so on standard output, and then waits to be killed.
 import { systemClock } from "../../domain/clock.ts";
-import { startChild } from "../child.ts";
+import { startAhead, startChild } from "../child.ts";
 import type { SmallProtocol } from "./small-child.ts";
 
 const minute = { ms: 60_000, setting: "a test" };
+const module = new URL("./small-child.js", import.meta.url);
+if (process.argv[2] === "leave one ahead") startAhead(module);
 await startChild<SmallProtocol>(
   {
-    module: new URL("./small-child.js", import.meta.url),
+    module: new URL("?second", module),
     name: "small process",
     load: { start: "ready", stop: "at once" },
     clock: systemClock,

@@ -1,24 +1,24 @@
 // Loads the base models that are served: for each its tokenizer, chat template, defaults and engine.
-import type { Clock } from "../domain/clock.ts";
-import type { Engine } from "../domain/generation.ts";
-import type { BaseEngine, BaseModel } from "../domain/model.ts";
-import type { TokenVocabulary } from "../domain/vocabulary.ts";
-import { createPromptThreads, type PromptThreads } from "../chat/prompts/prompt-threads.ts";
-import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../chat/reply-abilities.ts";
-import type { ServedBase } from "../chat/served-base.ts";
-import { loadCallFormats } from "../chat/tools/call-formats.ts";
-import { readGenerationDefaults, servedContextLength } from "../chat/served-base.ts";
-import { unshownBy, type Unshown } from "../chat/template-abilities.ts";
-import { createEmbeddedEngine } from "../engine/embedded-engine.ts";
-import { readModelConfig } from "../model/config/read-config.ts";
-import { readServedConfig } from "../model/config/served-config.ts";
-import type { EngineHealth, ListedBase } from "../http/dependencies.ts";
-import type { Logger, LogStyle } from "../telemetry/logger.ts";
-import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
-import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
-import { withToolsAsText } from "../tokenizer/tools-as-text.ts";
-import type { HoneConfig } from "./config.ts";
-import { vocabularyOf } from "./constraints/vocabularies.ts";
+import type { Clock } from "../../domain/clock.ts";
+import type { Engine } from "../../domain/generation.ts";
+import type { BaseEngine, BaseModel } from "../../domain/model.ts";
+import type { TokenVocabulary } from "../../domain/vocabulary.ts";
+import { createPromptThreads, type PromptThreads } from "../../chat/prompts/prompt-threads.ts";
+import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../../chat/reply-abilities.ts";
+import type { ServedBase } from "../../chat/served-base.ts";
+import { loadCallFormats } from "../../chat/tools/call-formats.ts";
+import { readGenerationDefaults, servedContextLength } from "../../chat/served-base.ts";
+import { unshownBy, type Unshown } from "../../chat/template-abilities.ts";
+import { createEmbeddedEngine } from "../../engine/embedded-engine.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { readServedConfig } from "../../model/config/served-config.ts";
+import type { EngineHealth, ListedBase } from "../../http/dependencies.ts";
+import type { Logger, LogStyle } from "../../telemetry/logger.ts";
+import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
+import { withToolsAsText } from "../../tokenizer/tools-as-text.ts";
+import type { HoneConfig } from "../config.ts";
+import { vocabularyOf } from "../constraints/vocabularies.ts";
 
 /** A served base whose prompts are made in threads. */
 export type EngineBase = ServedBase & {

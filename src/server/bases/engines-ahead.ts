@@ -1,0 +1,18 @@
+// The processes of the engines, started before the server itself is loaded: both take about as long, and there is a core
+// for each. Loads little, so that they start at once; the models come to them later, from the engines.
+import { startEngineAhead } from "../../engine/embedded-engine.ts";
+import { computeEnvironment } from "../../runtime/environment.ts";
+import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "../config.ts";
+
+/** Settles what the processes that this one starts see of its environment. */
+export function settleChildEnvironment(): void {
+  addToChildEnvironment(computeEnvironment);
+  hideSecretsFromChildren();
+}
+
+/** Starts a process for the engine of each base model of the server that is about to be made. */
+export function startEnginesAhead({ server: { model: named, builtInModel } }: HoneConfig): void {
+  settleChildEnvironment();
+  const count = named.length + (builtInModel === "on" ? 1 : 0);
+  for (let index = 0; index < count; index++) startEngineAhead();
+}
