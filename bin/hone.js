@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { root, setUp } from "../scripts/setup.js";
+import { bundledEntry, root, setUp } from "../scripts/setup.js";
 
 if (existsSync(join(root, "src"))) setUp();
-const { main } = await import(pathToFileURL(join(root, "dist", "src", "cli", "main.js")).href);
+const { main } = await import(pathToFileURL(join(root, bundledEntry)).href);
 await main(process.argv.slice(2));

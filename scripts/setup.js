@@ -1,6 +1,6 @@
-// What every command needs before it can run: the dependencies, and the build. Does only what is missing, and says so;
-// commands that begin at the same time wait for the one that does it. Plain JavaScript, since it runs before anything is
-// built.
+// What every command needs before it can run: the dependencies, the build, and the bundle of that. Does only what is
+// missing, and says so; commands that begin at the same time wait for the one that does it. Plain JavaScript, since it
+// runs before anything is built.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
@@ -11,6 +11,11 @@ import { takeTurns } from "./take-turns.js";
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installStamp = join(root, "node_modules", ".hone-installed");
 const buildStamp = join(root, "dist", ".hone-built");
+/** The product in few files, made of the build. */
+export const bundleFolder = join(root, "dist", "bundle");
+export const bundleStamp = join(root, "dist", ".hone-bundled");
+/** The module of it that holds the `hone` command, relative to the root. */
+export const bundledEntry = join("dist", "bundle", "main.js");
 const lock = join(root, "dist", ".setup-lock");
 /** Longer than installing and building take on a slow machine. */
 const waitDeadlineMs = 15 * 60_000;
@@ -18,7 +23,7 @@ const sourceFolders = ["src", "bench", "examples", "recipes", "test"];
 
 /** Installs and builds what is missing or out of date. Ends the process when that fails. */
 export function setUp() {
-  if (isInstalled() && isBuilt()) return;
+  if (isInstalled() && isBuilt() && isBundled()) return;
   const onWait = (holder) => say(`waiting for ${holder}, which sets up this checkout`);
   try {
     takeTurns(lock, installAndBuild, { deadlineMs: waitDeadlineMs, onWait });
@@ -41,6 +46,10 @@ function installAndBuild() {
     run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", root], {});
     writeFileSync(buildStamp, "");
   }
+  if (!isBundled()) {
+    say("bundling (esbuild)");
+    run(process.execPath, [join(root, "scripts", "bundle.js")], {});
+  }
 }
 
 function lockHash() {
@@ -55,6 +64,11 @@ function isInstalled() {
 
 function isBuilt() {
   return existsSync(buildStamp) && statSync(buildStamp).mtimeMs >= newestChange();
+}
+
+/** Also after a build by other means, which leaves its stamp. */
+function isBundled() {
+  return existsSync(bundleStamp) && statSync(bundleStamp).mtimeMs >= statSync(buildStamp).mtimeMs;
 }
 
 /** Says on standard error what is being done, so that standard output stays the command's own. */

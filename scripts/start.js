@@ -1,8 +1,8 @@
 // `npm start`: sets up what is missing, then serves. Flags after `--` go to `hone serve`.
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import { root, setUp } from "./setup.js";
+import { bundledEntry, root, setUp } from "./setup.js";
 
 setUp();
-const { main } = await import(pathToFileURL(join(root, "dist", "src", "cli", "main.js")).href);
+const { main } = await import(pathToFileURL(join(root, bundledEntry)).href);
 await main(["serve", ...process.argv.slice(2)]);

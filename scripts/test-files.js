@@ -1,7 +1,7 @@
 // What `npm test` and `npm run proof` have in common: which files are tests, and the environment that they run in.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { root } from "./setup.js";
+import { bundledEntry, root } from "./setup.js";
 
 /** The test files whose path holds one of the names; all where there are none. */
 export function testFiles(wanted) {
@@ -21,8 +21,10 @@ export function built(file) {
 
 // The tests start some three hundred processes, most of which live a second or two: certificates of one's own, which each
 // would parse though none leaves the machine, and huge pages, which it would fill with zeros, are of no use to them.
+// Servers that they start are the bundle, as those of users are.
 export const environment = {
   ...process.env,
+  TEST_SERVER: bundledEntry,
   GLIBC_TUNABLES: "glibc.malloc.hugetlb=0",
   NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --require ${JSON.stringify(join(root, "scripts", "short-lived.cjs"))}`,
 };

@@ -30,15 +30,20 @@ export interface ServerOptions {
 /** Far beyond what anything here takes: a wait that is over it would never end. */
 const waitMs = 180_000;
 
+const builtEntry = "dist/src/cli/main.js";
+/** Of the bundle where scripts run the tests, which have made that; a build by hand has no new one. */
+const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
+
 /** The program of `hone`, whose server is made with these limits. */
-function launch(limits: ServerLimits): string {
+function launch(entry: string, limits: ServerLimits): string {
   const run = `await main(process.argv.slice(1), ${JSON.stringify(limits)});`;
-  return `const { main } = await import("./dist/src/cli/main.js"); ${run}`;
+  return `const { main } = await import(${JSON.stringify(`./${entry}`)}); ${run}`;
 }
 
-function followClock(clockFile: string): string {
+/** The clock that is set is the build's, and not the bundle's. */
+function launchByClock(clockFile: string, limits: ServerLimits): string {
   const follow = `followClockFile(${JSON.stringify(clockFile)});`;
-  return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} `;
+  return `const { followClockFile } = await import("./dist/test/stepped-clock.js"); ${follow} ${launch(builtEntry, limits)}`;
 }
 
 export function newDataFolder(): string {
@@ -69,7 +74,7 @@ export async function startServer(
       ...commandFlags,
       "--input-type=module",
       "-e",
-      (clockFile === undefined ? "" : followClock(clockFile)) + launch(limits),
+      clockFile === undefined ? launch(usualEntry, limits) : launchByClock(clockFile, limits),
       "serve",
       "--port",
       "0",

@@ -45,9 +45,9 @@ const victims: readonly Victim[] = ["server", "stopped", "trainer", "trainer", "
 const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
   server: [],
   stopped: [],
-  trainer: ["training"],
-  engine: ["engine"],
-  all: ["training", "engine"],
+  trainer: ["child-main"],
+  engine: ["embedded-main"],
+  all: ["child-main", "embedded-main"],
 };
 
 /**

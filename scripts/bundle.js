@@ -1,0 +1,85 @@
+// Joins what tsc built of the `hone` command and of each process and thread that it starts, with the libraries they use, into
+// few files: a start then loads a tenth as many. Checks and changes nothing of the code; what
+// has native code or files of its own stays in node_modules. docs/decisions/bundle.md says why.
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join, posix } from "node:path";
+import { build } from "esbuild";
+import { bundleFolder, bundleStamp, root } from "./setup.js";
+
+const builtFolder = join(root, "dist", "src");
+/** They load native code, or files that lie beside theirs. */
+const keptPackages = ["onnxruntime-node", "libsql", "@fastify/swagger-ui"];
+/** Libraries written for CommonJS ask for Node's own modules by this name. */
+const requireForLibraries =
+  'import { createRequire as requireOfModule } from "node:module"; const require = requireOfModule(import.meta.url);';
+
+/** How the sources spell what they start as a process or thread of its own. */
+const startedModule = /new URL\(\s*"(\.[^"]+\.js)",\s*import\.meta\.url\s*\)/g;
+
+const entries = [...new Set(["cli/main.js", ...startedModules()])].map((name) => join(builtFolder, name));
+const names = entries.map((entry) => basename(entry));
+if (new Set(names).size < names.length) throw new Error(`two of these have one name: ${names.join(", ")}`);
+rmSync(bundleFolder, { recursive: true, force: true });
+const { metafile } = await build({
+  absWorkingDir: root,
+  entryPoints: entries,
+  outdir: bundleFolder,
+  entryNames: "[name]",
+  chunkNames: "part-[hash]",
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  external: keptPackages,
+  inject: [join(root, "scripts", "source-lines.js")],
+  banner: { js: requireForLibraries },
+  sourcemap: true,
+  sourcesContent: false,
+  legalComments: "none",
+  metafile: true,
+  logLevel: "warning",
+  plugins: [
+    {
+      name: "side-by-side",
+      setup: (builder) => builder.onLoad({ filter: /[\\/]dist[\\/]src[\\/]/ }, sideBySide),
+    },
+  ],
+});
+writeFileSync(join(bundleFolder, "licences.txt"), licencesOf(Object.keys(metafile.inputs)));
+writeFileSync(bundleStamp, "");
+
+/** Tests and their kin start others. */
+function startedModules() {
+  const files = readdirSync(join(root, "src"), { recursive: true })
+    .map((name) => String(name).replaceAll("\\", "/"))
+    .filter((name) => name.endsWith(".ts") && !/\.test\.ts$|\/(testing|contract)\//.test(name));
+  return files.flatMap((name) => {
+    const text = readFileSync(join(root, "src", name), "utf8");
+    return [...text.matchAll(startedModule)].map(([, path]) => posix.join(posix.dirname(name), path));
+  });
+}
+
+/** All entries lie in one folder, so that each is found beside whatever starts it, in whichever file that has come to. */
+function sideBySide({ path }) {
+  const text = readFileSync(path, "utf8");
+  return {
+    contents: text.replaceAll(startedModule, (_, to) => `new URL("./${basename(to)}", import.meta.url)`),
+  };
+}
+
+/** The licences of the packages that the files are of, each as its package has it. */
+function licencesOf(files) {
+  const folders = files.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
+  const texts = [...new Set(folders)]
+    .toSorted((one, other) => one.localeCompare(other))
+    .map((folder) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+      const kept = readdirSync(join(root, folder)).filter((file) =>
+        /^(licen[cs]e|copying|notice)/i.test(file),
+      );
+      const text = kept.map((file) => readFileSync(join(root, folder, file), "utf8").trim()).join("\n\n");
+      return `${name} ${version} (${license})\n\n${text}\n`;
+    });
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
+}

@@ -1,0 +1,44 @@
+// The bundle that `hone` runs: what lies in it, and what its stack traces say.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { newDataFolder, removeDataFolder } from "./running-server.ts";
+
+/** What the sources start as a process or thread of its own. */
+function startedModules(): readonly string[] {
+  const files = readdirSync("src", { recursive: true }).map((name) => join("src", String(name)));
+  const product = files.filter((name) => name.endsWith(".ts") && !/\.test\.|[\\/]testing[\\/]/.test(name));
+  return product.flatMap((name) =>
+    [...readFileSync(name, "utf8").matchAll(/new URL\(\s*"(\.[^"]+)"/g)].map(([, path]) => basename(path)),
+  );
+}
+
+test("the stack trace of an error that nobody foresaw names lines of the sources", (t) => {
+  const data = newDataFolder();
+  t.after(() => removeDataFolder(data));
+  mkdirSync(join(data, "admin-key"));
+  const { status, stderr } = spawnSync(process.execPath, ["bin/hone.js", "models", "--data", data], {
+    encoding: "utf8",
+  });
+  assert.equal(status, 1);
+  const [, file = "", line = ""] = /at connect \((.+):(\d+):\d+\)/.exec(stderr) ?? [];
+  assert.ok(file.endsWith(join("src", "cli", "connection.ts")), stderr);
+  assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /readFileSync\(keyFile/);
+});
+
+test("everything that is started as a process or thread is in the bundle, beside what starts it", () => {
+  const started = startedModules();
+  assert.ok(started.length > 8);
+  assert.deepEqual(
+    started.filter((name) => !existsSync(join("dist", "bundle", name))),
+    [],
+  );
+});
+
+test("the licences of the libraries are in the bundle", () => {
+  const licences = readFileSync(join("dist", "bundle", "licences.txt"), "utf8");
+  for (const text of ["fastify 5", "typebox 1", "kysely 0", "Copyright (c) 2016-present The Fastify Team"])
+    assert.ok(licences.toLowerCase().includes(text.toLowerCase()), text);
+});
