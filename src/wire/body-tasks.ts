@@ -98,7 +98,8 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
 };
 
-/** For a pool of workers. */
+/** For a pool of workers, whose module this is. */
+export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
 
 /** Reads a body in one place; one that is there already is not copied. */

@@ -6,14 +6,14 @@ import { requestIdOf } from "../request-id.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
 import type { GatheredBody } from "./gather-body.ts";
-import { bodyTasks, type BodyKind, type BodyTasks, type SentBody } from "../../wire/body-tasks.ts";
+import { bodyTaskModule, bodyTasks, type BodyKind, type BodyTasks, type SentBody } from "../../wire/body-tasks.ts";
 
 /** Up to here a body is read in less time than a worker takes to answer. */
 const smallBytesMax = 1 << 17;
 const largeBytesMax = 1 << 24;
 
 const poolOptions = {
-  module: new URL("../../wire/body-tasks.js", import.meta.url),
+  module: bodyTaskModule,
   workerCount: 1,
   stageMs: [120_000],
   memoryMebibytes: 2048,

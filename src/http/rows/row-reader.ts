@@ -1,11 +1,11 @@
 // Has rows made of stored trajectories in a worker, apart from the server's event loop.
 import { buffersOf } from "../../processes/tasks.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
-import type { RowTaskKind, RowTasks } from "../../wire/trajectories/row-tasks.ts";
+import { rowTaskModule, type RowTaskKind, type RowTasks } from "../../wire/trajectories/row-tasks.ts";
 
 export class RowReader {
   readonly #pool = new WorkerPool<RowTasks>({
-    module: new URL("../../wire/trajectories/row-tasks.js", import.meta.url),
+    module: rowTaskModule,
     workerCount: 1,
     stageMs: [120_000],
     memoryMebibytes: 2048,

@@ -149,7 +149,8 @@ export const rowTasks: {
   "parquet end": ({ groups, offset }) => ({ bytes: writeParquetEnd(groups, offset) }),
 };
 
-/** For a pool of workers. */
+/** For a pool of workers, whose module this is. */
+export const rowTaskModule = new URL("./row-tasks.js", import.meta.url);
 export const openTasks = (): typeof rowTasks => rowTasks;
 
 /** The head with what a member says of it, where it does. */
