@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelConfig } from "../src/model/config.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
-import { createRandomWeights } from "../src/model/random-weights.ts";
+import { createRandomWeights } from "../src/model/testing/random-weights.ts";
 import type { WeightSource } from "../src/graph/weight-source.ts";
 import { readModelWeights } from "../src/model/weights.ts";
 import { weightsInMemory } from "../src/model/testing/weights-in-memory.ts";
 import { llama135m } from "./llama-135m.ts";
-import { ownFolder, type BenchOptions } from "./run-bench.ts";
+import { type BenchOptions, ownFolder } from "./run-bench.ts";
 
 export interface Subject {
   readonly name: string;

@@ -9,13 +9,12 @@ import { projectionNames } from "../src/domain/model.ts";
 import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
 import type { ModelConfig } from "../src/model/config.ts";
 import { loraProjections, modelParameters } from "../src/model/parameters.ts";
-import { createRandomWeights } from "../src/model/random-weights.ts";
-import { writeModelWeights } from "../src/model/weights.ts";
+import { createRandomWeights, writeModelWeights } from "../src/model/testing/random-weights.ts";
 import { computeEnvironment } from "../src/runtime/environment.ts";
 import { matMulRate } from "./limits.ts";
 import { llama135mFile } from "./llama-135m.ts";
-import { measureEach, ownFolder, runBench, type BenchOptions } from "./run-bench.ts";
-import { readModelFile, StepProcess, type StepJob } from "./step-process.ts";
+import { type BenchOptions, measureEach, ownFolder, runBench } from "./run-bench.ts";
+import { type StepJob, StepProcess, readModelFile } from "./step-process.ts";
 
 const help = `Usage: node dist/bench/train-step.js [flags]
 Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens, 1 of 2,048 and 1 of 4,096 on a 135 M Llama of random

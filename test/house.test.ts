@@ -575,11 +575,8 @@ test("what only tests and tools use lies in testing/ and contract/, or where the
     .filter((source) => isProduct(source) && !reached.has(source.path))
     .map(({ path }) => path);
   assert.deepEqual(unreached.sort(), [
-    // What recipes/ begins a model with.
-    "src/model/random-weights.ts",
     // What a loss is, for trainers that have it not as a graph.
     "src/training/losses/batch-loss.ts",
-    "src/training/losses/cross-entropy.ts",
   ]);
   assert.deepEqual(
     [...reached].filter((path) => !isProduct({ path })),

@@ -4,13 +4,13 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/domain/clock.ts";
-import { writeModelWeights } from "../../src/model/weights.ts";
+import { writeModelWeights } from "../../src/model/testing/random-weights.ts";
 import { type Cost, writeCheckpoint } from "./checkpoint.ts";
 import { evaluate } from "./measuring/evaluation.ts";
 import { writeCard } from "./model/model-card.ts";
 import { createProgressLine, every } from "./progress-line.ts";
 import { honeTiny, stepCountOf } from "./recipe.ts";
-import { openRun, takeSteps, type TrainingRun } from "./training-run.ts";
+import { type TrainingRun, openRun, takeSteps } from "./training-run.ts";
 
 const help = `usage: npm run pretrain -- [options]
 Makes models/hone-tiny from nothing by the recipe, or goes on where it was stopped.

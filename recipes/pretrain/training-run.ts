@@ -7,16 +7,16 @@ import { ServiceError } from "../../src/domain/service-error.ts";
 import { seededRandom } from "../../src/domain/random.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { readModelConfig } from "../../src/model/config/read-config.ts";
-import { createRandomWeights } from "../../src/model/random-weights.ts";
+import { createRandomWeights } from "../../src/model/testing/random-weights.ts";
 import { loadTokenizer } from "../../src/tokenizer/load-tokenizer.ts";
 import type { Tokenizer } from "../../src/tokenizer/tokenizer.ts";
 import { adamWStep, createAdamWState } from "../../src/training/adamw.ts";
 import { type Checkpoint, type Cost, readCheckpoint } from "./checkpoint.ts";
 import { drawChat } from "./corpus/chats.ts";
 import { createParallelLearner } from "./learner/parallel-learner.ts";
-import { drawBatch, type Batch } from "./learner/rows.ts";
+import { type Batch, drawBatch } from "./learner/rows.ts";
 import { writeConfiguration, writeTokenizer } from "./model/folder.ts";
-import { mixtureAt, optimizerAt, type Recipe, stepCountOf, vocabularyMixture } from "./recipe.ts";
+import { type Recipe, mixtureAt, optimizerAt, stepCountOf, vocabularyMixture } from "./recipe.ts";
 
 export interface TrainingRun {
   readonly recipe: Recipe;

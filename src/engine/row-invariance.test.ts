@@ -2,11 +2,11 @@
 // parts of prompts in a call, and however a prompt is cut into parts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { seededRandom, type Random } from "../domain/random.ts";
+import { type Random, seededRandom } from "../domain/random.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { parseModelConfig, readModelConfig } from "../model/config/read-config.ts";
 import { createLoraAdapter } from "../model/lora.ts";
-import { createRandomWeights } from "../model/random-weights.ts";
+import { createRandomWeights } from "../model/testing/random-weights.ts";
 import { readModelWeights } from "../model/weights.ts";
 import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
 import { adapterInMemory } from "./adapter-cache.ts";

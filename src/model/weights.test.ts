@@ -7,9 +7,9 @@ import { after, test } from "node:test";
 import type { ModelConfig } from "./config.ts";
 import { readModelConfig } from "./config/read-config.ts";
 import { modelParameters } from "./parameters.ts";
-import { createRandomWeights } from "./random-weights.ts";
+import { createRandomWeights, writeModelWeights } from "./testing/random-weights.ts";
 import type { WeightSource } from "../graph/weight-source.ts";
-import { readModelWeights, writeModelWeights } from "./weights.ts";
+import { readModelWeights } from "./weights.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-weights-"));

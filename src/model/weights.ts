@@ -22,7 +22,7 @@ import type { ModelConfig } from "./config.ts";
 import { rotaryTableNames } from "./decoder.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
-import { writeSafetensors, writeWhole, type WriteOptions } from "../model-files/write-safetensors.ts";
+import { writeWhole } from "../model-files/write-safetensors.ts";
 import { isNormWeight, modelParameters } from "./parameters.ts";
 import { rotaryTables } from "./rotary.ts";
 
@@ -80,23 +80,6 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
       ] as const;
     }),
   );
-}
-
-/** Writes `model.safetensors` into a folder, in the Hugging Face layout. */
-export function writeModelWeights(
-  folder: string,
-  config: ModelConfig,
-  {
-    weights,
-    type,
-  }: { readonly weights: ReadonlyMap<string, Float32Array>; readonly type: WriteOptions["type"] },
-): void {
-  const tensors = modelParameters(config).map(({ name, shape }) => {
-    const data = present(weights.get(name), name);
-    const isOffset = config.isNormOffset && isNormWeight(name);
-    return { name, shape, data: isOffset ? data.map((value) => value - 1) : data };
-  });
-  writeSafetensors(join(folder, "model.safetensors"), tensors, { type });
 }
 
 /** The tensors in the order of the parameters, after checking that they are those of the model. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
 import { logMetrics, measureLog } from "./log-metrics.ts";
-import { scenarioIdsOf } from "./scenario-ids.ts";
+import { scenarioIdsOf } from "./log-summary.ts";
 
 function trajectory(reward: number, metrics: Trajectory["metrics"] = {}): Trajectory {
   return {

@@ -2,7 +2,6 @@
 // once, since a log can be hundreds of megabytes.
 import type { JsonObject, Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
 import { measureLog } from "./log-metrics.ts";
-import { scenarioIdsOf } from "./scenario-ids.ts";
 
 export interface LogSummary {
   /** What the log measures by itself. */
@@ -68,4 +67,18 @@ export const emptyTrajectory: Trajectory = {
 
 function scenarioAlone({ scenario_id: id }: JsonObject): JsonObject {
   return id === undefined || typeof id === "object" ? nothing : { scenario_id: id };
+}
+
+/** The scenario of each group: `metadata.scenario_id` of the group, else those of its trajectories. */
+export function scenarioIdsOf(groups: readonly TrajectoryGroup[]): string[] {
+  return groups.flatMap((group) => {
+    const ofGroup = scenarioIdIn(group.metadata);
+    if (ofGroup !== null) return [ofGroup];
+    return group.trajectories.flatMap((trajectory) => scenarioIdIn(trajectory.metadata) ?? []);
+  });
+}
+
+function scenarioIdIn(metadata: TrajectoryGroup["metadata"]): string | null {
+  const id = metadata["scenario_id"];
+  return typeof id === "string" || typeof id === "number" ? String(id) : null;
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { createRandomWeights } from "../../../src/model/random-weights.ts";
+import { createRandomWeights } from "../../../src/model/testing/random-weights.ts";
 import { adamWStep, createAdamWState } from "../../../src/training/adamw.ts";
 import { readCheckpoint, writeCheckpoint } from "../checkpoint.ts";
 import { createLearner } from "./learner.ts";

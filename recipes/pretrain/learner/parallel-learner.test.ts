@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandomWeights } from "../../../src/model/random-weights.ts";
-import { createLearner, type Learner } from "./learner.ts";
+import { createRandomWeights } from "../../../src/model/testing/random-weights.ts";
+import { type Learner, createLearner } from "./learner.ts";
 import { createParallelLearner, splitBatch } from "./parallel-learner.ts";
 import type { Batch } from "./rows.ts";
 import { countingBatch, countingConfig as config } from "./testing/counting-rows.ts";

@@ -6,17 +6,23 @@ import type {
   ChatFinish,
   ChatHeader,
   ChatPromptLogprob,
+  ChatRankedToken,
   ChatRequest,
   ChatUsage,
 } from "../../domain/chat.ts";
-import { choiceCountOf, type Generation, type GenerationEvent } from "../../domain/generation.ts";
+import {
+  type Generation,
+  type GenerationEvent,
+  type PromptLogprob,
+  type RankedToken,
+  choiceCountOf,
+} from "../../domain/generation.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
-import { createAnswerReader, type AnswerReader } from "./answer-reader.ts";
+import { type AnswerReader, createAnswerReader } from "./answer-reader.ts";
 import { choiceReaders, withAddedText } from "./choice-reader.ts";
 import { joinedPieces } from "./reply-pieces.ts";
 import type { GenerationPlan } from "../plan-generation.ts";
 import type { ServedBase } from "../served-base.ts";
-import { withTexts } from "./prompt-logprobs.ts";
 
 type EventOf<Kind extends GenerationEvent["kind"]> = Extract<GenerationEvent, { readonly kind: Kind }>;
 
@@ -214,4 +220,18 @@ function emptyDelta(choice: number, state: ChoiceState, usage: ChatUsage): ChatD
     usage,
     choiceTokens: state.tokenCount,
   };
+}
+
+/** Each text is the token's own: what its bytes come to beside others is a matter of answers alone. */
+function withTexts(
+  tokens: readonly (PromptLogprob | null)[],
+  tokenizer: Tokenizer,
+): readonly (ChatPromptLogprob | null)[] {
+  const named = ({ id, logprob, rank }: RankedToken): ChatRankedToken => ({
+    tokenId: id,
+    text: tokenizer.tokenText(id),
+    logprob,
+    rank,
+  });
+  return tokens.map((token) => token && { ...named(token), alternatives: token.alternatives.map(named) });
 }

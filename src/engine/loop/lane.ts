@@ -66,7 +66,6 @@ export class Lane {
   handOver(leader: Sequence, follower: Sequence): void {
     this.prompts[this.#placeOf(leader)] = follower;
     follower.slot = slotOf(leader);
-    follower.cachedCount = leader.cachedCount;
     follower.computedCount = leader.computedCount;
     leader.slot = null;
   }
@@ -97,7 +96,6 @@ export class Lane {
     }
     this.kv.copySlot(slotOf(original), target);
     sequence.slot = target;
-    sequence.cachedCount = original.cachedCount;
     sequence.computedCount = original.computedCount;
     this.rows.push(sequence);
   }

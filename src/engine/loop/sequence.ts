@@ -64,8 +64,6 @@ export class Sequence {
   processors: readonly ScoreProcessor[] = [];
   /** Choices that begin with a copy of this one's prompt; they hold nothing and do nothing before. */
   followers: readonly Sequence[] = [];
-  /** Tokens of the prompt that were in memory when it was admitted. */
-  cachedCount = 0;
   /** Tokens, from the first of the prompt, whose keys and values are in its slot. */
   computedCount = 0;
   /** Written by its lane alone; null while it has none. */
@@ -145,7 +143,6 @@ export class Sequence {
 
   /** Gives up what is computed of it, and keeps its tokens: they are computed again when it runs again. */
   forgetComputed(): void {
-    this.cachedCount = 0;
     this.computedCount = 0;
     this.heldLogits_V = null;
     if (this.hypothesis !== null) this.candidates = null;

@@ -49,11 +49,11 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
   running.output.fail(error);
 }
 
-/** Before anything else of a request. */
-function sayPromptComputed({ running, cachedCount }: Sequence): void {
+/** Before anything else of a request. Nothing of a prompt is kept from one request to another. */
+function sayPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;
   running.isPromptComputed = true;
-  running.output.push({ kind: "prompt-computed", cachedTokenCount: cachedCount });
+  running.output.push({ kind: "prompt-computed", cachedTokenCount: 0 });
 }
 
 function takeEffect(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>): void {

@@ -1,10 +1,11 @@
 // Which branches of a union may share values. Most unions have a tag, a property with other constants in each branch: only
 // branches that have a value of it in common are compared. One without the tag is compared with all of its type.
 import type { KeywordContext } from "./keywords/keyword.ts";
-import { valueNames } from "./few-values.ts";
-import { isClearlyEmpty } from "./clearly-empty.ts";
+import { readableShapes, valueNames } from "./few-values.ts";
 import { commonShapes } from "./intersect.ts";
-import type { ObjectShape, Shape } from "./shapes.ts";
+import { type ObjectShape, type Shape, itemGoal } from "./shapes.ts";
+import type { Goal } from "./goals.ts";
+import type { Texts } from "./texts.ts";
 
 /** For every branch the others, in order, with which it seems to share values. */
 export function rivalsOf(
@@ -68,4 +69,42 @@ function commonTag({ fewValues }: KeywordContext, shapes: readonly Shape[]): str
     }
   }
   return best;
+}
+
+interface Look {
+  readonly texts: Texts;
+  shapes(goal: Goal): readonly Shape[];
+}
+
+const depthMax = 5;
+
+/**
+ * Whether a shape has no values, looked at deep enough for the branches that people write. Says yes only where that is sure;
+ * the exact answer is in writing/plans.ts.
+ */
+function isClearlyEmpty(look: Look, shape: Shape, depth = 0): boolean {
+  const { automaton } = look.texts.compilation;
+  switch (shape.type) {
+    case "number":
+      return shape.values === null && automaton.isEmpty(look.texts.number(shape));
+    case "string":
+      return shape.values === null && automaton.isEmpty(look.texts.string(shape));
+    case "array": {
+      const needed = Math.min(shape.min, shape.prefix.length + 1);
+      return Array.from({ length: needed }, (_, index) => itemGoal(shape, index)).some((goal) =>
+        isClearlyEmptyGoal(look, goal, depth + 1),
+      );
+    }
+    case "object":
+      return shape.declared.some(
+        ({ goal, isRequired }) => isRequired && isClearlyEmptyGoal(look, goal, depth + 1),
+      );
+    default:
+      return false;
+  }
+}
+
+function isClearlyEmptyGoal(look: Look, goal: Goal, depth: number): boolean {
+  if (depth > depthMax) return false;
+  return readableShapes(look, goal)?.every((shape) => isClearlyEmpty(look, shape, depth)) ?? false;
 }

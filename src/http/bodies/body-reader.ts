@@ -6,7 +6,13 @@ import { requestIdOf } from "../request-id.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
 import type { BodyLimits } from "../../wire/body-limits.ts";
 import type { GatheredBody } from "./gather-body.ts";
-import { bodyTaskModule, bodyTasks, type BodyKind, type BodyTasks, type SentBody } from "../../wire/body-tasks.ts";
+import {
+  bodyTaskModule,
+  bodyTasks,
+  type BodyKind,
+  type BodyTasks,
+  type SentBody,
+} from "../../wire/body-tasks.ts";
 
 /** Up to here a body is read in less time than a worker takes to answer. */
 const smallBytesMax = 1 << 17;

@@ -1,16 +1,15 @@
 // Goes over the stored trajectories of a model from a place on: logs or jobs in the order they came.
 import type { JobStore, TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
-import { allItems, type PageRequest } from "../../domain/page.ts";
-import { notFound, ServiceError } from "../../domain/service-error.ts";
+import { type PageRequest, allItems } from "../../domain/page.ts";
+import { ServiceError, notFound } from "../../domain/service-error.ts";
 import type { TrajectoryLog, TrajectoryStore } from "../../domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
-import type { RowBounds } from "../../wire/trajectories/row-tasks.ts";
-import type { RowPlace, RowSource } from "../../wire/trajectories/rows.ts";
+import { type RowBounds, noMembers } from "../../wire/trajectories/row-tasks.ts";
+import { type RowPlace, type RowSource, groupLineStart } from "../../wire/trajectories/rows.ts";
 import type { ReadShare } from "../reading/read-budget.ts";
 import type { RowReader } from "./row-reader.ts";
-import { sourceGroups } from "./source-groups.ts";
-import { sourceRows, type RowPortion } from "./source-rows.ts";
+import { GroupPieces, type RowPortion, type StoredSource, sourceRows } from "./source-rows.ts";
 
 export interface RowDependencies {
   readonly trajectories: TrajectoryStore;
@@ -162,4 +161,31 @@ function unknownPlace(): ServiceError {
     message: `${message}.`,
     faults: [{ location: ["after"], message, type: "value_error" }],
   });
+}
+
+/**
+ * The groups of one log or job, a line of JSON for each: where it lies, and what it holds beside its trajectories. A group
+ * is read once, a piece at a time, and its members are passed on as they are stored, however long.
+ *
+ * @throws ServiceError `not_found` when what is read goes meanwhile
+ */
+async function* sourceGroups(
+  { linesFrom, reader, client }: Omit<StoredSource, "share">,
+  source: RowSource,
+): AsyncGenerator<Uint8Array | string, void> {
+  const pieces = new GroupPieces(await linesFrom(0));
+  let [groupIndex, progress, isInMembers] = [0, noMembers, false];
+  for (let next = await pieces.takePiece(); next !== null; next = await pieces.takePiece()) {
+    if (isInMembers) yield next.piece;
+    else {
+      const found = await reader.run("members", { progress, piece: next.piece }, client);
+      ({ progress } = found);
+      if (found.text !== null) {
+        isInMembers = true;
+        yield groupLineStart(source, groupIndex, progress.trajectoryCount);
+        yield found.text;
+      }
+    }
+    if (next.isLast) [groupIndex, progress, isInMembers] = [groupIndex + 1, noMembers, false];
+  }
 }

@@ -1,11 +1,11 @@
 // The database's versions, in order. A new database is made as the newest one at once; an older one takes every step from
 // its own on. A step that has been released is never changed: a new one is added, and newest-version.ts says what comes of it.
-import { type Kysely, sql, type Transaction } from "kysely";
+import { type Kysely, type Transaction, sql } from "kysely";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Schema } from "../schema.ts";
 import { newestTables } from "./newest-version.ts";
-import { addVersion12 } from "./version-12.ts";
 import { addVersion2 } from "./version-2.ts";
+import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
 type Step = readonly string[] | ((transaction: Transaction<Schema>) => Promise<void>);
@@ -97,4 +97,37 @@ function newerProgram(version: number): ServiceError {
       `The database has version ${version}, but this program knows only up to ${newestDatabaseVersion}. ` +
       "It was written by a newer program: upgrade this one, or use another data folder.",
   });
+}
+
+/** SHA-256 of the built-in model's weights in version 0.1, whose jobs recorded nothing of their base. */
+const firstBuiltIn = {
+  name: "hone-tiny",
+  weights: "a3b71e79f2223c23622327b925f01d686a73e42f21ae87cb9adf5455e23d5758",
+};
+
+/** What each version of a model was trained over, and the hash of its adapter. */
+async function addVersion12(queries: Transaction<Schema>): Promise<void> {
+  await sql`alter table model_versions add column base text`.execute(queries);
+  await sql`alter table model_versions add column adapter_hash text`.execute(queries);
+  const made = await queries
+    .selectFrom("model_versions")
+    .innerJoin("jobs", "jobs.id", "model_versions.job_id")
+    .innerJoin("models", "models.id", "model_versions.model_id")
+    .select(["model_versions.id", "models.base_model", "jobs.pins"])
+    .execute();
+  for (const { id, base_model: baseModel, pins } of made) {
+    const base = pins === null ? baseWithoutPins(baseModel) : baseOfPins(pins);
+    await queries.updateTable("model_versions").set({ base }).where("id", "=", id).execute();
+  }
+}
+
+/** A job that pinned nothing is of 0.1, which served its built-in model under this name and no other. */
+function baseWithoutPins(baseModel: string): string | null {
+  return baseModel === firstBuiltIn.name ? firstBuiltIn.weights : null;
+}
+
+function baseOfPins(pins: string): string {
+  // The column holds what the job store wrote.
+  const { baseHash } = JSON.parse(pins) as { readonly baseHash: string };
+  return baseOfFiles(baseHash);
 }

@@ -13,7 +13,7 @@ import type { ModelConfig } from "../../model/config.ts";
 import { parseModelConfig } from "../../model/config/read-config.ts";
 import { createLoraAdapter } from "../../model/lora.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
-import { createRandomWeights } from "../../model/random-weights.ts";
+import { createRandomWeights } from "../../model/testing/random-weights.ts";
 import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
 import { cutIntoPacks } from "../packing/packs.ts";

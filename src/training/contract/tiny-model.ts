@@ -10,7 +10,7 @@ import { interpret } from "../../graph/testing/interpret.ts";
 import { parseModelConfig } from "../../model/config/read-config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
 import { loraNames, loraProjections } from "../../model/parameters.ts";
-import { createRandomWeights } from "../../model/random-weights.ts";
+import { createRandomWeights } from "../../model/testing/random-weights.ts";
 import { addTrainingForward } from "../../model/training-forward.ts";
 import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";

@@ -3,8 +3,7 @@
 // with it; the embedded trainer has the same as graph nodes (embedded/loss.ts), which saves a forward pass.
 import { unreachable } from "../../domain/assert.ts";
 import type { Loss } from "../trainer.ts";
-import { crossEntropyLosses } from "./cross-entropy.ts";
-import { type LossSequence, type LossTokens, lossTokensOf, type TokenLosses } from "./loss-tokens.ts";
+import { type LossSequence, type LossTokens, type TokenLosses, lossTokensOf } from "./loss-tokens.ts";
 import { policyLosses } from "./policy.ts";
 
 export interface LossInput {
@@ -43,4 +42,12 @@ function tokenLosses(sequences: readonly LossTokens[], loss: Loss): readonly Tok
 
 function weighted(losses: readonly number[], { weights }: LossTokens): number {
   return losses.reduce((sum, loss, at) => sum + loss * weights[at], 0);
+}
+
+/** The negative log-probability of each token, whatever the old policy and the advantages. */
+function crossEntropyLosses(sequences: readonly LossTokens[]): readonly TokenLosses[] {
+  return sequences.map(({ logprobs, weights }) => ({
+    losses: Array.from(logprobs, (logprob) => -logprob),
+    slopes: Array.from(weights, (weight) => -weight),
+  }));
 }

@@ -1,10 +1,12 @@
 // Calls of a format's layouts as formats of a structural tag, which constrain an answer.
 import type { Json } from "../../../domain/trajectory.ts";
 import type { CallableTool } from "../call-format.ts";
-import { aroundCalls, markOf, marksOf, piecesOf, type CallLayout } from "./call-layout.ts";
-import { toolParameters } from "./parameter-tags.ts";
+import { type CallLayout, aroundCalls, markOf, marksOf, piecesOf } from "./call-layout.ts";
 import { quotedTag } from "./quoted-grammar.ts";
-import { jsonTextContent } from "./text-content.ts";
+import { jsonTextContent, plainTextContent } from "./text-content.ts";
+import { textArgument } from "../../../domain/chat.ts";
+import { parametersTag, wholeParameter } from "../../../domain/parameters/parameter-tags.ts";
+import { parameterMarks } from "./read-parameters.ts";
 
 /** Calls of these tools in any of the layouts, at least one, and nothing else. */
 export function callsTag(
@@ -138,4 +140,16 @@ function otherThan(prefixes: readonly string[], characters = ""): string {
 
 function escaped(character: string): string {
   return /[\\^$.*+?()[\]{}|/-]/.test(character) ? `\\${character}` : character;
+}
+
+/**
+ * What holds the parameters of a tool's calls to its schema, or the one text of a tool that takes a text to its rule.
+ *
+ * @param layout of one parameter, with its slots
+ */
+function toolParameters(layout: string, { schema, textRule }: CallableTool): Json {
+  const marks = parameterMarks(layout);
+  if (textRule === undefined) return parametersTag(marks, schema);
+  const content = plainTextContent(textRule);
+  return wholeParameter(marks, { name: textArgument, isText: true, content });
 }

@@ -4,11 +4,10 @@ import { limitExceeded } from "../../../regex/limits.ts";
 import type { PatternEffort } from "../../../regex/parse-pattern.ts";
 import type { Reader } from "../../../regex/reader.ts";
 import type { GrammarNode } from "../grammar-text.ts";
-import { readBounds, repeated } from "../repetition.ts";
-import type { Bounds } from "../repetition.ts";
+import { type Bounds, readBounds, repeated } from "../repetition.ts";
 import { isTerminalName, readName, skipBlanks, skipBlanksOfLine, startsStatement } from "./names.ts";
 import { readJson, readRegularExpression, readStringOrRange } from "./read-literal.ts";
-import { readSubstring } from "./read-substring.ts";
+import { type ExactJson, isExactObject } from "../../../domain/text/exact-json.ts";
 
 export interface Source extends PatternEffort {
   readonly reader: Reader;
@@ -134,4 +133,39 @@ function readTimes(reader: Reader): Bounds | null {
   if (times === null) return null;
   const [, least, most = least] = times;
   return [Number(least), Number(most)];
+}
+
+/** Letters and digits, blanks, and everything else, each as long as it goes on. */
+const words = /[\p{Alphabetic}\p{N}_]+|\p{White_Space}+|[^\p{Alphabetic}\p{N}_\p{White_Space}]+/gu;
+
+/**
+ * Reads `%regex {"substring_words": "a text"}`: any run of the words of a text, of its characters, or of given chunks.
+ *
+ * @param position where `%regex` stands, which was read
+ */
+function readSubstring(reader: Reader, position: number): GrammarNode {
+  const value = readJson(reader, position);
+  const chunks = isExactObject(value) ? chunksOf(value) : null;
+  if (chunks !== null) return { kind: "substring", chunks };
+  throw reader.notExact(
+    "a %regex of another kind",
+    position,
+    'Served are {"substring_words": "a text"}, substring_chars, and substring_chunks with a list of texts',
+  );
+}
+
+function chunksOf(value: Readonly<Record<string, ExactJson>>): readonly string[] | null {
+  const [[name, content] = [], ...rest] = Object.entries(value);
+  if (value["type"] === "substring" && rest.length === 1) return textsOf(value["chunks"]);
+  if (rest.length > 0) return null;
+  if (name === "substring_chunks") return textsOf(content);
+  if (typeof content !== "string") return null;
+  if (name === "substring_chars") return Array.from(content);
+  return name === "substring_words" ? (content.match(words) ?? []) : null;
+}
+
+function textsOf(value: ExactJson | undefined): readonly string[] | null {
+  if (!Array.isArray(value)) return null;
+  const texts = value.filter((one): one is string => typeof one === "string");
+  return texts.length === value.length ? texts : null;
 }
