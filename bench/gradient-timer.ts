@@ -1,4 +1,5 @@
 // Times gradients of the embedded trainer: LoRA of rank 8 on all seven projections. The best time of each counts.
+import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../src/domain/model.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { resolveTrainingConfig } from "../src/domain/training-config.ts";
@@ -23,7 +24,7 @@ export class GradientTimer {
       weights,
       lora: { rank: 8, alpha: 16, targets: projectionNames },
       baseModelName: name,
-      dataFolder: ".",
+      artifacts: dataFolderAt(".").artifacts,
       sequenceLengthMax: 1024,
       microbatchTokens: 2048,
       sharesPrefixes,

@@ -1,4 +1,5 @@
 // What benchmarks of training steps train: rows of random tokens, all but the first of each trained, on a model folder.
+import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../src/domain/model.ts";
 import { seededRandom } from "../src/domain/random.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
@@ -39,7 +40,7 @@ export function benchTrainers(
     weights: readModelWeights(folder, config, { cacheFolder: null }),
     lora: { rank, alpha: 16, targets: projectionNames },
     baseModelName: "bench",
-    dataFolder: ".",
+    artifacts: dataFolderAt(".").artifacts,
     sequenceLengthMax: length,
     microbatchTokens: rows * length,
     sharesPrefixes: false,

@@ -37,7 +37,13 @@ const flags = [
 ];
 /** What tests leave behind that are ended lies here. */
 const temporary = mkdtempSync(join(tmpdir(), "hone-tests-"));
-process.once("exit", () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 }));
+process.once("exit", () => {
+  try {
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    say(`${temporary} could not be removed (${error.code})`);
+  }
+});
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
   env: { ...environment, TMPDIR: temporary },

@@ -71,8 +71,9 @@ async function send(archive: Iterable<Uint8Array>) {
 }
 
 const leftOver = (): readonly string[] => {
-  const folder = join(dataFolder, "imports");
-  return existsSync(folder) ? readdirSync(folder) : [];
+  const work = join(dataFolder, "work");
+  const servers = existsSync(work) ? readdirSync(work) : [];
+  return servers.flatMap((server) => readdirSync(join(work, server)));
 };
 
 for (const [what, archive, status, message] of [

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import type { LightMyRequestResponse } from "fastify";
+import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
 import { plainReplies } from "../src/chat/testing/plain-replies.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
 import { chatSettings } from "../src/chat/settings.ts";
@@ -103,7 +104,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Stores) {
     bases: ["tiny"],
     weightsOf: () => null,
     defaultBase: "tiny",
-    dataFolder: folder,
+    artifacts: dataFolderAt(folder).artifacts,
     build: "test",
   });
   const defaults = noDefaults([2]);

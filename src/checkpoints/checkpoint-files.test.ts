@@ -15,6 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
+import { dataFolderAt } from "../artifacts/testing/data-folder.ts";
 import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
@@ -53,7 +54,7 @@ function openFiles(baseFolder: string, dataFolder: string, limits: Partial<typeo
     limits,
     onNewVersion: async (modelId) => void newVersions.push(modelId),
     baseFolders: new Map([["tiny", baseFolder]]),
-    dataFolder,
+    ...dataFolderAt(dataFolder),
   });
   return { files, store, newVersions };
 }
@@ -295,7 +296,7 @@ test("an adapter that PEFT made becomes the next version, with its files as they
     assert.deepEqual(readdirSync(placed).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
     for (const name of readdirSync(placed))
       assert.deepEqual(readFileSync(join(placed, name)), readFileSync(join(folder, name)));
-    assert.deepEqual(readdirSync(join(dataFolder, "imports")), []);
+    assert.deepEqual(readdirSync(join(dataFolder, "work/server")), []);
   }
 });
 
@@ -365,7 +366,7 @@ test("what cannot be served is refused by name, and leaves nothing", async (t) =
       return true;
     });
     assert.equal(await store.greatestStep("m"), 0);
-    assert.deepEqual([newVersions, readdirSync(join(dataFolder, "imports"))], [[], []]);
+    assert.deepEqual([newVersions, readdirSync(join(dataFolder, "work/server"))], [[], []]);
     assert.equal(existsSync(join(dataFolder, "adapters")), false);
   }
 });

@@ -1,7 +1,8 @@
 // The versions of trained models as files that other programs read. What takes long is done in a worker, a part at a time:
 // no more of a model than a part is in memory, and nothing is read before somebody takes it.
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import type { ArtifactStore } from "../artifacts/artifact-store.ts";
+import type { ServerFolder } from "../artifacts/server-folder.ts";
 import type { Clock } from "../domain/clock.ts";
 import {
   adapterId,
@@ -17,7 +18,6 @@ import { otherWeights } from "../domain/obstacles/missing-base.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
-import { unreadableAdapter } from "../model/hashes/adapter-hash.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
 import { copyAdapter } from "./copy-adapter.ts";
 import { importAdapter, type ImportedVersion } from "./import-adapter.ts";
@@ -46,8 +46,8 @@ export interface CheckpointFilesOptions {
   readonly onNewVersion: (modelId: string) => Promise<void>;
   /** By the name of the base model. */
   readonly baseFolders: ReadonlyMap<string, string>;
-  /** Adapters lie in it. */
-  readonly dataFolder: string;
+  readonly artifacts: ArtifactStore;
+  readonly folder: ServerFolder;
 }
 
 /** A file that is read as it is taken. */
@@ -87,10 +87,10 @@ export class CheckpointFiles {
   ): Promise<readonly ExportedFile[]> {
     const { step, adapterFolder, adapterHash } = version;
     if (adapterFolder === null && format === "peft") throw noAdapter();
-    const { dataFolder } = this.#options;
     const baseFolder = this.#baseFolderOf(model);
     if (format === "merged") await this.#requireBase(version, baseFolder);
-    const folder = adapterFolder === null ? null : join(dataFolder, adapterFolder);
+    const { artifacts } = this.#options;
+    const folder = adapterFolder === null ? null : await artifacts.path(adapterFolder, null);
     const wanted = { format, baseFolder, adapterFolder: folder, adapterHash };
     const plan = await this.#pool.run("plan", wanted).catch((cause: unknown) => {
       throw cannotBe("exported", step, cause);
@@ -106,20 +106,20 @@ export class CheckpointFiles {
    *   imported already as may be
    */
   async import(model: TrainedModel, archive: AsyncIterable<Uint8Array>): Promise<ImportedVersion> {
-    const { dataFolder, store, clock, limits } = this.#options;
+    const { store, artifacts, folder, clock, limits } = this.#options;
     const { rankMax, bytesMax, countMax } = { ...importLimits, ...limits };
     const baseFolder = this.#baseFolderOf(model);
     if (this.#importCount >= countMax) throw tooManyImports(countMax);
     this.#importCount += 1;
     try {
       const { weights: base } = await this.#hashesOf(baseFolder);
-      const check = async (folder: string) => {
-        const checked = await this.#pool.run("check", { folder, baseFolder, rankMax });
+      const check = async (unpacked: string) => {
+        const checked = await this.#pool.run("check", { folder: unpacked, baseFolder, rankMax });
         refuseOtherBase(model, checked.baseWeights, base);
         return checked;
       };
       const unpack = (task: UnpackRequest) => this.#unpackers.run("unpack", task);
-      const dependencies = { store, dataFolder, unpack, check, base, bytesMax };
+      const dependencies = { store, artifacts, folder, unpack, check, base, bytesMax };
       const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
       await this.#options.onNewVersion(model.id);
       return imported;
@@ -137,12 +137,10 @@ export class CheckpointFiles {
     const { step, adapterFolder } = version;
     const leave = this.#adapters.enter(adapterId(version.modelId, step));
     try {
-      const { dataFolder } = this.#options;
-      const hashOf = (folder: string) => this.hashOf(folder);
+      const { artifacts } = this.#options;
+      const hashOf = (folder: string) => this.#pool.run("hash", { folder });
       const source = { ...version, adapterFolder: present(adapterFolder, "the adapter of a copied version") };
-      const copied = await copyAdapter({ dataFolder, hashOf }, source, modelId);
-      if (copied === null) throw unreadableAdapter("its files are others by now");
-      return copied;
+      return await copyAdapter({ artifacts, hashOf }, source, modelId);
     } catch (cause) {
       throw fullDiskError(cause) ?? cannotBe("copied", step, cause);
     } finally {
@@ -150,9 +148,9 @@ export class CheckpointFiles {
     }
   }
 
-  /** Hex SHA-256 of the files of an adapter, whose folder is relative to the data folder. */
-  hashOf(adapterFolder: string): Promise<string> {
-    return this.#pool.run("hash", { folder: join(this.#options.dataFolder, adapterFolder) });
+  /** Hex SHA-256 of the files of an adapter. */
+  async hashOf(adapterFolder: string): Promise<string> {
+    return this.#pool.run("hash", { folder: await this.#options.artifacts.path(adapterFolder, null) });
   }
 
   /** The adapters that are read at this moment. */
@@ -171,7 +169,7 @@ export class CheckpointFiles {
   }
 
   #hashesOf(baseFolder: string): Promise<BaseHashes> {
-    return baseHashes(baseFolder, join(this.#options.dataFolder, "cache"));
+    return baseHashes(baseFolder, this.#options.folder.cache);
   }
 
   async #requireBase({ step, base }: ModelVersion, baseFolder: string): Promise<void> {

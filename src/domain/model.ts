@@ -60,7 +60,7 @@ export interface ModelVersion {
   readonly modelId: string;
   /** Version number, policy version and step are the same thing. */
   readonly step: number;
-  /** The PEFT folder, relative to the data folder; null for step 0. */
+  /** The key of the PEFT folder among the artifacts; null for step 0. */
   readonly adapterFolder: string | null;
   /**
    * Where training goes on from: the trainer's name and its own word for it (see domain/trainer/state); null when it
@@ -139,9 +139,14 @@ export function stepsAmong(adapterIds: Iterable<string>, modelId: string): Reado
   return new Set(own.map((id) => Number(id.slice(prefix.length))));
 }
 
-/** Where the adapter of a version lies, relative to the data folder. */
+/** The key that all adapters of a model lie below. */
+export function adaptersOf(modelId: string): string {
+  return `adapters/${modelId}`;
+}
+
+/** The key of the adapter of a version. */
 export function adapterFolderOf(modelId: string, step: number): string {
-  return `adapters/${modelId}/${step}`;
+  return `${adaptersOf(modelId)}/${step}`;
 }
 
 export interface ModelFilter {
@@ -215,11 +220,10 @@ export interface ModelStore {
   addVersion(draft: VersionDraft, place: (step: number) => Promise<string>): Promise<ModelVersion>;
   /** Pins a version or unpins it; returns it as it is then, null when there is none. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
-  /**
-   * Takes the trainer's state away from all versions of the model but the newest `keptCount` that have one, deleted ones
-   * not counted; returns what was taken away.
-   */
-  dropTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
+  /** The trainer's states of all versions of the model but the newest `keptCount` that have one, deleted ones not counted. */
+  oldTrainerStates(modelId: string, keptCount: number): Promise<readonly string[]>;
+  /** Takes these states, which are gone, away from the versions of the model. */
+  dropTrainerStates(modelId: string, states: readonly string[]): Promise<void>;
   /**
    * Records the base of versions, of all models over it, of which less was known: those that were made over these files,
    * and those of which nothing is known, which are taken to be.

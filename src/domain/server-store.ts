@@ -12,6 +12,8 @@ export interface ServerStore {
   create(id: string, lease: ServerLease): Promise<void>;
   /** Extends a lease; false where the server has none any more: what it owned may be another's. */
   renew(id: string, until: Date): Promise<boolean>;
+  /** Whether a server has a lease. */
+  has(id: string): Promise<boolean>;
   /** Gives a lease back; that there is none is no error. */
   delete(id: string): Promise<void>;
   /** Ends the leases that ran out before a time, and those that end so late that a clock must have stepped back since. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { dataFolderAt } from "../artifacts/testing/data-folder.ts";
 import type { Clock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -22,7 +23,7 @@ function serviceOn(
   const service = createFileService({
     store: memoryStorage()().files,
     clock: new FakeClock(),
-    dataFolder,
+    artifacts: dataFolderAt(dataFolder).artifacts,
     settings: fileSettingsWith(),
     onFault: (error) => assert.fail(String(error)),
     ...changes,
@@ -69,7 +70,7 @@ test("what breaks off while it comes leaves nothing, and a sweep leaves what is 
   const { service, dataFolder } = serviceOn(t);
   const onDisk = (): readonly string[] => readdirSync(join(dataFolder, "files"));
   await assert.rejects(service.receive(pieces("a", new Error("gone"))), /gone/);
-  assert.deepEqual(onDisk(), []);
+  assert.deepEqual(readdirSync(join(dataFolder, "work/server")), []);
   const received = await service.receive(pieces("a", "b"));
   await service.sweep();
   assert.deepEqual([onDisk(), received.byteCount], [[received.id], 2]);

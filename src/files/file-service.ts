@@ -1,27 +1,30 @@
-// Uploaded files: whose they are, how they come and go. The bytes are on disk before the database knows a file, and leave
-// behind it: what lies in the folder and is not known is nobody's.
-import { join } from "node:path";
+// Uploaded files: whose they are, how they come and go. The bytes are stored before the database knows a file, and leave
+// behind it: what is old and not known is nobody's.
+import { readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { isMissing } from "../artifacts/folder-names.ts";
 import { mayReach, type Caller } from "../domain/access.ts";
+import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems, type Page, type PageRequest } from "../domain/page.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { FileStore, UploadedFile } from "../domain/uploads/uploaded-file.ts";
-import { FileFolder } from "./file-folder.ts";
 import type { FileSettings } from "./settings.ts";
+import { writeContent } from "./write-content.ts";
 
 export interface FileDependencies {
   readonly store: FileStore;
   readonly clock: Clock;
-  readonly dataFolder: string;
+  readonly artifacts: ArtifactStore;
   readonly settings: FileSettings;
   /** Told what a sweep could not do; it tries again. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** A file whose bytes are on disk, and that nobody can name yet. */
+/** A file whose bytes are stored, and that nobody can name yet. */
 export interface ReceivedFile {
   readonly id: string;
   readonly byteCount: number;
@@ -43,7 +46,8 @@ export interface FileService extends Service {
   /** @throws ServiceError `not_found`, also for what is another entity's */
   find(id: string, caller: Caller): Promise<UploadedFile>;
   list(purpose: string | null, page: PageRequest, caller: Caller): Promise<Page<UploadedFile>>;
-  read(file: UploadedFile): Readable;
+  /** @throws ServiceError `not_found` where its bytes are gone */
+  read(file: UploadedFile): Promise<Readable>;
   /** The whole file, for a request that names it. */
   use(file: UploadedFile): Promise<Uint8Array<ArrayBuffer>>;
   delete(file: UploadedFile): Promise<void>;
@@ -52,22 +56,28 @@ export interface FileService extends Service {
 }
 
 const dayMs = 86_400_000;
+/** Longer than any server takes to look at a file that it received, and to keep it. */
+const comingMs = 3_600_000;
+const folder = "files";
 
 export function createFileService(dependencies: FileDependencies): FileService {
-  const { store, clock, settings, onFault } = dependencies;
-  const folder = new FileFolder(join(dependencies.dataFolder, "files"));
-  /** What is on disk and not in the store yet. */
+  const { store, artifacts, clock, settings, onFault } = dependencies;
+  /** What this server has received and not kept yet. */
   const received = new Set<string>();
   const remove = async (id: string): Promise<void> => {
     await store.delete(id);
-    await folder.remove(id);
+    await artifacts.remove(keyOf(id));
   };
 
   const sweep = async (): Promise<void> => {
-    for (const name of await folder.names()) {
-      const isComing = [...received].some((id) => name.startsWith(id));
-      if (!isComing && (await store.find(name)) === null) await folder.remove(name);
-    }
+    await artifacts.sweep(folder, {
+      // Another server may be about to keep what is newer.
+      olderThan: new Date(clock.now().getTime() - comingMs),
+      isKnown: async (key) => {
+        const id = key.slice(folder.length + 1);
+        return received.has(id) || (await store.find(id)) !== null;
+      },
+    });
     if (settings.unusedDays === 0) return;
     const unusedSince = new Date(clock.now().getTime() - settings.unusedDays * dayMs);
     const unused: string[] = [];
@@ -98,13 +108,14 @@ export function createFileService(dependencies: FileDependencies): FileService {
       const id = `file-${newUuid7(clock)}`;
       received.add(id);
       try {
-        return { id, byteCount: await folder.write(id, content, settings.fileBytes) };
+        const write = (file: string) => writeContent(file, content, settings.fileBytes);
+        return { id, byteCount: await artifacts.putFile(keyOf(id), write) };
       } catch (error) {
         received.delete(id);
-        throw error;
+        throw fullDiskError(error) ?? error;
       }
     },
-    look: ({ id }) => folder.bytes(id),
+    look: (file) => bytesOf(artifacts, file),
     keep: async ({ id, byteCount }, about) => {
       const now = clock.now();
       const file = { id, ...about, byteCount, createdAt: now, usedAt: now };
@@ -114,7 +125,7 @@ export function createFileService(dependencies: FileDependencies): FileService {
     },
     discard: async ({ id }) => {
       received.delete(id);
-      if ((await store.find(id)) === null) await folder.remove(id);
+      if ((await store.find(id)) === null) await artifacts.remove(keyOf(id));
     },
     find: async (id, caller) => {
       const file = await store.find(id);
@@ -125,12 +136,28 @@ export function createFileService(dependencies: FileDependencies): FileService {
       const entity = caller.role === "admin" ? null : caller.entity;
       return store.list({ entity, purpose, unusedSince: null }, page);
     },
-    read: ({ id }) => folder.read(id),
-    use: async ({ id }) => {
-      await store.use(id, clock.now());
-      return folder.bytes(id);
+    read: ({ id }) => artifacts.open(keyOf(id)),
+    use: async (file) => {
+      await store.use(file.id, clock.now());
+      return bytesOf(artifacts, file);
     },
     delete: ({ id }) => remove(id),
     sweep,
   };
+}
+
+function keyOf(id: string): string {
+  return `${folder}/${id}`;
+}
+
+/** The whole file, in memory of its own. @throws ServiceError `not_found` */
+async function bytesOf(
+  artifacts: ArtifactStore,
+  { id }: Pick<ReceivedFile, "id">,
+): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await readFile(await artifacts.path(keyOf(id), null));
+  } catch (error) {
+    throw isMissing(error) ? notFound("file", id) : error;
+  }
 }

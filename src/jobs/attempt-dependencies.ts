@@ -8,7 +8,7 @@ export interface AttemptDependencies {
   readonly jobs: JobStore;
   readonly models: Pick<
     ModelStore,
-    "find" | "findVersion" | "newestVersion" | "greatestStep" | "dropTrainerStates"
+    "find" | "findVersion" | "newestVersion" | "greatestStep" | "oldTrainerStates" | "dropTrainerStates"
   >;
   readonly runner: JobRunner;
   /**

@@ -121,8 +121,9 @@ export class Attempt {
     const { modelId } = this.#job;
     try {
       await onNewVersion?.(modelId);
-      const states = await models.dropTrainerStates(modelId, this.#settings.optimizerStatesKept);
+      const states = await models.oldTrainerStates(modelId, this.#settings.optimizerStatesKept);
       for (const state of states) await runner.discardState(state);
+      await models.dropTrainerStates(modelId, states);
     } catch (error) {
       this.#logger.warn({ err: error, modelId }, "what older versions keep could not be removed");
     }

@@ -46,7 +46,7 @@ class Bench {
     });
     const version = sampleVersion("m", step, { jobId: id, trainerState: `state ${step}` });
     await jobs.succeed(id, { owner: "server", version, counts: sampleCounts, at: moment(1), data: {} });
-    await models.dropTrainerStates("m", 1);
+    await models.dropTrainerStates("m", await models.oldTrainerStates("m", 1));
   }
 
   /** The jobs that are repeated, in order, and the version that the last one is compared with. */

@@ -1,6 +1,7 @@
 // Every way to name a model, and every way to be refused.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { dataFolderAt } from "../artifacts/testing/data-folder.ts";
 import type { Caller } from "../domain/access.ts";
 import { adapterOfServer, type ModelVersion, type TrainedModel } from "../domain/model.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
@@ -68,7 +69,7 @@ const directory = createModelDirectory({
   bases: ["tiny", "org/big"],
   defaultBase: "tiny",
   weightsOf: () => weights,
-  dataFolder: "/data",
+  artifacts: dataFolderAt("/data").artifacts,
   build: "b1",
 });
 

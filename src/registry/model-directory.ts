@@ -1,6 +1,7 @@
 // Finds the model that a request names, and fixes the version it will run on: whatever is published later, the request
 // finishes on that one. Knows names and rights, not engines.
 import { resolve } from "node:path";
+import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import { mayReach, type Caller } from "../domain/access.ts";
 import { assert } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
@@ -53,8 +54,7 @@ export interface ModelDirectoryDependencies {
   /** Hex SHA-256 of the weights that a base's engine computes with; null while it is not up, or cannot say. */
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
-  /** Adapter folders are relative to it. */
-  readonly dataFolder: string;
+  readonly artifacts: Pick<ArtifactStore, "path">;
   /** Names the engine's build in fingerprints. */
   readonly build: string;
 }
@@ -72,11 +72,15 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     const fingerprint = `${named(base)}@base+${build}`;
     return { base, name, fingerprint, adapter: null, isTrained: false, modelId: null, step: null };
   };
-  const ofVersion = (model: TrainedModel, version: ModelVersion, name: string): ResolvedModel => ({
+  const ofVersion = async (
+    model: TrainedModel,
+    version: ModelVersion,
+    name: string,
+  ): Promise<ResolvedModel> => ({
     base: model.baseModel,
     name,
     fingerprint: `${named(model.baseModel)}@${model.id}:step${version.step}+${build}`,
-    adapter: adapterOf(version, dependencies.dataFolder),
+    adapter: await adapterOf(version, dependencies.artifacts),
     isTrained: true,
     modelId: model.id,
     step: version.step,
@@ -179,12 +183,16 @@ function matching(
 }
 
 /** How engines refer to a version's adapter; null for step 0, which has none. */
-export function adapterOf(version: ModelVersion, dataFolder: string): AdapterReference | null {
+export async function adapterOf(
+  version: ModelVersion,
+  artifacts: Pick<ArtifactStore, "path">,
+): Promise<AdapterReference | null> {
   const { modelId, step, adapterFolder, base, adapterHash: hash } = version;
   if (adapterFolder === null) return null;
   return {
     id: adapterId(modelId, step),
-    folder: resolve(dataFolder, adapterFolder),
+    // The engine reads it, and looks whether it is the one that was stored.
+    folder: resolve(await artifacts.path(adapterFolder, null)),
     ...(base === null ? {} : { base }),
     ...(hash === null ? {} : { hash }),
   };

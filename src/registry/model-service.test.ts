@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { dataFolderAt } from "../artifacts/testing/data-folder.ts";
 import { copyAdapter } from "../checkpoints/copy-adapter.ts";
 import type { Caller } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
@@ -38,7 +39,7 @@ import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
 import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "./model-directory.ts";
-import { createModelService, deletionMark, type ModelService } from "./model-service.ts";
+import { createModelService, type ModelService } from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
 
 const member: Caller = { keyId: "k", entity: "acme", role: "member", owner: "o" };
@@ -76,6 +77,7 @@ async function open(
   }: { readonly onDrop?: (dataFolder: string) => void; readonly checkpointsKept?: number } = {},
 ): Promise<Bench> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-models-"));
+  const { artifacts } = dataFolderAt(dataFolder);
   const database = await openStores(openSqlite({ file: ":memory:", isShared: true }));
   t.after(async () => {
     await database.close();
@@ -91,16 +93,16 @@ async function open(
     bases,
     defaultBase: "tiny",
     weightsOf: () => null,
-    dataFolder,
+    artifacts,
     build: "test",
   });
-  const hashOf = async (folder: string): Promise<string> => adapterHash(join(dataFolder, folder));
+  const hashOf = async (folder: string): Promise<string> => adapterHash(folder);
   const service = createModelService({
     store,
     directory,
     copyAdapter: async (version, modelId) => {
       const source = { ...version, adapterHash: null, adapterFolder: version.adapterFolder ?? "" };
-      return present(await copyAdapter({ dataFolder, hashOf }, source, modelId), "a copy of what was stored");
+      return copyAdapter({ artifacts, hashOf }, source, modelId);
     },
     trainingKindOf: async () => "sft",
     bases,
@@ -113,7 +115,7 @@ async function open(
     weightsOf: (base) => (base === "tiny" ? "newer weights" : null),
     discardState: async (state) => void log.push(`discard ${state}`),
     adaptersInUse: () => inUse,
-    dataFolder,
+    artifacts,
     settings: { checkpointsKept },
   });
   const addVersion = async (modelId: string, step: number, trainerState?: string): Promise<string> => {
@@ -172,7 +174,7 @@ test("registers a model with its version 0; the same again is a conflict or the 
 test("a model starts from any version of another, as a copy that is its own", async (t) => {
   const { service, store, addVersion, dataFolder } = await open(t);
   const source = await service.register(agent, member);
-  const files = { "adapter_config.json": "{}", "adapter_model.safetensors": "1", "state of 1": "2" };
+  const files = { "adapter_config.json": "{}", "adapter_model.safetensors": "1" };
   const folder = await addVersion(source.id, 1);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const from = (model: string, step: number | null = null) => ({
@@ -266,18 +268,21 @@ test("deleting a model removes all of its folder, also what no version is", asyn
   assert.equal(await service.delete(untrained), 1);
 });
 
-test("the folder of a model that is being deleted says so, until it is gone", async (t) => {
-  const marked: boolean[] = [];
-  const onDrop = (dataFolder: string): void => {
-    marked.push(existsSync(join(dataFolder, dirname(adapterFolderOf(model.id, 1)), deletionMark)));
+test("the adapters of a model that is being deleted are held, until they are gone", async (t) => {
+  const held: boolean[] = [];
+  const holds = (dataFolder: string): readonly string[] => {
+    const work = join(dataFolder, "work/server");
+    return existsSync(work) ? readdirSync(work) : [];
   };
-  const { service, addVersion } = await open(t, { onDrop });
+  const onDrop = (dataFolder: string): void => void held.push(holds(dataFolder).length > 0);
+  const { service, addVersion, dataFolder } = await open(t, { onDrop });
   const model = await service.register(agent, member);
   await addVersion(model.id, 1);
   await addVersion(model.id, 2);
   await service.deleteVersions(model, [1]);
   await service.delete(model);
-  assert.deepEqual(marked, [false, true]);
+  assert.deepEqual(held, [false, true]);
+  assert.deepEqual(holds(dataFolder), []);
 });
 
 test("keeps as many of the newest versions as the settings say, with what is pinned, in use or started from", async (t) => {

@@ -1,11 +1,10 @@
 // Trained models as the rest of the server works with them: registered, found for a caller, listed, deleted with
 // everything of them. Knows nothing of HTTP; what other rooms hold of a version is removed by what they inject.
-import { rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import { refuseOtherEntity, type Caller } from "../domain/access.ts";
-import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import {
   adapterFolderOf,
+  adaptersOf,
   adapterId,
   type ModelFilter,
   type ModelStore,
@@ -33,8 +32,7 @@ export interface ModelDependencies extends RegisterDependencies {
   readonly discardState: (state: string) => Promise<void>;
   /** The adapters that requests run on, or are about to. */
   readonly adaptersInUse: () => Iterable<string>;
-  /** Adapters lie in it. */
-  readonly dataFolder: string;
+  readonly artifacts: ArtifactStore;
   readonly settings: Pick<ModelSettings, "checkpointsKept">;
 }
 
@@ -70,7 +68,7 @@ export interface ModelService {
   listServedNames(caller: Caller): Promise<readonly ServedName[]>;
   /** @throws ServiceError `invalid` for a cursor that is no version's id */
   listVersions(model: TrainedModel, page: PageRequest): Promise<Page<ModelVersion>>;
-  /** Deletes the model with its jobs, versions, adapters and all else in its folder; returns how many versions there were. */
+  /** Deletes the model with its jobs, versions and adapters; returns how many versions there were. */
   delete(model: TrainedModel): Promise<number>;
   /** @throws ServiceError `not_found` when there is no such version */
   findVersion(model: TrainedModel, step: number): Promise<ModelVersion>;
@@ -95,7 +93,7 @@ export interface ModelService {
 }
 
 export function createModelService(dependencies: ModelDependencies): ModelService {
-  const { store, cancelJobs } = dependencies;
+  const { store, artifacts, cancelJobs } = dependencies;
   const { checkpointsKept } = dependencies.settings;
   const deleteOlderVersions = async (modelId: string): Promise<void> => {
     if (checkpointsKept === 0) return;
@@ -134,14 +132,17 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     listVersions: (model, page) => store.listVersions(model.id, page),
     delete: async ({ id }) => {
       await cancelJobs(id);
-      await markDeleted(dependencies, id);
+      const key = adaptersOf(id);
+      // What a server that dies meanwhile leaves is then known to be nobody's.
+      await artifacts.hold(key);
       const steps: number[] = [];
       for await (const { step } of allItems((page) => store.listVersions(id, page))) steps.push(step);
-      const states = await store.dropTrainerStates(id, 0);
+      const states = await store.oldTrainerStates(id, 0);
       await store.delete(id);
       for (const state of states) await dependencies.discardState(state);
       await removeAdapters(dependencies, id, steps);
-      await rm(modelFolder(dependencies, id), { recursive: true, force: true });
+      await artifacts.remove(key);
+      await artifacts.release(key);
       return steps.length;
     },
     findVersion: async ({ id }, step) => present(await store.findVersion(id, step), step),
@@ -193,27 +194,6 @@ function present(version: ModelVersion | null, step: number): ModelVersion {
   return version;
 }
 
-/** In the folder of a model that is being deleted: what a server that dies meanwhile leaves is then known to be nobody's. */
-export const deletionMark = ".deleted";
-
-async function markDeleted(
-  dependencies: Pick<ModelDependencies, "dataFolder">,
-  modelId: string,
-): Promise<void> {
-  try {
-    await writeFile(join(modelFolder(dependencies, modelId), deletionMark), "");
-  } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    // A model that was never trained has no folder; on a full disk deleting is what makes room.
-    if (!isMissing && fullDiskError(error) === null) throw error;
-  }
-}
-
-/** Where all versions of a model lie. */
-function modelFolder({ dataFolder }: Pick<ModelDependencies, "dataFolder">, modelId: string): string {
-  return dirname(join(dataFolder, adapterFolderOf(modelId, 0)));
-}
-
 /** Whose models the caller may reach; null for everybody's. */
 function entityFor(caller: Caller): string | null {
   return caller.role === "admin" ? null : caller.entity;
@@ -221,12 +201,12 @@ function entityFor(caller: Caller): string | null {
 
 /** What is left to do when versions are gone from the store. Step 0 has no adapter. */
 async function removeAdapters(
-  { dropAdapter, dataFolder }: Pick<ModelDependencies, "dropAdapter" | "dataFolder">,
+  { dropAdapter, artifacts }: Pick<ModelDependencies, "dropAdapter" | "artifacts">,
   modelId: string,
   steps: readonly number[],
 ): Promise<void> {
   for (const step of steps.filter((each) => each !== 0)) {
     dropAdapter(adapterId(modelId, step));
-    await rm(join(dataFolder, adapterFolderOf(modelId, step)), { recursive: true, force: true });
+    await artifacts.remove(adapterFolderOf(modelId, step));
   }
 }

@@ -2,6 +2,7 @@
 // folder is tightened. Leaves alone what others made: `hone.json`, and folders that are not the server's own.
 import { chmod, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { folderNames } from "../artifacts/server-folder.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { DatabasePlace } from "./database-place.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -12,8 +13,7 @@ export function keepNewFilesPrivate(): void {
 }
 
 /** What the server makes in its data folder. What lies in its folders is out of reach with them. */
-const ownNames =
-  /^(adapters|imports|files|jobs|cache|admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
+const ownFiles = /^(admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
 /**
  * Makes the folders of data and database where they are missing, and takes from others what rights they have on it and on
@@ -27,7 +27,8 @@ export async function keepDataPrivate(
   keepNewFilesPrivate();
   await makeFolder(dataFolder, "--data");
   await makeFolder(database.folder, "--database-url");
-  const names = (await readdir(dataFolder)).filter((name) => ownNames.test(name));
+  const isOwn = (name: string): boolean => folderNames.includes(name) || ownFiles.test(name);
+  const names = (await readdir(dataFolder)).filter(isOwn);
   const paths = [dataFolder, ...names.map((name) => join(dataFolder, name))];
   for (const file of database.files) if (!paths.includes(file)) paths.push(file);
   for (const path of paths) await tighten(path, logger);

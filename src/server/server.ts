@@ -1,5 +1,6 @@
 // The composition root: everything is built here, in reading order, and started and stopped here.
-import { join } from "node:path";
+import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
+import { ServerFolder } from "../artifacts/server-folder.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
@@ -202,10 +203,14 @@ async function construct(
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel } = config.server;
   const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
-  const cacheFolder = join(dataFolder, "cache");
+  const writer = { root: dataFolder, server: () => lease.id };
+  const artifacts = new FolderArtifacts(writer);
+  const folder = new ServerFolder(writer);
+  const { cache: cacheFolder } = folder;
   const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheFolder);
   const models = listBaseModels({ named, defaultModel, folderOfFile }, builtIn);
   const baseNames = models.map((model) => model.name);
+
   const bases = await createServedBases(models, { cacheFolder, config, clock, log, logger });
   const engineOf = (name: string): Engine | undefined =>
     bases.find(({ model }) => model.name === name)?.engine;
@@ -219,7 +224,7 @@ async function construct(
     bases: baseNames,
     defaultBase: models[0].name,
     weightsOf,
-    dataFolder,
+    artifacts,
     build: `hone-${version}`,
   });
   const chat = createChatService({ directory, bases, clock, metrics, logger });
@@ -228,7 +233,8 @@ async function construct(
   const checkpointFiles = new CheckpointFiles({
     store: database.models,
     baseFolders,
-    dataFolder,
+    artifacts,
+    folder,
     clock,
     limits: settings.imports,
     // What is left undone here is done at the next version, or the next start.
@@ -239,7 +245,8 @@ async function construct(
   });
   const taught = bases.filter(({ replies }) => replies.callFormat?.isTaught === true);
   const runner = createChildJobRunner({
-    dataFolder,
+    artifacts,
+    folder,
     baseFolders,
     toolsAsText: new Set(taught.map(({ model }) => model.name)),
     trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
@@ -258,7 +265,7 @@ async function construct(
       models: database.models,
       runner,
       prepareVersion: async (version, baseModel) => {
-        const adapter = adapterOf(version, dataFolder);
+        const adapter = await adapterOf(version, artifacts);
         if (adapter !== null) await engineOf(baseModel)?.prepareAdapter(adapter);
       },
       onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
@@ -280,7 +287,7 @@ async function construct(
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
     discardState: (state) => runner.discardState(state),
     adaptersInUse: () => [...chat.adaptersInUse(), ...checkpointFiles.adaptersInUse()],
-    dataFolder,
+    artifacts,
     settings: config.models,
   });
 
@@ -288,7 +295,7 @@ async function construct(
   const files = createFileService({
     store: database.files,
     clock,
-    dataFolder,
+    artifacts,
     settings: settings.files,
     onFault: (error) => logger.warn({ err: error }, "unused files could not be removed"),
   });
@@ -309,9 +316,9 @@ async function construct(
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {
       disk: createDiskCheck([dataFolder, databasePlace(config).folder], clock),
-      adapters: createAdapterCheck({ models: database.models, dataFolder, clock, logger }),
+      adapters: createAdapterCheck({ models: database.models, artifacts, clock, logger }),
       data_folder: async () => {
-        const fault = comparisonFault(compared, dataFolder);
+        const fault = await comparisonFault(compared, artifacts);
         if (fault !== null) throw fault;
       },
       bases: createBaseCheck({ models: database.models, bases: baseNames, weightsOf, clock }),
@@ -345,9 +352,11 @@ async function construct(
   const { optimizerStatesKept } = settings.jobs;
   const sweep = async (): Promise<void> => {
     await modelService.deleteAllOlderVersions();
-    await sweepDataFolder({ dataFolder, models: modelStore, jobs, runner, optimizerStatesKept, logger });
-    compared = await compareAdapters({ dataFolder, models: modelStore, jobs });
-    const fault = comparisonFault(compared, dataFolder);
+    const places = { artifacts, folder, root: dataFolder };
+    const stores = { models: modelStore, jobs, servers: database.servers };
+    await sweepDataFolder({ ...places, ...stores, runner, optimizerStatesKept, logger });
+    compared = await compareAdapters({ artifacts, models: modelStore, jobs });
+    const fault = await comparisonFault(compared, artifacts);
     if (fault !== null) logger.error(compared, fault.message);
   };
   const records = createVersionRecords({ models, store: modelStore, cacheFolder, checkpointFiles, logger });

@@ -20,6 +20,9 @@ export function createServerStore(database: Kysely<Schema>): ServerStore {
         .executeTakeFirst();
       return result.numUpdatedRows > 0n;
     },
+    has: async (id) =>
+      (await database.selectFrom("servers").select("id").where("id", "=", id).executeTakeFirst()) !==
+      undefined,
     delete: async (id) => {
       await database.deleteFrom("servers").where("id", "=", id).execute();
     },

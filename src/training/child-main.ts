@@ -2,14 +2,16 @@
 // training happens here, so that a crash in it loses one attempt and not the server.
 import { createReadStream } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { ArtifactStore } from "../artifacts/artifact-store.ts";
+import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
 import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { readModelWeights } from "../model/weights.ts";
 import { failureOf } from "../processes/failure.ts";
+import { refuseOrphan } from "../processes/orphan.ts";
 import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
@@ -36,6 +38,7 @@ const programsKeptMs = 2000;
 
 interface LoadedModel {
   readonly trainers: EmbeddedTrainers;
+  readonly artifacts: ArtifactStore;
   readonly tokenizer: TrainingJobDependencies["tokenizer"];
 }
 
@@ -73,8 +76,9 @@ async function run(context: Context, request: RunRequest): Promise<TrainingEvent
   const outcome = await train(context, { ...request, from, fromHash }, reportTo(context));
   const { comparedWith } = request;
   if (comparedWith === null) return { kind: "finished", outcome };
-  const { dataFolder } = context.options;
-  const [version, replayed] = [comparedWith, outcome.adapterFolder].map((folder) => join(dataFolder, folder));
+  const { artifacts } = context.model;
+  const version = await artifacts.path(comparedWith, null);
+  const replayed = await artifacts.path(outcome.adapterFolder, null);
   return { kind: "finished", outcome: { ...outcome, comparison: compareVersions(version, replayed) } };
 }
 
@@ -83,7 +87,7 @@ function train(
   { task, linesFile, lineCount, ...described }: RunDescription,
   report: JobReport,
 ): Promise<JobOutcome> {
-  const { dataFolder, settings, baseModel } = options;
+  const { settings, baseModel } = options;
   return runTrainingJob(
     { ...model, report, clock: systemClock },
     {
@@ -92,7 +96,6 @@ function train(
       base: baseModel.weights,
       settings: pinnedSettings(settings),
       snapshotShare: settings.snapshotShare,
-      dataFolder,
       // The parent ends this process instead.
       signal: new AbortController().signal,
     },
@@ -139,15 +142,18 @@ function flushMessages(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<LoadedModel> {
+async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<LoadedModel> {
   setPriority(settings.niceness);
   const { folder, name, weights, toolsAsText } = baseModel;
   const whole = readModelConfig(folder);
   // The rotary tables need no more rows than the longest sequence.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
+  const { root, server } = places.artifacts;
+  const artifacts = new FolderArtifacts({ root, server: () => server, mayPut: refuseOrphan });
   const template = await loadChatTemplate(folder, { toolsAsText });
   return {
+    artifacts,
     tokenizer: {
       ...createConversationTokenizer(tokenizer, template, config.vocabularySize),
       ...createTurnRenderer({
@@ -162,7 +168,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
     },
     trainers: new EmbeddedTrainers({
       config,
-      weights: readModelWeights(folder, config, { cacheFolder: join(dataFolder, "cache") }),
+      weights: readModelWeights(folder, config, { cacheFolder: places.cacheFolder }),
       lora: {
         rank: settings.loraRank,
         alpha: settings.loraAlpha,
@@ -170,7 +176,7 @@ async function load({ baseModel, settings, dataFolder }: TrainingLoad): Promise<
       },
       baseModelName: name,
       baseWeights: weights,
-      dataFolder,
+      artifacts,
       sequenceLengthMax: settings.sequenceLengthMax,
       microbatchTokens: settings.microbatchTokens,
       memoryBytes: memoryLimit(settings),

@@ -1,4 +1,5 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
+import type { ArtifactPlace } from "../artifacts/folder-artifacts.ts";
 import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../domain/job.ts";
 import type { Failure } from "../processes/protocol.ts";
 import type { JobSettings } from "./settings.ts";
@@ -15,14 +16,16 @@ export interface TrainingLoad {
     readonly toolsAsText: boolean;
   };
   readonly settings: JobSettings;
-  readonly dataFolder: string;
+  readonly artifacts: ArtifactPlace;
+  /** Where converted weights lie. */
+  readonly cacheFolder: string;
 }
 
 /** One job; the next one comes when it has ended. */
 export interface RunRequest extends RunDescription {
   /** Runs that come first, of which nothing is reported: each goes on from the result of the one before, as this one does. */
   readonly earlier: readonly RunDescription[];
-  /** A version's folder that the result is compared with, relative to the data folder; null where there is none. */
+  /** The key of a version's adapter that the result is compared with; null where there is none. */
   readonly comparedWith: string | null;
 }
 
@@ -43,10 +46,12 @@ export interface RunDescription {
   readonly startStep: number;
   /** What kind of job made that version; null when none did. */
   readonly fromKind: JobKind | null;
-  /** Relative to the data folder. */
+  /** The key of the result. */
   readonly adapterFolder: string;
-  /** What attempts at this job keep for each other, relative to the data folder. */
+  /** Where attempts at this job keep what they have done. */
   readonly workFolder: string;
+  /** What the run is called at its trainer: the key that its states lie below. */
+  readonly runKey: string;
   /** How many steps earlier attempts are known to have reported. */
   readonly reportedStepCount: number;
 }

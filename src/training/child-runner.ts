@@ -4,6 +4,8 @@ import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
+import { jobKey, type ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
@@ -17,21 +19,15 @@ import { ownState } from "../domain/trainer/state.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { RunDescription, RunRequest, TrainingLoad } from "./child-protocol.ts";
-import {
-  type RequestedRun,
-  type RequestedRuns,
-  requestOf,
-  resultFolderOf,
-  workFolderOf,
-} from "./folders/run-request.ts";
+import { type RequestedRun, type RequestedRuns, requestOf, resultFolderOf } from "./folders/run-request.ts";
 import { discardState, embeddedProfile } from "./embedded/profile.ts";
-import { removeUnfinished, removeUnpublished } from "./folders/publish.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { snapshotStates } from "./steps/job-snapshots.ts";
 import { TrainingProcess } from "./training-process.ts";
 
 export interface ChildJobRunnerOptions {
-  readonly dataFolder: string;
+  readonly artifacts: FolderArtifacts;
+  readonly folder: ServerFolder;
   /** Folders of base models by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
   /** Base models whose tools stand in the system message, as they are served. */
@@ -109,18 +105,19 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   async discard(assignment: JobAssignment): Promise<void> {
-    await removeUnpublished(this.#options.dataFolder, resultFolderOf(assignment));
+    await this.#options.artifacts.remove(resultFolderOf(assignment));
   }
 
   async discardWork(jobId: string): Promise<void> {
-    const folder = join(this.#options.dataFolder, workFolderOf(jobId));
-    for (const state of await snapshotStates(folder)) await this.discardState(state);
-    await rm(folder, { recursive: true, force: true });
+    const { artifacts, folder } = this.#options;
+    for (const state of await snapshotStates(folder.jobFolder(jobId))) await this.discardState(state);
+    await artifacts.remove(jobKey(jobId));
+    await folder.removeJob(jobId);
   }
 
   async discardState(stored: string): Promise<void> {
     const state = ownState(this.trainer, stored);
-    if (state !== null) return await discardState(this.#options.dataFolder, state);
+    if (state !== null) return await discardState(this.#options.artifacts, state);
     this.#options.logger.warn(
       { state: stored },
       "a state of another trainer is not wanted any more; it stays there",
@@ -138,10 +135,10 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   async #run(assignment: JobAssignment, report: JobReport, signal: AbortSignal): Promise<JobOutcome> {
-    const { dataFolder, logger } = this.#options;
+    const { artifacts, folder, logger } = this.#options;
     const { model } = assignment;
     const load = await this.#loadFor(assignment);
-    const request = requestOf(assignment, dataFolder);
+    const request = requestOf(assignment, folder);
     try {
       const written = await this.#withLines(assignment, request);
       const training = await this.#takeProcess(load, { signal });
@@ -153,7 +150,8 @@ class ProcessJobRunner implements ChildJobRunner {
       return outcome;
     } catch (error) {
       // The process is gone, and nothing reads what it was writing.
-      await removeUnfinished(dataFolder, request.adapterFolder);
+      await artifacts.removeUnfinished(request.adapterFolder);
+      await artifacts.removeUnfinished(request.runKey);
       throw error;
     } finally {
       for (const { linesFile } of [...request.earlier, request])
@@ -176,12 +174,12 @@ class ProcessJobRunner implements ChildJobRunner {
   async #hashesOf(baseModel: string): Promise<BaseHashes> {
     const folder = this.#folderOf(baseModel);
     if (!existsSync(join(folder, "config.json"))) throw missingFilesError(baseModel);
-    return baseHashes(folder, join(this.#options.dataFolder, "cache"));
+    return baseHashes(folder, this.#options.folder.cache);
   }
 
   /** What the job's process has loaded; refuses another base than the one the job began with. */
   async #loadFor({ job, model, pins, from }: JobAssignment): Promise<TrainingLoad> {
-    const { settings, dataFolder, logger } = this.#options;
+    const { settings, artifacts, logger } = this.#options;
     const folder = this.#folderOf(model.baseModel);
     const { files: hash, weights } = await this.#hashesOf(model.baseModel);
     requireWeights(from, weights);
@@ -199,8 +197,14 @@ class ProcessJobRunner implements ChildJobRunner {
         "a job goes on in another build",
       );
     const toolsAsText = pins.settings["toolsAsText"] === true;
+    const { cache: cacheFolder } = this.#options.folder;
     const baseModel = { name: model.baseModel, folder, weights, toolsAsText };
-    return { baseModel, settings: settingsOfJob(settings, pins.settings), dataFolder };
+    return {
+      baseModel,
+      settings: settingsOfJob(settings, pins.settings),
+      artifacts: artifacts.place,
+      cacheFolder,
+    };
   }
 
   /** Writes what each of the runs trains on. */

@@ -1,12 +1,13 @@
 // One training job from its trajectories to a published version. The story alone: who computes, where files lie and
 // how progress becomes durable are given.
 import { join } from "node:path";
+import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { requireTrainerFor, type TrainerProfile } from "../domain/trainer/profile.ts";
 import { ownState, stateOf, storedState } from "../domain/trainer/state.ts";
-import { adapterHash, requireAdapter } from "../model/hashes/adapter-hash.ts";
+import { adapterSeal } from "../model/hashes/adapter-hash.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
@@ -27,14 +28,13 @@ import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trai
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;
+  readonly artifacts: ArtifactStore;
   readonly tokenizer: ConversationTokenizer & TurnRenderer;
   readonly report: JobReport;
   readonly clock: Clock;
 }
 
 export interface TrainingJobInput {
-  /** Tells this job's unfinished files from others'. */
-  readonly jobId: string;
   /** Of the job's content: decides the first adapter of a model and the order of the steps. */
   readonly seed: string;
   readonly work: JobWork;
@@ -49,12 +49,12 @@ export interface TrainingJobInput {
   readonly startStep: number;
   /** What kind of job made that version; null when none did. */
   readonly fromKind: JobKind | null;
-  /** The root of all data. */
-  readonly dataFolder: string;
-  /** Where the result goes, relative to the data folder; replaced when a lost attempt left it. */
+  /** The key of the result; replaced when a lost attempt left it. */
   readonly adapterFolder: string;
-  /** What attempts at this job keep for each other, relative to the data folder; also the id of the run at its trainer. */
+  /** Where attempts at this job keep what they have done. */
   readonly workFolder: string;
+  /** What the run is called at its trainer, and the key that its states lie below. */
+  readonly runKey: string;
   /** Which part of the job's time may go into that; see {@link JobSnapshots}. */
   readonly snapshotShare: number;
   /** How many steps earlier attempts are known to have reported, the first ones. */
@@ -65,7 +65,7 @@ export interface TrainingJobInput {
 
 /** A version that training goes on from. */
 export interface StartVersion {
-  /** In the PEFT layout, relative to the data folder. */
+  /** The key of its PEFT folder. */
   readonly adapterFolder: string;
   /** As it is stored: with the name of the trainer that keeps it. */
   readonly trainerState: string | null;
@@ -85,10 +85,7 @@ export async function runTrainingJob(
   const { clock } = dependencies;
   const startMs = clock.monotonicMs();
   const secondsSpent = (): number => (clock.monotonicMs() - startMs) / 1000;
-  const file = new TokenFile(
-    join(input.dataFolder, input.workFolder, preparedFileName),
-    preparedKey(dependencies, input),
-  );
+  const file = new TokenFile(join(input.workFolder, preparedFileName), preparedKey(dependencies, input));
   try {
     const plan = await planJob(dependencies, input, file);
     return await carryOut(plan, dependencies, { ...input, secondsSpent });
@@ -140,10 +137,10 @@ async function carryOut(
   const { batches, counts } = plan;
   await trainers.requireMemory?.(batchesOf(plan), plan.loss);
   await report.started(batches.length, counts, plan.metrics.start);
-  const start = startOf(trainers.profile, input);
+  const start = await startOf(dependencies, input);
   for (const warning of [...plan.warnings, ...start.warnings]) await report.warned(warning);
   const snapshots = snapshotsOf(dependencies, input, { start: start.start, plan });
-  const opened = () => openTrainer(trainers, start.start, input);
+  const opened = () => openTrainer(dependencies, start.start, input);
   const { trainer, past } = await openWhereLeft(trainers, snapshots, { plan, opened, input });
   try {
     const context = { report, clock, snapshots, secondsSpent, signal };
@@ -153,11 +150,11 @@ async function carryOut(
     if (warning !== null) await report.warned(warning);
     await report.entered("publishing");
     if (batches.length > 0) await requireServable(trainer, plan, input);
-    const state = await publishVersion(trainer, input, { signal });
+    const target = { artifacts: dependencies.artifacts, adapterFolder };
+    const { adapterHash, state } = await publishVersion(trainer, target, { signal });
     const trainerState = storedState(trainers.profile.name, state);
     const metrics = plan.metrics.version(steps.metrics, past.seconds + secondsSpent());
-    const hash = adapterHash(join(input.dataFolder, adapterFolder));
-    return { adapterFolder, trainerState, base: input.base, adapterHash: hash, counts, metrics };
+    return { adapterFolder, trainerState, base: input.base, adapterHash, counts, metrics };
   } finally {
     await trainer.close();
   }
@@ -169,13 +166,13 @@ function* batchesOf({ batches, read }: TrainingPlan): Generator<OptimizerBatch, 
 }
 
 /** Where the trainer starts, and warnings about that for the job's sender. */
-function startOf(
-  profile: TrainerProfile,
-  { from, fromKind, seed, work, dataFolder }: TrainingJobInput,
-): { readonly start: TrainerStart; readonly warnings: readonly string[] } {
+async function startOf(
+  { trainers: { profile }, artifacts }: TrainingJobDependencies,
+  { from, fromKind, seed, work }: TrainingJobInput,
+): Promise<{ readonly start: TrainerStart; readonly warnings: readonly string[] }> {
   if (from === null) return { start: { kind: "new", seed }, warnings: [] };
   const state = ownState(profile, from.trainerState);
-  const folder = join(dataFolder, from.adapterFolder);
+  const folder = await artifacts.path(from.adapterFolder, null);
   const fresh = freshOptimizerReason(profile, { from, fromKind, work });
   const warnings =
     fresh === null ? [] : [`Training goes on from this version's weights with a fresh optimizer: ${fresh}`];
@@ -199,14 +196,23 @@ function freshOptimizerReason(
 }
 
 function snapshotsOf(
-  { clock, report, trainers }: TrainingJobDependencies,
-  { dataFolder, workFolder, snapshotShare, seed, from: version }: TrainingJobInput,
+  { clock, report, trainers, artifacts }: TrainingJobDependencies,
+  { workFolder, runKey, snapshotShare, seed, from: version }: TrainingJobInput,
   { start, plan }: { readonly start: TrainerStart; readonly plan: TrainingPlan },
 ): JobSnapshots {
   const from = JSON.stringify([start.kind, version]);
   const key = { algorithm: trainerAlgorithm, seed, stepCount: plan.batches.length, from };
   const note = (message: string): Promise<void> => report.noted(message);
-  return new JobSnapshots({ trainers, dataFolder, workFolder, share: snapshotShare, key, clock, note });
+  return new JobSnapshots({
+    trainers,
+    artifacts,
+    workFolder,
+    runKey,
+    share: snapshotShare,
+    key,
+    clock,
+    note,
+  });
 }
 
 /** A trainer behind the last step that an earlier attempt kept, and those steps; else one on the version to start from. */
@@ -241,13 +247,13 @@ async function openWhereLeft(
 
 /** Why a version cannot be read is for the log: the job's sender learns only which version it is. */
 async function openTrainer(
-  trainers: TrainerProvider,
+  { trainers, artifacts }: TrainingJobDependencies,
   start: TrainerStart,
   input: TrainingJobInput,
 ): Promise<Trainer> {
-  const { dataFolder, from, fromHash, startStep } = input;
+  const { from, fromHash, startStep } = input;
   try {
-    if (from !== null) requireAdapter(join(dataFolder, from.adapterFolder), fromHash);
+    if (from !== null) await artifacts.path(from.adapterFolder, adapterSeal(fromHash));
     return await trainers.open(start, runOf(input));
   } catch (cause) {
     if (from === null || !isUnusable(cause)) throw cause;
@@ -268,8 +274,8 @@ function isUnusable(error: unknown): error is ServiceError {
 }
 
 /** The run as its trainer knows it, whichever attempt at the job goes on with it. */
-function runOf({ workFolder, signal }: TrainingJobInput): TrainerCall {
-  return { id: workFolder, signal };
+function runOf({ runKey, signal }: TrainingJobInput): TrainerCall {
+  return { id: runKey, signal };
 }
 
 /** A forward pass with the new weights: numbers that are finite alone may still overflow where they meet. */

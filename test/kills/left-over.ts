@@ -10,6 +10,8 @@ export function leftOver(dataFolder: string, steps: Steps): readonly string[] {
     existsSync(join(dataFolder, ...parts)) ? readdirSync(join(dataFolder, ...parts)) : [];
   const found = namesIn("jobs").map((name) => `jobs/${name}`);
   found.push(...namesIn().filter((name) => name.startsWith(".disk-check")));
+  for (const server of namesIn("work"))
+    found.push(...namesIn("work", server).map((name) => `work/${server}/${name}`));
   found.push(...namesIn("cache").filter((name) => name.includes("partial")));
   for (const modelId of namesIn("adapters")) {
     const known = steps.get(modelId);

@@ -60,12 +60,10 @@ export class Machine {
 
   /** Waits until that is being written; null when it was not for a while. */
   async isWriting(what: Writing): Promise<Writing | null> {
-    const [parent, unfinished] =
-      what === "snapshot" ? (["jobs", ".step-"] as const) : (["adapters", "."] as const);
+    const unfinished = what === "snapshot" ? "jobs+" : "adapters+";
     for (const end = performance.now() + writingWaitMs; performance.now() < end;) {
-      const folders = namesIn(join(this.dataFolder, parent));
-      for (const folder of folders)
-        if (namesIn(join(this.dataFolder, parent, folder)).some((name) => name.startsWith(unfinished)))
+      for (const server of namesIn(join(this.dataFolder, "work")))
+        if (namesIn(join(this.dataFolder, "work", server)).some((name) => name.startsWith(unfinished)))
           return what;
       await new Promise((resolve) => setTimeout(resolve, 1));
     }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { assert } from "../../domain/assert.ts";
 import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
@@ -128,10 +129,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const files = createFileService({
     store: database.files,
     clock,
-    dataFolder,
+    artifacts: dataFolderAt(dataFolder).artifacts,
     settings: fileSettingsWith(options.fileSettings),
     onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
   });
+  const noArtifacts = dataFolderAt(join(dataFolder, "none")).artifacts;
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
   const audited: AuditEntry[] = [];
@@ -140,7 +142,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     bases: baseModels,
     defaultBase: "tiny",
     weightsOf: () => "weights",
-    dataFolder: "test/fixtures/no-such-folder",
+    artifacts: noArtifacts,
     build: "test",
   });
   const dependencies: HttpDependencies = {
@@ -199,7 +201,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       discardState: async () => undefined,
       adaptersInUse: () => [],
       weightsOf: () => "weights",
-      dataFolder: "test/fixtures/no-such-folder",
+      artifacts: noArtifacts,
       settings: defaultsOf(modelSettings),
     }),
     checkpointFiles: {

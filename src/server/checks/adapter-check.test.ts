@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { adapterFolderOf } from "../../domain/model.ts";
 import { sampleModel, sampleVersion } from "../../storage/contract/storage-under-test.ts";
@@ -14,6 +15,7 @@ import { createAdapterCheck } from "./adapter-check.ts";
 test("adapters that are missing or cut short are named until they are whole again", async (t) => {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-adapters-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { artifacts } = dataFolderAt(dataFolder);
   const { models } = memoryStorage()();
   const clock = new FakeClock();
   for (const [id, step] of [
@@ -28,7 +30,7 @@ test("adapters that are missing or cut short are named until they are whole agai
     cpSync("test/fixtures/goldens/training/adapter", folderOf(id, step), { recursive: true });
   };
   write("whole", 1);
-  const check = createAdapterCheck({ models, dataFolder, clock, logger: silentLogger });
+  const check = createAdapterCheck({ models, artifacts, clock, logger: silentLogger });
   await assert.rejects(check(), { code: "internal", message: /^The adapter of cut:step2 cannot be read/ });
   write("cut", 2);
   await assert.rejects(check(), "what was found holds for a while");

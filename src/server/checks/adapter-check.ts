@@ -1,6 +1,7 @@
 // Whether the adapters that chats run on are there and whole, as far as sizes and headers tell. Reads no weights.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ModelStore } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
@@ -16,7 +17,7 @@ const namedMax = 5;
 
 export interface AdapterCheckDependencies {
   readonly models: Pick<ModelStore, "list" | "newestVersion">;
-  readonly dataFolder: string;
+  readonly artifacts: Pick<ArtifactStore, "path">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -26,13 +27,13 @@ export function createAdapterCheck(dependencies: AdapterCheckDependencies): () =
   return holdResult(() => checkAll(dependencies), holdsMs, dependencies.clock);
 }
 
-async function checkAll({ models, dataFolder, logger }: AdapterCheckDependencies): Promise<void> {
+async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies): Promise<void> {
   const broken: string[] = [];
   const all = { entity: null, project: null, name: null };
   for await (const { id } of allItems((page) => models.list(all, page))) {
     const version = await models.newestVersion(id);
     if (version === null || version.adapterFolder === null) continue;
-    const fault = faultOf(join(dataFolder, version.adapterFolder));
+    const fault = faultOf(await artifacts.path(version.adapterFolder, null));
     if (fault === null) continue;
     broken.push(`${id}:step${version.step}`);
     logger.error({ err: fault, modelId: id, step: version.step }, "a version's adapter cannot be read");

@@ -1,5 +1,5 @@
 // Whether there is room to write where the server's data lies: it writes a little, and removes it again.
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
 import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
@@ -23,10 +23,15 @@ async function probe(folder: string): Promise<void> {
   const file = join(folder, `.disk-check-${process.pid}`);
   try {
     await mkdir(folder, { recursive: true });
-    await writeFile(file, new Uint8Array(probeBytes));
+    const handle = await open(file, "w");
+    try {
+      // It has no name by the time that it is written: a server that dies meanwhile leaves nothing.
+      await rm(file);
+      await handle.writeFile(new Uint8Array(probeBytes));
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
     throw fullDiskError(error) ?? error;
-  } finally {
-    await rm(file, { force: true });
   }
 }

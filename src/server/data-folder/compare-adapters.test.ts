@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import {
   moment,
   sampleJob,
@@ -19,10 +20,11 @@ test("versions without their adapters, and adapters that the database never knew
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { models, jobs, servers } = memoryStorage()();
   await storeServer(servers);
-  const stores = { dataFolder, models, jobs };
+  const { artifacts } = dataFolderAt(dataFolder);
+  const stores = { artifacts, models, jobs };
   const compare = async () => {
     const found = await compareAdapters(stores);
-    return { ...found, said: comparisonFault(found, dataFolder)?.message ?? null };
+    return { ...found, said: (await comparisonFault(found, artifacts))?.message ?? null };
   };
   assert.deepEqual(await compare(), { missing: [], unknown: [], said: null });
   await storeModel(models, "m");
@@ -44,15 +46,15 @@ test("versions without their adapters, and adapters that the database never knew
   assert.deepEqual(found.missing, ["adapters/m/1"]);
   assert.deepEqual(found.unknown.toSorted(), ["adapters/lost/1", "adapters/m/4"]);
   assert.match(
-    comparisonFault(found, dataFolder)?.message ?? "",
+    (await comparisonFault(found, artifacts))?.message ?? "",
     /adapters\/m\/1 should be there and is not, and the database does not know .*may have lost/,
   );
   make("adapters/m/1");
   rmSync(join(dataFolder, "adapters/lost"), { recursive: true });
   assert.match(
-    comparisonFault(found, dataFolder)?.message ?? "",
+    (await comparisonFault(found, artifacts))?.message ?? "",
     /^In the data folder the database does not know adapters\/m\/4\./,
   );
   rmSync(join(dataFolder, "adapters/m/4"), { recursive: true });
-  assert.equal(comparisonFault(found, dataFolder), null);
+  assert.equal(await comparisonFault(found, artifacts), null);
 });

@@ -1,22 +1,20 @@
-// Compares the adapters on disk with the versions in the database. Where they differ, one of them belongs elsewhere or lost
-// its last writes, as a database does whose log was damaged: nothing is removed, and the system check stays red.
-import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+// Compares the adapters that are kept with the versions in the database. Where they differ, one of them belongs elsewhere or
+// lost its last writes, as a database does whose log was damaged: nothing is removed, and the system check stays red.
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { JobStore } from "../../domain/job.ts";
-import type { ModelStore } from "../../domain/model.ts";
+import { adapterFolderOf, adaptersOf, type ModelStore } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 
 export interface AdapterComparison {
-  /** Folders that versions of the database are to have, relative to the data folder. */
+  /** Adapters that versions of the database are to have, by their keys. */
   readonly missing: readonly string[];
-  /** Folders of versions that the database does not know, and never had. */
+  /** Those of versions that the database does not know, and never had. */
   readonly unknown: readonly string[];
 }
 
 export interface ComparedStores {
-  readonly dataFolder: string;
+  readonly artifacts: Pick<ArtifactStore, "has" | "names">;
   readonly models: Pick<ModelStore, "find" | "list" | "listVersions" | "greatestStep">;
   readonly jobs: Pick<JobStore, "list">;
 }
@@ -27,12 +25,14 @@ export async function compareAdapters(stores: ComparedStores): Promise<AdapterCo
 }
 
 /** What is wrong with what was found and is so still; null where all is well. */
-export function comparisonFault(
+export async function comparisonFault(
   { missing, unknown }: AdapterComparison,
-  dataFolder: string,
-): ServiceError | null {
-  const gone = missing.filter((folder) => !existsSync(join(dataFolder, folder)));
-  const strange = unknown.filter((folder) => existsSync(join(dataFolder, folder)));
+  artifacts: Pick<ArtifactStore, "has">,
+): Promise<ServiceError | null> {
+  const gone: string[] = [];
+  const strange: string[] = [];
+  for (const key of missing) if (!(await artifacts.has(key))) gone.push(key);
+  for (const key of unknown) if (await artifacts.has(key)) strange.push(key);
   if (gone.length + strange.length === 0) return null;
   const parts = [
     ...(gone.length === 0
@@ -56,23 +56,23 @@ function named(folders: readonly string[]): string {
   return `${folders.slice(0, namedMax).join(", ")}${rest}`;
 }
 
-async function missingAdapters({ dataFolder, models }: ComparedStores): Promise<readonly string[]> {
+async function missingAdapters({ artifacts, models }: ComparedStores): Promise<readonly string[]> {
   const missing: string[] = [];
   const all = { entity: null, project: null, name: null };
   for await (const { id } of allItems((page) => models.list(all, page)))
     for await (const { adapterFolder } of allItems((page) => models.listVersions(id, page)))
-      if (adapterFolder !== null && !existsSync(join(dataFolder, adapterFolder))) missing.push(adapterFolder);
+      if (adapterFolder !== null && !(await artifacts.has(adapterFolder))) missing.push(adapterFolder);
   return missing;
 }
 
-async function unknownAdapters({ dataFolder, models, jobs }: ComparedStores): Promise<readonly string[]> {
+async function unknownAdapters({ artifacts, models, jobs }: ComparedStores): Promise<readonly string[]> {
   const unknown: string[] = [];
-  for (const modelId of await namesIn(join(dataFolder, "adapters"))) {
-    const steps = (await namesIn(join(dataFolder, "adapters", modelId))).filter((name) => /^\d+$/.test(name));
+  for (const modelId of await artifacts.names("adapters")) {
+    const steps = (await artifacts.names(adaptersOf(modelId))).filter((name) => /^\d+$/.test(name));
     const isKnown = (await models.find(modelId)) !== null;
     const known = isKnown ? await greatestKnownStep({ models, jobs }, modelId) : -1;
     unknown.push(
-      ...steps.filter((step) => Number(step) > known).map((step) => `adapters/${modelId}/${step}`),
+      ...steps.filter((step) => Number(step) > known).map((step) => adapterFolderOf(modelId, Number(step))),
     );
   }
   return unknown;
@@ -88,13 +88,4 @@ async function greatestKnownStep(
   for await (const { pins } of allItems((page) => jobs.list(filter, page)))
     greatest = Math.max(greatest, pins?.resultStep ?? 0);
   return greatest;
-}
-
-/** Empty when there is no such folder. */
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch {
-    return [];
-  }
 }

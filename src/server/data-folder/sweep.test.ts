@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import {
   moment,
   sampleCounts,
@@ -21,6 +22,7 @@ import { sweepDataFolder } from "./sweep.ts";
 async function open(t: TestContext) {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { artifacts, folder } = dataFolderAt(dataFolder);
   const { models, jobs, servers } = memoryStorage()();
   await storeServer(servers);
   await storeModel(models, "m");
@@ -55,19 +57,34 @@ async function open(t: TestContext) {
   /** What the trainer was told to give up. */
   const discarded: string[] = [];
   const runner = {
-    discardWork: async (jobId: string) => void discarded.push(`work of ${jobId}`),
-    discardState: async (state: string) => void discarded.push(state),
+    discardWork: async (jobId: string) => {
+      discarded.push(`work of ${jobId}`);
+      await folder.removeJob(jobId);
+    },
+    discardState: async (state: string) => {
+      discarded.push(state);
+      const [, step] = state.split("m:");
+      await artifacts.remove(`adapters/m/${step}/optimizer.safetensors`);
+    },
   };
   const sweep = () =>
-    sweepDataFolder({ dataFolder, models, jobs, runner, optimizerStatesKept: 2, logger: silentLogger });
+    sweepDataFolder({
+      artifacts,
+      folder,
+      root: dataFolder,
+      models,
+      jobs,
+      servers,
+      runner,
+      optimizerStatesKept: 2,
+      logger: silentLogger,
+    });
   return { make, there, sweep, publish, jobs, discarded };
 }
 
 test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
   const { make, there, sweep, discarded } = await open(t);
   const going = [
-    "jobs/4/trajectories.jsonl",
-    "jobs/4/step-3.json.tmp",
     "jobs/3/step-2/optimizer.safetensors",
     "jobs/gone/step-2/optimizer.safetensors",
     ".disk-check-7",
@@ -75,6 +92,8 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
     "cache/weights.7.partial",
     "adapters/m/2/adapter_config.json",
     "adapters/m/3/adapter_config.json",
+    "work/gone/adapters+m+5.0190/adapter_model.safetensors",
+    "work/gone/0190/sent.tar",
     "adapters/m/.5.tmp-job-7/adapter_model.safetensors",
     "adapters/gone/.deleted",
     "adapters/gone/1/adapter_config.json",
@@ -85,6 +104,7 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
     "jobs/4/step-2.json",
     "jobs/4/step-2/optimizer.safetensors",
     "jobs/4/current-logprobs.safetensors",
+    "work/server/adapters+m+6.0190/adapter_model.safetensors",
     "cache/weights.safetensors",
     "adapters/m/1/adapter_config.json",
     "adapters/m/4/adapter_config.json",

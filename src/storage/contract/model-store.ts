@@ -289,15 +289,20 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     const statesOf = async () =>
       (await models.listVersions("m", firstPage)).items.map(({ trainerState }) => trainerState);
     const [, , , third, fourth] = await statesOf();
-    const dropped = await models.dropTrainerStates("m", 2);
-    assert.deepEqual(dropped, ["state of m:2", "state of m:1"]);
+    const drop = async (keptCount: number) => {
+      const old = await models.oldTrainerStates("m", keptCount);
+      await models.dropTrainerStates("m", old);
+      return old;
+    };
+    await models.dropTrainerStates("another", ["state of m:2"]);
+    assert.deepEqual(await drop(2), ["state of m:2", "state of m:1"]);
     assert.deepEqual(await statesOf(), [null, null, null, third, fourth]);
-    assert.deepEqual(await models.dropTrainerStates("m", 2), []);
+    assert.deepEqual(await drop(2), []);
     await models.deleteVersions("m", [4]);
-    assert.deepEqual(await models.dropTrainerStates("m", 1), ["state of m:4"]);
+    assert.deepEqual(await drop(1), ["state of m:4"]);
     assert.deepEqual(await statesOf(), [null, null, null, third]);
-    assert.deepEqual(await models.dropTrainerStates("m", 0), ["state of m:3"]);
-    assert.deepEqual(await models.dropTrainerStates("nobody", 1), []);
+    assert.deepEqual(await drop(0), ["state of m:3"]);
+    assert.deepEqual(await models.oldTrainerStates("nobody", 1), []);
   });
 
   test("versions of whose base less is known get it recorded, those made over other files stay as they are", async (t) => {

@@ -108,6 +108,7 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.equal(await first.runs("m1"), false);
     assert.equal(await first.claim(62), null);
     assert.equal(await servers.renew("first", moment(200)), false);
+    assert.deepEqual([await servers.has("first"), await servers.has("second")], [false, true]);
     assert.deepEqual(await second.claimAll(62), ["n1", "m1"]);
     const conflict = { code: "conflict" };
     const event = { type: "gradient_step", data: {} } as const;

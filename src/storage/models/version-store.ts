@@ -24,6 +24,7 @@ type VersionQueries = Pick<
   | "deleteOlderVersions"
   | "pinVersion"
   | "addVersion"
+  | "oldTrainerStates"
   | "dropTrainerStates"
   | "updateVersionMetrics"
   | "adoptBase"
@@ -95,8 +96,17 @@ export function versionQueries(database: Kysely<Schema>): VersionQueries {
     },
     addVersion: (draft, place) =>
       database.transaction().execute((transaction) => addVersion(transaction, draft, place)),
-    dropTrainerStates: (modelId, keptCount) =>
-      database.transaction().execute((transaction) => dropTrainerStates(transaction, modelId, keptCount)),
+    oldTrainerStates: (modelId, keptCount) => oldTrainerStates(database, modelId, keptCount),
+    dropTrainerStates: async (modelId, states) => {
+      // An empty list is no SQL.
+      if (states.length === 0) return;
+      await database
+        .updateTable("model_versions")
+        .set({ trainer_state: null })
+        .where("model_id", "=", modelId)
+        .where("trainer_state", "in", states)
+        .execute();
+    },
     updateVersionMetrics: (modelId, step, metrics) =>
       database.transaction().execute((transaction) => mergeMetrics(transaction, modelId, step, metrics)),
     ...baseQueries(database),
@@ -295,30 +305,20 @@ export async function greatestStep(database: Kysely<Schema>, modelId: string): P
   return row?.step ?? 0;
 }
 
-async function dropTrainerStates(
-  transaction: Transaction<Schema>,
+async function oldTrainerStates(
+  database: Kysely<Schema>,
   modelId: string,
   keptCount: number,
 ): Promise<readonly string[]> {
-  const withState = await transaction
+  const withState = await database
     .selectFrom("model_versions")
-    .select(["id", "trainer_state", "is_deleted"])
+    .select(["trainer_state", "is_deleted"])
     .where("model_id", "=", modelId)
     .where("trainer_state", "is not", null)
     .orderBy("step", "desc")
     .execute();
   const kept = new Set(withState.filter((version) => version.is_deleted === 0).slice(0, keptCount));
-  const dropped: string[] = [];
-  for (const version of withState) {
-    if (version.trainer_state === null || kept.has(version)) continue;
-    await transaction
-      .updateTable("model_versions")
-      .set({ trainer_state: null })
-      .where("id", "=", version.id)
-      .execute();
-    dropped.push(version.trainer_state);
-  }
-  return dropped;
+  return withState.filter((version) => !kept.has(version)).flatMap((version) => version.trainer_state ?? []);
 }
 
 /** Stores a version inside the caller's transaction; throws `conflict` when its step or its job has one already. */

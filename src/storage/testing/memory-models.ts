@@ -113,18 +113,23 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
       await exclusively((tables) => addVersion(tables, version));
       return version;
     },
-    dropTrainerStates: (modelId, keptCount) =>
+    oldTrainerStates: (modelId, keptCount) =>
       exclusively((tables) => {
-        const withState = allVersions(tables, modelId).filter(({ trainerState }) => trainerState !== null);
-        const kept = withState
-          .filter(({ isDeleted }) => !isDeleted)
-          .toReversed()
-          .slice(0, keptCount);
-        const dropped = withState.filter((version) => !kept.includes(version)).toReversed();
+        const withState = allVersions(tables, modelId)
+          .filter(({ trainerState }) => trainerState !== null)
+          .toReversed();
+        const kept = withState.filter(({ isDeleted }) => !isDeleted).slice(0, keptCount);
+        const old = withState.filter((version) => !kept.includes(version));
+        return old.flatMap(({ trainerState }) => trainerState ?? []);
+      }),
+    dropTrainerStates: (modelId, states) =>
+      exclusively((tables) => {
+        const dropped = allVersions(tables, modelId).filter(
+          ({ trainerState }) => trainerState !== null && states.includes(trainerState),
+        );
         tables.versions = tables.versions.map((version) =>
           dropped.includes(version) ? { ...version, trainerState: null } : version,
         );
-        return dropped.flatMap(({ trainerState }) => trainerState ?? []);
       }),
     updateVersionMetrics: (modelId, step, metrics) =>
       exclusively((tables) => mergeMetrics(tables, modelId, step, metrics)),

@@ -16,6 +16,7 @@ export function memoryServers(exclusively: Exclusively): ServerStore {
         if (lease !== undefined) tables.leases = new Map([...tables.leases, [id, { ...lease, until }]]);
         return lease !== undefined;
       }),
+    has: (id) => exclusively((tables) => tables.leases.has(id)),
     delete: (id) =>
       exclusively((tables) => {
         tables.leases = new Map([...tables.leases].filter(([other]) => other !== id));

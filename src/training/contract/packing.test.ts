@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../domain/model.ts";
 import { type Random, seededRandom } from "../../domain/random.ts";
 import { searchedOf } from "../../domain/testing/search.ts";
@@ -178,7 +179,7 @@ for (const [name, config] of Object.entries({ plain: tinyConfig, sliding: slidin
           weights: weightsInMemory(config, weights),
           lora: { ...lora, targets: projectionNames },
           baseModelName: "tiny",
-          dataFolder,
+          artifacts: dataFolderAt(dataFolder).artifacts,
           sequenceLengthMax,
           microbatchTokens,
           sharesPrefixes: true,

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
@@ -20,9 +21,11 @@ import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 export type MakeTrainers = (dataFolder: string, context: TestContext) => TrainerProvider;
 
 /** The embedded trainer of the contract's tiny model: in one thread, with prefixes shared, where nothing else is said. */
-export function tinyTrainers(
-  options: Pick<EmbeddedTrainerOptions, "dataFolder" | "microbatchTokens"> & Partial<EmbeddedTrainerOptions>,
-): EmbeddedTrainers {
+export function tinyTrainers({
+  dataFolder,
+  ...options
+}: Pick<EmbeddedTrainerOptions, "microbatchTokens"> &
+  Partial<EmbeddedTrainerOptions> & { readonly dataFolder: string }): EmbeddedTrainers {
   return new EmbeddedTrainers({
     config: tinyConfig,
     weights: weightsInMemory(tinyConfig, tinyWeights),
@@ -31,6 +34,7 @@ export function tinyTrainers(
     sequenceLengthMax: 10,
     sharesPrefixes: true,
     threads: 1,
+    artifacts: dataFolderAt(dataFolder).artifacts,
     ...options,
   });
 }

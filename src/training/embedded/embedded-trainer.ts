@@ -47,6 +47,7 @@ import {
 import { estimateMemory, requireWithin } from "./memory-limit.ts";
 import { MemoryNeeds } from "./memory-needs.ts";
 import { discardState, embeddedProfile } from "./profile.ts";
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { Program, ProgramOutputs, ProgramRun } from "./programs.ts";
 import { type KeptState, readState, writeState } from "./state-file.ts";
 import { type AdapterShape, buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
@@ -65,8 +66,8 @@ export interface EmbeddedTrainerOptions {
   readonly baseModelName: string;
   /** Hex SHA-256 of that base's weights, which the saved adapter carries. */
   readonly baseWeights?: string;
-  /** The root of all data, where states lie in the folders of their names. */
-  readonly dataFolder: string;
+  /** Where states lie below their names. */
+  readonly artifacts: ArtifactStore;
   readonly sequenceLengthMax: number;
   /** Tokens that are computed at once; a longer sequence is computed alone. Memory grows with it. */
   readonly microbatchTokens: number;
@@ -122,14 +123,14 @@ export class EmbeddedTrainers implements TrainerProvider {
 
   async open(start: TrainerStart, { signal }: TrainerCall): Promise<Trainer> {
     throwIfAborted(signal);
-    return new EmbeddedTrainer(this, this.#options, this.#startOf(start));
+    return new EmbeddedTrainer(this, this.#options, await this.#startOf(start));
   }
 
   discard(state: string): Promise<void> {
-    return discardState(this.#options.dataFolder, state);
+    return discardState(this.#options.artifacts, state);
   }
 
-  #startOf(start: TrainerStart): KeptState {
+  async #startOf(start: TrainerStart): Promise<KeptState> {
     const { config, lora } = this.#options;
     const anew = (adapter: LoraAdapter): KeptState => ({
       adapter,
@@ -141,7 +142,7 @@ export class EmbeddedTrainers implements TrainerProvider {
       case "adapter":
         return anew(readLoraAdapter(start.folder, config));
       case "state": {
-        const kept = readState(this.#options, start.state);
+        const kept = await readState(this.#options, start.state);
         return start.keepsOptimizer ? kept : anew(kept.adapter);
       }
       default:

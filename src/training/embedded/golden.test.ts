@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../domain/model.ts";
 import {
   type GoldenCase,
@@ -185,7 +186,7 @@ function trainersOf({ microbatchTokens, sharesPrefixes }: Computed): EmbeddedTra
     weights,
     lora: { rank: 4, alpha: 8, targets: projectionNames },
     baseModelName: "qwen3",
-    dataFolder: scratch,
+    artifacts: dataFolderAt(scratch).artifacts,
     sequenceLengthMax: 48,
     microbatchTokens,
     sharesPrefixes,

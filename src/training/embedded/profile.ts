@@ -1,6 +1,5 @@
 // What is known of the embedded trainer without a model: its name, what it can, where its states lie and how one goes.
-import { rm, rmdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 
 export const embeddedProfile: TrainerProfile = {
@@ -15,9 +14,6 @@ export const embeddedProfile: TrainerProfile = {
 export const stateFileName = "optimizer.safetensors";
 
 /** See `TrainerProvider.discard`. */
-export async function discardState(dataFolder: string, state: string): Promise<void> {
-  const file = join(dataFolder, state);
-  await rm(file, { force: true });
-  // A folder without anything else was the state's alone.
-  await rmdir(dirname(file)).catch(() => undefined);
+export function discardState(artifacts: Pick<ArtifactStore, "remove">, state: string): Promise<void> {
+  return artifacts.remove(state);
 }

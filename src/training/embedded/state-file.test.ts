@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { createLoraAdapter } from "../../model/lora.ts";
 import { writeLoraAdapter } from "../../model/peft-folder.ts";
 import { readSafetensorsHeader } from "../../model-files/safetensors.ts";
@@ -15,7 +16,8 @@ import { type KeptState, readState, writeState } from "./state-file.ts";
 const dataFolder = mkdtempSync(join(tmpdir(), "hone-state-"));
 after(() => rmSync(dataFolder, { recursive: true }));
 
-const place = { dataFolder, config: tinyConfig };
+const { artifacts } = dataFolderAt(dataFolder);
+const place = { artifacts, config: tinyConfig };
 
 /** Behind one step. */
 function someState(): KeptState {
@@ -36,11 +38,11 @@ function publish(name: string, { adapter }: KeptState): string {
 test("reads back what it wrote, and its folder goes with it", async () => {
   const kept = someState();
   assert.equal(kept.optimizer.stepCount, 1);
-  const state = await writeState(place, "alone", kept);
-  assert.deepEqual(readState(place, state), kept);
-  for (let call = 0; call < 2; call++) await discardState(dataFolder, state);
-  assert.equal(existsSync(join(dataFolder, "alone")), false);
-  assert.throws(() => readState(place, state), { name: "ServiceError", code: "not_found" });
+  const state = await writeState(place, "jobs/j/alone", kept);
+  assert.deepEqual(await readState(place, state), kept);
+  for (let call = 0; call < 2; call++) await discardState(artifacts, state);
+  assert.equal(existsSync(join(dataFolder, "jobs/j/alone")), false);
+  await assert.rejects(readState(place, state), { name: "ServiceError", code: "not_found" });
 });
 
 test("an adapter that is published in the folder is not kept twice, and stays when the state goes", async () => {
@@ -49,8 +51,8 @@ test("an adapter that is published in the folder is not kept twice, and stays wh
   const state = await writeState(place, "published", kept);
   const { tensors } = readSafetensorsHeader(join(dataFolder, state));
   assert.equal(tensors.size, 2 * kept.adapter.matrices.size);
-  assert.deepEqual(readState(place, state), kept);
-  await discardState(dataFolder, state);
+  assert.deepEqual(await readState(place, state), kept);
+  await discardState(artifacts, state);
   assert.ok(readFileSync(join(folder, "adapter_model.safetensors")).length > 0);
 });
 
@@ -60,13 +62,13 @@ test("another adapter in the folder is not taken for its own", async () => {
     adapter: createLoraAdapter(tinyConfig, { ...tinyLora, seed: "other" }),
   });
   const kept = someState();
-  assert.deepEqual(readState(place, await writeState(place, "other", kept)), kept);
+  assert.deepEqual(await readState(place, await writeState(place, "other", kept)), kept);
 });
 
 test("refuses a state of another model", async () => {
   const state = await writeState(place, "strange", someState());
   const wider = { ...tinyConfig, intermediateSize: 2 * tinyConfig.intermediateSize };
-  assert.throws(() => readState({ dataFolder, config: wider }, state), {
+  await assert.rejects(readState({ artifacts, config: wider }, state), {
     name: "ServiceError",
     code: "invalid",
   });

@@ -1,8 +1,8 @@
 // A state of the embedded trainer as a file: both moments of every adapter matrix, the number of steps taken, and the adapter
 // itself where it is not published in the same folder.
 import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { flush, makeFolder, refuseOrphan } from "../../checkpoints/whole-folder.ts";
+import { dirname, join } from "node:path";
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import { ServiceError, notFound } from "../../domain/service-error.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
@@ -23,25 +23,23 @@ export interface KeptState {
 
 /** Where states lie, and the model that they are of. */
 export interface StatePlace {
-  readonly dataFolder: string;
+  readonly artifacts: Pick<ArtifactStore, "path" | "putFile">;
   readonly config: ModelConfig;
 }
 
 type Arrays = ReadonlyMap<string, Float32Array>;
 
 /**
- * Writes a state into the folder that its name says, whole or not at all.
+ * Writes a state below its name, whole or not at all.
  *
- * @returns where the file lies, relative to the data folder
- * @throws ServiceError `cancelled` when the parent of this process is gone
+ * @returns the key of the file
  */
 export async function writeState(
-  { dataFolder, config }: StatePlace,
+  { artifacts, config }: StatePlace,
   name: string,
   { adapter, optimizer }: KeptState,
 ): Promise<string> {
-  const folder = join(dataFolder, name);
-  await makeFolder(folder);
+  const folder = await artifacts.path(name, null);
   const isPublished =
     existsSync(join(folder, adapterFiles.config)) && isSame(readLoraAdapter(folder, config), adapter);
   const tensors = [
@@ -55,10 +53,9 @@ export async function writeState(
     step_count: String(optimizer.stepCount),
     ...(isPublished ? {} : { adapter: JSON.stringify({ rank, alpha, scale, targets }) }),
   };
-  refuseOrphan();
-  writeSafetensors(join(folder, stateFileName), tensors, { type: "F32", metadata });
-  await flush(folder);
-  return join(name, stateFileName);
+  const key = `${name}/${stateFileName}`;
+  await artifacts.putFile(key, async (file) => writeSafetensors(file, tensors, { type: "F32", metadata }));
+  return key;
 }
 
 /**
@@ -66,8 +63,8 @@ export async function writeState(
  *
  * @throws ServiceError `not_found` when there is no such file, `invalid` when it does not fit its adapter or the model
  */
-export function readState({ dataFolder, config }: StatePlace, state: string): KeptState {
-  const file = join(dataFolder, state);
+export async function readState({ artifacts, config }: StatePlace, state: string): Promise<KeptState> {
+  const file = await artifacts.path(state, null);
   if (!existsSync(file)) throw notFound("trainer state", state);
   const { tensors, metadata } = readSafetensorsHeader(file);
   const stepCount = Number(metadata["step_count"]);
@@ -82,7 +79,9 @@ export function readState({ dataFolder, config }: StatePlace, state: string): Ke
   };
   const shape = metadata["adapter"];
   const adapter =
-    shape === undefined ? readLoraAdapter(join(file, ".."), config) : emptyAdapter(config, shape);
+    shape === undefined
+      ? readLoraAdapter(await artifacts.path(dirname(state), null), config)
+      : emptyAdapter(config, shape);
   if (shape !== undefined) fill(adapter.matrices, "");
   const optimizer = createAdamWState(adapter.matrices);
   optimizer.stepCount = stepCount;

@@ -26,13 +26,14 @@ async function publishAsChild(t: TestContext, parent: "kept" | "lost"): Promise<
   }
   const ending = await said;
   const lying = readFileSync(join(folder, "adapter_model.safetensors"), "utf8");
-  return [ending, lying, readdirSync(join(dataFolder, "adapters/m"))];
+  const unfinished = readdirSync(join(dataFolder, "work/server"));
+  return [ending, lying, readdirSync(join(dataFolder, "adapters/m")), unfinished];
 }
 
 test("a training process whose server died publishes nothing and leaves nothing beside its successor's", async (t) => {
-  assert.deepEqual(await publishAsChild(t, "lost"), ["cancelled", "of its successor", ["1"]]);
+  assert.deepEqual(await publishAsChild(t, "lost"), ["cancelled", "of its successor", ["1"], []]);
 });
 
 test("one that has its server replaces what a lost attempt left", async (t) => {
-  assert.deepEqual(await publishAsChild(t, "kept"), ["published", "of an orphan", ["1"]]);
+  assert.deepEqual(await publishAsChild(t, "kept"), ["published", "of an orphan", ["1"], []]);
 });

@@ -1,56 +1,35 @@
-// The folders of versions: publishes one, and removes unfinished ones and those that no version has.
-import { readdir, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+// The files of a version that was trained.
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
+import { adapterHash } from "../../model/hashes/adapter-hash.ts";
 import type { Trainer } from "../trainer.ts";
-import { writeWholeFolder } from "../../checkpoints/whole-folder.ts";
 
 export interface PublishTarget {
-  /** The root of all data. */
-  readonly dataFolder: string;
-  /** Such as `adapters/<model>/<step>`, relative to the data folder. */
+  readonly artifacts: Pick<ArtifactStore, "put">;
+  /** The key of the version's adapter, such as `adapters/<model>/<step>`. */
   readonly adapterFolder: string;
-  /** Is part of the unfinished folder's name, so that no two jobs share one. */
-  readonly jobId: string;
+}
+
+export interface Published {
+  /** Hex SHA-256 of the adapter's files. */
+  readonly adapterHash: string;
+  /** The trainer's own word for its state. */
+  readonly state: string;
 }
 
 /**
- * Publishes the trainer's adapter as the given folder, and has the trainer keep its state under that name. A folder there can
- * only be what a lost attempt left behind, since versions are numbered once; it is replaced. An export that fails leaves
- * nothing behind; a folder whose state could not be kept is what a lost attempt leaves.
- *
- * @returns the trainer's own word for its state
+ * Publishes the trainer's adapter under its key, and has the trainer keep its state under that name. What is there already
+ * can only be what a lost attempt left behind, since versions are numbered once; it is replaced. An export that fails leaves
+ * nothing behind; an adapter whose state could not be kept is what a lost attempt leaves.
  */
 export async function publishVersion(
   trainer: Pick<Trainer, "exportAdapter" | "saveState">,
-  { dataFolder, adapterFolder, jobId }: PublishTarget,
+  { artifacts, adapterFolder }: PublishTarget,
   { signal }: { readonly signal: AbortSignal },
-): Promise<string> {
-  const folder = join(dataFolder, adapterFolder);
-  // Of this process alone: the process of a lost attempt may not have noticed yet that nobody waits for it.
-  const unfinished = join(dirname(folder), `.${basename(folder)}.tmp-${jobId}-${process.pid}`);
+): Promise<Published> {
   const call = (id: string) => ({ id: `${id} of the version`, signal });
-  await writeWholeFolder({ folder, unfinished }, () => trainer.exportAdapter(unfinished, call("adapter")));
-  return await trainer.saveState(adapterFolder, call("state"));
-}
-
-/** Whether a name in a model's folder is of a version that is still being written. */
-export function isUnfinished(name: string): boolean {
-  return /^\.\d+\.tmp-/.test(name);
-}
-
-/** Removes what attempts at a job left of a version that is not published and, by its owner's word, never will be. */
-export async function removeUnpublished(dataFolder: string, adapterFolder: string): Promise<void> {
-  await removeUnfinished(dataFolder, adapterFolder);
-  await rm(join(dataFolder, adapterFolder), { recursive: true, force: true });
-}
-
-/** Removes what attempts left that did not come as far as a whole folder. */
-export async function removeUnfinished(dataFolder: string, adapterFolder: string): Promise<void> {
-  const folder = join(dataFolder, adapterFolder);
-  const parent = dirname(folder);
-  const names = await readdir(parent).catch(() => []);
-  for (const name of names) {
-    if (name.startsWith(`.${basename(folder)}.tmp-`))
-      await rm(join(parent, name), { recursive: true, force: true });
-  }
+  const hash = await artifacts.put(adapterFolder, async (folder) => {
+    await trainer.exportAdapter(folder, call("adapter"));
+    return adapterHash(folder);
+  });
+  return { adapterHash: hash, state: await trainer.saveState(adapterFolder, call("state")) };
 }

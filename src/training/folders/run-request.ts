@@ -1,5 +1,6 @@
-// Where in the data folder a job works and what it makes, and what its process is asked to do.
+// Where a job works and what it makes, and what its process is asked to do.
 import { join } from "node:path";
+import { jobKey, type ServerFolder } from "../../artifacts/server-folder.ts";
 import type { JobAssignment, TrainingRun } from "../../domain/job.ts";
 import { adapterFolderOf } from "../../domain/model.ts";
 import type { RunDescription, RunRequest } from "../child-protocol.ts";
@@ -12,23 +13,18 @@ export interface RequestedRuns extends RequestedRun, Pick<RunRequest, "comparedW
   readonly earlier: readonly RequestedRun[];
 }
 
-/** What attempts at a job work with and keep for each other, relative to the data folder. */
-export function workFolderOf(jobId: string): string {
-  return join("jobs", jobId);
-}
-
-/** Where what a job makes goes, relative to the data folder. A replay makes no version: its result goes with its work. */
+/** The key of what a job makes. A replay makes no version: its result goes with its work. */
 export function resultFolderOf({ job, model, pins, replay }: JobAssignment): string {
   return replay === null
     ? adapterFolderOf(model.id, pins.resultStep)
-    : replayedFolder(workFolderOf(job.id), pins.resultStep);
+    : replayedFolder(job.id, pins.resultStep);
 }
 
-export function requestOf(assignment: JobAssignment, dataFolder: string): RequestedRuns {
+export function requestOf(assignment: JobAssignment, folder: Pick<ServerFolder, "jobFolder">): RequestedRuns {
   const { job, replay } = assignment;
-  const workFolder = workFolderOf(job.id);
-  const folders = { workFolder, adapterFolder: resultFolderOf(assignment) };
-  const linesFile = join(dataFolder, workFolder, "lines.jsonl");
+  const workFolder = folder.jobFolder(job.id);
+  const folders = { workFolder, runKey: jobKey(job.id), adapterFolder: resultFolderOf(assignment) };
+  const linesFile = join(workFolder, "lines.jsonl");
   const reportedStepCount = job.progress?.gradientStepCount ?? 0;
   return {
     ...descriptionOf(job.id, assignment, { ...folders, linesFile, reportedStepCount }),
@@ -36,8 +32,9 @@ export function requestOf(assignment: JobAssignment, dataFolder: string): Reques
       const { resultStep } = run.pins;
       return descriptionOf(job.id, run, {
         workFolder: join(workFolder, `work-${resultStep}`),
-        adapterFolder: replayedFolder(workFolder, resultStep),
-        linesFile: join(dataFolder, workFolder, `lines-${resultStep}.jsonl`),
+        runKey: `${jobKey(job.id)}/work-${resultStep}`,
+        adapterFolder: replayedFolder(job.id, resultStep),
+        linesFile: join(workFolder, `lines-${resultStep}.jsonl`),
         reportedStepCount: 0,
       });
     }),
@@ -45,14 +42,14 @@ export function requestOf(assignment: JobAssignment, dataFolder: string): Reques
   };
 }
 
-function replayedFolder(workFolder: string, step: number): string {
-  return join(workFolder, `version-${step}`);
+function replayedFolder(jobId: string, step: number): string {
+  return `${jobKey(jobId)}/version-${step}`;
 }
 
 function descriptionOf(
   jobId: string,
   { job, from, fromKind, pins }: TrainingRun,
-  places: Pick<RunDescription, "workFolder" | "adapterFolder" | "linesFile" | "reportedStepCount">,
+  places: Pick<RunDescription, "workFolder" | "runKey" | "adapterFolder" | "linesFile" | "reportedStepCount">,
 ): RequestedRun {
   const { adapterFolder, trainerState, adapterHash } = from;
   return {

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { JobKind, JobOutcome } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
@@ -65,10 +66,13 @@ async function run(
   t: TestContext,
   conversations: readonly ExampleConversation[],
   config: SupervisedConfigInput,
-  input: Partial<TrainingJobInput> = {},
+  {
+    dataFolder = mkdtempSync(join(tmpdir(), "hone-supervised-")),
+    ...input
+  }: Partial<TrainingJobInput> & { readonly dataFolder?: string } = {},
 ): Promise<Ran> {
-  const dataFolder = input.dataFolder ?? mkdtempSync(join(tmpdir(), "hone-supervised-"));
   t.after(() => rmSync(dataFolder, { recursive: true, force: true }));
+  const { artifacts, folder } = dataFolderAt(dataFolder);
   const options = { config: tinyConfig, weights: tinyWeights, lora: tinyLora, dataFolder };
   const trainers = new RecordingTrainers(new NaiveTrainers({ ...options, sequenceLengthMax: 10 }));
   const started: Ran["started"][] = [];
@@ -78,6 +82,7 @@ async function run(
   const outcome = await runTrainingJob(
     {
       trainers,
+      artifacts,
       tokenizer,
       clock: new FakeClock(),
       report: silentReport({
@@ -87,7 +92,6 @@ async function run(
       }),
     },
     {
-      jobId: "job",
       seed: "seed",
       startStep: 0,
       work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: linesOf(conversations) },
@@ -96,9 +100,9 @@ async function run(
       fromKind: null,
       fromHash: null,
       base: "weights",
-      dataFolder,
       adapterFolder,
-      workFolder: "jobs/job",
+      workFolder: folder.jobFolder("job"),
+      runKey: "jobs/job",
       snapshotShare: 0,
       reportedStepCount: 0,
       signal: new AbortController().signal,
@@ -206,7 +210,7 @@ test("the seed decides the order, another one in each epoch; the same gives the 
     [1, 2, 3, 4, 5],
   );
   assert.notDeepEqual(first, second);
-  const again = await run(t, five, config, { jobId: "another" });
+  const again = await run(t, five, config, { runKey: "jobs/another" });
   assert.deepEqual([firsts(again), again.adapter], [firsts(ran), ran.adapter]);
   const other = await run(t, five, config, { seed: "another" });
   assert.notDeepEqual(firsts(other), firsts(ran));

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { embeddedProfile } from "../embedded/profile.ts";
 import { JobSnapshots, noSteps, snapshotStates, type SnapshotOptions } from "./job-snapshots.ts";
@@ -23,7 +24,8 @@ class Bench {
   }
 
   snapshots(options: Partial<SnapshotOptions> = {}): JobSnapshots {
-    const { dataFolder, clock } = this;
+    const { clock } = this;
+    const { artifacts, folder } = dataFolderAt(this.dataFolder);
     const note = async (): Promise<void> => undefined;
     const key = { seed: "seed" };
     const trainers = {
@@ -32,8 +34,9 @@ class Bench {
     };
     return new JobSnapshots({
       trainers,
-      dataFolder,
-      workFolder: "jobs/j",
+      artifacts,
+      workFolder: folder.jobFolder("j"),
+      runKey: "jobs/j",
       share: 0.1,
       key,
       clock,

@@ -5,6 +5,9 @@ import { existsSync } from "node:fs";
 import { readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
+import { flush, makeFolder } from "../../artifacts/flush.ts";
+import { namesIn } from "../../artifacts/folder-names.ts";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -12,9 +15,7 @@ import { ownState, storedState } from "../../domain/trainer/state.ts";
 import { readSafetensorsHeader } from "../../model-files/safetensors.ts";
 import { readFloats } from "../../model-files/stored-tensor.ts";
 import { writeSafetensors } from "../../model-files/write-safetensors.ts";
-import { flush, makeFolder } from "../../checkpoints/whole-folder.ts";
 import type { Metrics } from "../job-metrics.ts";
-import { preparedFileName } from "../prepared/token-file.ts";
 import type { Trainer, TrainerProvider } from "../trainer.ts";
 
 /** What a snapshot holds beside the trainer's state. */
@@ -37,10 +38,11 @@ export interface Snapshot {
 
 export interface SnapshotOptions {
   readonly trainers: Pick<TrainerProvider, "profile" | "discard">;
-  /** The root of all data. */
-  readonly dataFolder: string;
-  /** Of the job alone, relative to the data folder. */
+  readonly artifacts: Pick<ArtifactStore, "names" | "remove">;
+  /** Of the job alone. */
   readonly workFolder: string;
+  /** What the trainer's states lie below. */
+  readonly runKey: string;
   /** Which part of a job's time its snapshots may take: at 1 there is one after every step, at 0 there is none. */
   readonly share: number;
   /** What the steps are made of: a snapshot of other steps is none. */
@@ -129,10 +131,10 @@ export class JobSnapshots {
   }
 
   async #write(trainer: Pick<Trainer, "saveState">, past: PastSteps, signal: AbortSignal): Promise<void> {
-    const { trainers, workFolder, key } = this.#options;
+    const { trainers, workFolder, runKey, key } = this.#options;
     const step = past.metrics.length;
-    await makeFolder(this.#folder);
-    const state = await trainer.saveState(join(workFolder, `step-${step}`), {
+    await makeFolder(workFolder);
+    const state = await trainer.saveState(`${runKey}/step-${step}`, {
       id: `snapshot ${step}`,
       signal,
     });
@@ -142,7 +144,7 @@ export class JobSnapshots {
     await writeFile(unfinished, JSON.stringify(mark));
     await flush(unfinished);
     await rename(unfinished, file);
-    await flush(this.#folder);
+    await flush(workFolder);
     for (const earlier of await this.#snapshotSteps()) if (earlier !== step) await this.#remove(earlier);
   }
 
@@ -177,16 +179,12 @@ export class JobSnapshots {
   }
 
   async #snapshotSteps(): Promise<readonly number[]> {
-    const names = await readdir(this.#folder).catch(() => []);
+    const names = await namesIn(this.#options.workFolder);
     return names.flatMap((name) => /^step-(\d+)\.json$/.exec(name)?.slice(1).map(Number) ?? []);
   }
 
-  get #folder(): string {
-    return join(this.#options.dataFolder, this.#options.workFolder);
-  }
-
   #markFile(step: number): string {
-    return join(this.#folder, `step-${step}.json`);
+    return join(this.#options.workFolder, `step-${step}.json`);
   }
 
   /** Null where there are none, or none of these steps. */
@@ -196,23 +194,24 @@ export class JobSnapshots {
   }
 
   #arraysFile(name: string): string {
-    return join(this.#folder, `${name}.safetensors`);
+    return join(this.#options.workFolder, `${name}.safetensors`);
   }
 
   get #keyText(): string {
     return JSON.stringify(this.#options.key);
   }
 
-  /** Files of states that a process which died had saved or was saving, and half a mark. */
+  /** States that a process which died had saved or was saving, and half a mark. */
   async #removeUnmarked(): Promise<void> {
-    const names = await readdir(this.#folder).catch((): string[] => []);
-    const isUnmarked = (name: string): boolean => /^step-\d+$/.test(name) && !names.includes(`${name}.json`);
-    for (const name of names)
-      if (isUnmarked(name) || name.endsWith(".json.tmp")) await rm(join(this.#folder, name), removing);
+    const { artifacts, workFolder, runKey } = this.#options;
+    const files = await namesIn(workFolder);
+    for (const name of files)
+      if (name.endsWith(".json.tmp")) await rm(join(workFolder, name), { recursive: true, force: true });
+    for (const name of await artifacts.names(runKey))
+      if (/^step-\d+$/.test(name) && !files.includes(`${name}.json`))
+        await artifacts.remove(`${runKey}/${name}`);
   }
 }
-
-const removing = { recursive: true, force: true };
 
 async function readMark(file: string): Promise<Mark> {
   return JSON.parse(await readFile(file, "utf8")) as Mark; // What `#write` wrote.
@@ -229,14 +228,6 @@ export async function snapshotStates(folder: string): Promise<readonly string[]>
       () => undefined,
     );
   return states;
-}
-
-/**
- * Whether a name in a job's folder is of what another attempt goes on from; runs that it repeats first have folders of
- * their own.
- */
-export function isKeptForAttempts(name: string): boolean {
-  return name === preparedFileName || /^(step|work)-\d+$|^step-\d+\.json$|^[a-z-]+\.safetensors$/.test(name);
 }
 
 function writeArrays(file: string, arrays: readonly Float32Array[], key: string): void {

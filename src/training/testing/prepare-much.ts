@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../domain/model.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -49,12 +50,13 @@ const tokenizer: TrainingJobDependencies["tokenizer"] = {
 };
 
 const dataFolder = mkdtempSync(join(tmpdir(), "hone-prepare-much-"));
+const { artifacts, folder } = dataFolderAt(dataFolder);
 const trainers = new EmbeddedTrainers({
   config: { ...tinyConfig, contextLength: 512 },
   weights: weightsInMemory(tinyConfig, tinyWeights),
   lora: { ...tinyLora, targets: projectionNames },
   baseModelName: "tiny",
-  dataFolder,
+  artifacts,
   sequenceLengthMax: 512,
   microbatchTokens: 2048,
   sharesPrefixes: true,
@@ -65,12 +67,12 @@ try {
   await runTrainingJob(
     {
       trainers,
+      artifacts,
       tokenizer,
       clock: systemClock,
       report: silentReport({ started: () => Promise.reject(enough) }),
     },
     {
-      jobId: "job",
       seed: "seed",
       startStep: 0,
       work: { kind: "sft", config: resolveSupervisedConfig({ batchSize: 8 }), conversations: lines },
@@ -79,9 +81,9 @@ try {
       fromKind: null,
       fromHash: null,
       base: "weights",
-      dataFolder,
       adapterFolder: "adapters/m/1",
-      workFolder: "jobs/job",
+      workFolder: folder.jobFolder("job"),
+      runKey: "jobs/job",
       snapshotShare: 0,
       reportedStepCount: 0,
       signal: new AbortController().signal,

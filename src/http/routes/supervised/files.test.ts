@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { FakeClock } from "../../../domain/testing/fake-clock.ts";
@@ -69,7 +69,10 @@ function faultsIn(
   return (answer.json() as Refusal).detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
 }
 
-const onDisk = ({ dataFolder }: Server): readonly string[] => readdirSync(join(dataFolder, "files"));
+const onDisk = ({ dataFolder }: Server): readonly string[] => {
+  const folders = ["files", "work/server"].map((name) => join(dataFolder, name));
+  return folders.flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
+};
 
 const exampleOf = (question: string): string =>
   JSON.stringify({
@@ -291,8 +294,12 @@ test("a sweep deletes what nobody knows and what nobody has used for long, and l
   const server = await fakeServer({ clock, fileSettings: { unusedDays: 2 } });
   const modelId = await registeredModel(server);
   const [unused, used] = [await uploaded(server, example), await uploaded(server, example)];
-  for (const name of [`${unused}.partial`, "file-of-nobody"])
-    writeFileSync(join(server.dataFolder, "files", name), "");
+  // The first is one that an earlier version had not finished.
+  for (const name of [`${unused}.partial`, "file-of-nobody"]) {
+    const file = join(server.dataFolder, "files", name);
+    writeFileSync(file, "");
+    utimesSync(file, clock.now(), clock.now());
+  }
   clock.step(86_400_000);
   assert.equal((await createJob(server, modelId, used)).statusCode, 200);
   await server.files.sweep();

@@ -116,7 +116,7 @@ export async function fileRoutes(
       reply.header("content-length", file.byteCount).type("application/octet-stream");
       // No browser is to show it as a page of this server.
       reply.header("content-disposition", "attachment").header("x-content-type-options", "nosniff");
-      return reply.send(files.read(file));
+      return reply.send(await files.read(file));
     },
   );
   app.delete<FilePath>(

@@ -1,0 +1,122 @@
+// The contract of artifacts on every store there is, and in which order a folder comes to be.
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { open } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { test, type TestContext } from "node:test";
+import { checkArtifacts } from "./contract/check-artifacts.ts";
+import { removeEarlierLeftovers } from "./earlier-leftovers.ts";
+import { FolderArtifacts } from "./folder-artifacts.ts";
+import { ServerFolder } from "./server-folder.ts";
+import { memoryArtifacts, sharedMemory } from "./testing/memory-artifacts.ts";
+
+function newRoot(t: TestContext): string {
+  const root = mkdtempSync(join(tmpdir(), "hone-artifacts-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+
+checkArtifacts("folder", (t) => {
+  const root = newRoot(t);
+  return (writer) => new FolderArtifacts({ root, ...writer });
+});
+
+checkArtifacts("memory", (t) => {
+  const shared = sharedMemory();
+  return (writer) => memoryArtifacts(shared, { scratch: newRoot(t), ...writer });
+});
+
+/** What is synced from now on: its path in the root, and whether what is put had its name by then. */
+async function watchSyncs(t: TestContext, root: string, put: string): Promise<readonly string[]> {
+  const seen: string[] = [];
+  const handle = await open(root, "r");
+  // The class of file handles is not exported.
+  const methods = Object.getPrototypeOf(handle) as {
+    sync: (this: { readonly fd: number }) => Promise<void>;
+  };
+  await handle.close();
+  const { sync } = methods;
+  methods.sync = async function () {
+    const path = relative(root, readlinkSync(`/proc/self/fd/${this.fd}`)).replace(/\.[0-9a-f-]{36}/, "");
+    seen.push(`${path || "."}${existsSync(put) ? " after" : ""}`);
+    return sync.call(this);
+  };
+  t.after(() => void (methods.sync = sync));
+  return seen;
+}
+
+test("files and their folder are on disk before the folder has its name, and its name and those above it at last", async (t) => {
+  if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
+  const root = newRoot(t);
+  const seen = await watchSyncs(t, root, join(root, "adapters/m/1"));
+  await new FolderArtifacts({ root, server: () => "s" }).put("adapters/m/1", async (folder) => {
+    for (const name of ["a", "b"]) writeFileSync(join(folder, name), name);
+  });
+  const unfinished = "work/s/adapters+m+1";
+  assert.deepEqual(seen, [
+    "work",
+    ".",
+    `${unfinished}/a`,
+    `${unfinished}/b`,
+    unfinished,
+    "adapters",
+    ".",
+    "adapters/m after",
+  ]);
+  assert.deepEqual(readdirSync(join(root, "work/s")), []);
+});
+
+test("what a process that died was writing of an artifact is removed for the server that goes on, and nothing else", async (t) => {
+  const root = newRoot(t);
+  const store = new FolderArtifacts({ root, server: () => "s" });
+  const left = ["adapters+m+1.a", "adapters+m+1+state.b", "adapters+m+10.c", "adapters+m+2.d"];
+  for (const name of left) mkdirSync(join(root, "work/s", name), { recursive: true });
+  await store.removeUnfinished("adapters/m/1");
+  assert.deepEqual(readdirSync(join(root, "work/s")).toSorted(), left.slice(2));
+});
+
+test("a server's scratch goes with what it is for, and with its lease", async (t) => {
+  const root = newRoot(t);
+  const [one, two] = ["one", "two"].map((server) => new ServerFolder({ root, server: () => server }));
+  const scratch = await one.withScratch(async (folder) => {
+    writeFileSync(join(folder, "half"), "");
+    assert.deepEqual(await two.sweep(async (server) => server === "one"), []);
+    assert.deepEqual(readdirSync(folder), ["half"]);
+    return folder;
+  });
+  assert.equal(existsSync(scratch), false);
+  mkdirSync(one.cache);
+  for (const name of ["weights", "weights.7.partial"]) writeFileSync(join(one.cache, name), "");
+  assert.deepEqual(await two.sweep(async () => false), ["work/one", "cache/weights.7.partial"]);
+  assert.deepEqual(readdirSync(one.cache), ["weights"]);
+});
+
+test("what earlier versions left goes: what they had not finished, and what they were removing", async (t) => {
+  const root = newRoot(t);
+  const there = (names: readonly string[]) => names.filter((name) => existsSync(join(root, name)));
+  const going = [
+    ".disk-check-7",
+    "imports/0190/adapter_model.safetensors",
+    "adapters/m/.5.tmp-job-7/adapter_model.safetensors",
+    "adapters/m/.deleted",
+    "adapters/gone/.deleted",
+    "adapters/gone/1/adapter_config.json",
+  ];
+  const staying = ["hone.json", "adapters/m/1/adapter_config.json", "adapters/unknown/1/adapter_config.json"];
+  for (const name of [...going, ...staying]) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), "");
+  }
+  await removeEarlierLeftovers(root, async (key) => key === "adapters/m");
+  assert.deepEqual(there([...going, "imports", "adapters/gone", ...staying]), staying);
+  assert.deepEqual(await removeEarlierLeftovers(root, async () => true), []);
+});

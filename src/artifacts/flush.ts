@@ -1,0 +1,20 @@
+// Has what was written survive a loss of power.
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Has the content of a file, or which files there are in a folder, survive a loss of power. */
+export async function flush(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A folder that lasts, with those above it that were missing. */
+export async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await flush(dirname(made));
+}

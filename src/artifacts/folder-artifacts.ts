@@ -1,0 +1,193 @@
+// Artifacts in a folder, which several servers may share: each key is its path in it. What is being written, and what is held,
+// lies in `work/<server>` until then, so that what a server leaves behind is known to be its own.
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Readable } from "node:stream";
+import { newUuid } from "../domain/ids.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { notFound } from "../domain/service-error.ts";
+import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
+import { isMissing, namesIn } from "./folder-names.ts";
+import { flush, makeFolder } from "./flush.ts";
+import { requireSealed, type Seal } from "./seal.ts";
+import { workFolder, workOf } from "./work-folder.ts";
+
+export interface FolderArtifactsOptions extends ArtifactWriter {
+  readonly root: string;
+}
+
+type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[Name]>[Name extends "sweep"
+  ? 1
+  : 0];
+
+/** What another process of the same server needs to know of it. */
+export interface ArtifactPlace {
+  readonly root: string;
+  readonly server: string;
+}
+
+export class FolderArtifacts implements ArtifactStore {
+  readonly #options: FolderArtifactsOptions;
+
+  constructor(options: FolderArtifactsOptions) {
+    this.#options = options;
+  }
+
+  /** Of now: it is another one after the server's lease was lost. */
+  get place(): ArtifactPlace {
+    const { root, server } = this.#options;
+    return { root, server: server() };
+  }
+
+  put<Result>(key: string, write: (folder: string) => Promise<Result>): Promise<Result> {
+    return this.#put(key, async (folder) => {
+      await mkdir(folder);
+      const result = await write(folder);
+      for (const name of await readdir(folder)) await flush(join(folder, name));
+      return result;
+    });
+  }
+
+  putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result> {
+    return this.#put(key, write);
+  }
+
+  async path(key: string, seal: Seal | null): Promise<string> {
+    const path = this.#pathOf(key);
+    if (seal !== null) requireSealed(path, seal);
+    return path;
+  }
+
+  async open(key: string): Promise<Readable> {
+    const handle = await open(this.#pathOf(key)).catch((error: unknown) => {
+      throw isMissing(error) ? notFound("artifact", key) : error;
+    });
+    return handle.createReadStream();
+  }
+
+  async has(key: string): Promise<boolean> {
+    return existsSync(this.#pathOf(key));
+  }
+
+  async names(key: string): Promise<readonly string[]> {
+    return (await namesIn(this.#pathOf(key))).filter((name) => !name.startsWith("."));
+  }
+
+  async remove(key: string): Promise<void> {
+    const path = this.#pathOf(key);
+    await rm(path, { recursive: true, force: true });
+    // A folder that is empty now is no artifact's.
+    if (dirname(key).includes("/")) await rmdir(dirname(path)).catch(() => undefined);
+  }
+
+  async removeUnfinished(key: string): Promise<void> {
+    const folder = workOf(this.#options);
+    const isBelow = (name: string): boolean => /^[.+]/.test(name.slice(nameOf(key).length));
+    for (const name of await namesIn(folder))
+      if (name.startsWith(nameOf(key)) && isBelow(name))
+        await rm(join(folder, name), { recursive: true, force: true });
+  }
+
+  async hold(key: string): Promise<void> {
+    try {
+      const folder = await this.#work();
+      await writeFile(join(folder, holdNameOf(key)), "");
+      await flush(folder);
+    } catch (error) {
+      // On a full disk removing is what makes room.
+      if (fullDiskError(error) === null) throw error;
+    }
+  }
+
+  async release(key: string): Promise<void> {
+    await rm(join(workOf(this.#options), holdNameOf(key)), { force: true });
+  }
+
+  async sweepAbandoned({ isLive, isKnown }: Among<"sweepAbandoned">): Promise<readonly string[]> {
+    const removed: string[] = [];
+    const { root } = this.#options;
+    for (const server of await namesIn(join(root, workFolder))) {
+      if (await isLive(server)) continue;
+      const folder = join(root, workFolder, server);
+      for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
+        if (!(await this.has(key)) || (await isKnown(key))) continue;
+        await this.remove(key);
+        removed.push(key);
+      }
+      await rm(folder, { recursive: true, force: true });
+    }
+    return removed;
+  }
+
+  async sweep(key: string, { olderThan, isKnown }: Among<"sweep">): Promise<readonly string[]> {
+    const removed: string[] = [];
+    for (const name of await this.names(key)) {
+      const child = `${key}/${name}`;
+      const found = await stat(this.#pathOf(child)).catch(() => null);
+      if (found === null || found.mtimeMs >= olderThan.getTime() || (await isKnown(child))) continue;
+      await this.remove(child);
+      removed.push(child);
+    }
+    return removed;
+  }
+
+  async #put<Result>(key: string, write: (unfinished: string) => Promise<Result>): Promise<Result> {
+    const target = this.#pathOf(key);
+    const unfinished = join(await this.#work(), `${nameOf(key)}.${newUuid()}`);
+    try {
+      const result = await write(unfinished);
+      await flush(unfinished);
+      this.#options.mayPut?.();
+      await place(unfinished, target);
+      await flush(dirname(target));
+      return result;
+    } catch (error) {
+      await rm(unfinished, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  async #work(): Promise<string> {
+    const folder = workOf(this.#options);
+    this.#options.mayPut?.();
+    await makeFolder(folder);
+    return folder;
+  }
+
+  #pathOf(key: string): string {
+    return join(this.#options.root, key);
+  }
+}
+
+/** A file takes the place of another in one step; a folder that is replaced is what a lost attempt left, in nobody's use. */
+async function place(unfinished: string, target: string): Promise<void> {
+  const isFolder = (await stat(unfinished)).isDirectory();
+  for (let tried = 1; ; tried++) {
+    await makeFolder(dirname(target));
+    if (isFolder) await rm(target, { recursive: true, force: true });
+    try {
+      return await rename(unfinished, target);
+    } catch (error) {
+      // What was removed beside it just then took the empty folder along.
+      if (!isMissing(error) || tried === placingTriesMax) throw error;
+    }
+  }
+}
+
+const placingTriesMax = 5;
+
+/** A key as a name, for people who look what is being written. */
+function nameOf(key: string): string {
+  return key.replaceAll("/", "+");
+}
+
+const heldEnding = ".held";
+
+function holdNameOf(key: string): string {
+  return encodeURIComponent(key) + heldEnding;
+}
+
+function heldKeyOf(name: string): readonly string[] {
+  return name.endsWith(heldEnding) ? [decodeURIComponent(name.slice(0, -heldEnding.length))] : [];
+}

@@ -1,0 +1,13 @@
+// For tests: a folder as a server has it by itself, with its artifacts in it.
+import { FolderArtifacts } from "../folder-artifacts.ts";
+import { ServerFolder } from "../server-folder.ts";
+
+export interface DataFolder {
+  readonly artifacts: FolderArtifacts;
+  readonly folder: ServerFolder;
+}
+
+export function dataFolderAt(root: string, server = "server"): DataFolder {
+  const options = { root, server: () => server };
+  return { artifacts: new FolderArtifacts(options), folder: new ServerFolder(options) };
+}
