@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LightMyRequestResponse } from "fastify";
 import { present } from "../src/domain/assert.ts";
+import { searchedOf } from "../src/domain/testing/search.ts";
 import { keys } from "../src/http/testing/fake-server.ts";
 import { attemptsWith, openRoutes, type Attempt } from "./entity-routes.ts";
 import { fill, keyOf, namesOf, newWorld, recordOf, type Things, type World } from "./two-entities.ts";
@@ -184,14 +185,14 @@ test("routes without credentials say nothing of anybody", async () => {
   }
 });
 
-for (const role of ["member", "admin"] as const)
+for (const role of searchedOf(["member", "admin"] as const, 1))
   test(`keys and ids of one server are nothing at another, to its ${role} either`, async (t) => {
     const stranger = "sigma";
     const second = await newWorld([stranger]);
     t.after(() => second.close());
     const [mine] = await fill(second, [stranger]);
     assert.ok(mine !== undefined);
-    for (const attempts of role === "member" ? Object.values(attemptsWith(others, mine)) : [])
+    for (const attempts of Object.values(attemptsWith(others, mine)))
       for (const attempt of attempts)
         assert.equal((await second.ask(attempt, keyOf(owner))).statusCode, 401, described(attempt));
     const sender = { world: second, key: role === "admin" ? keys.admin : keyOf(stranger), own: mine };

@@ -10,7 +10,7 @@ test(
   async () => {
     const { acknowledged, comparedCount, ...report } = await killAtRandom({
       seed: searchSeed,
-      until: { count: searchCount(3) },
+      until: { count: searchCount(2) },
     });
     const { lost, doubled, failed, leftOver, different } = report;
     const faults = [lost, doubled, failed, leftOver, different].flat();
