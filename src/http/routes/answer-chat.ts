@@ -21,11 +21,11 @@ export interface Answering {
 /** Makes the events of one stream of a completion. */
 interface StreamWriter<Step> {
   /** What comes before the first step. */
-  begin(): readonly object[];
+  begin?(): readonly object[];
   add(step: Step): readonly object[];
   end(usage: ChatUsage): readonly object[];
-  /** What comes instead of the rest. */
-  fail(body: ErrorBody): readonly object[];
+  /** What comes instead of the rest; absent, it is the body that errors have. */
+  fail?(body: ErrorBody): readonly object[];
 }
 
 /** Adds a completion up to one answer. */
@@ -109,12 +109,12 @@ async function stream<Step>(
   const sendAll = async (): Promise<void> => {
     const completion = await beginning;
     writer = asked.stream(completion.header, take);
-    await events.send(...writer.begin());
+    await events.send(...(writer.begin?.() ?? []));
     for await (const step of completion.deltas) await events.send(...writer.add(step));
     await events.send(...writer.end(completion.usage));
   };
   const failure = (body: ErrorBody): readonly object[] =>
-    writer?.fail(body) ?? [asked.failure?.(body) ?? body];
+    writer === null ? [asked.failure?.(body) ?? body] : (writer.fail?.(body) ?? [body]);
   await endAfter(events, sendAll, { request: reply.request, logger: dependencies.logger, failure });
   return reply;
 }

@@ -38,8 +38,6 @@ export function chatChunks(
   });
   let isOpen = false;
   return {
-    // The opening waits for the first deltas, since these know what was cached.
-    begin: (): readonly object[] => [],
     add: (deltas: readonly ChatDelta[]): readonly object[] => {
       const shown = deltas.filter(
         (delta) => saysSomething(delta) || (showsTokens && delta.tokenIds.length > 0),
@@ -47,11 +45,11 @@ export function chatChunks(
       const chunks = shown.map(chunkOf);
       if (isOpen) return chunks;
       isOpen = true;
+      // The opening waits for the first deltas, since these know what was cached.
       return [...opening(usageOf(deltas[0].usage, 0)), ...chunks];
     },
     end: (usage: ChatUsage): readonly object[] =>
       form.includesUsage ? [{ ...common, choices: [], usage: usageBody(usage) }] : [],
-    fail: (body: object): readonly object[] => [body],
   };
 }
 

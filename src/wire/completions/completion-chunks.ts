@@ -38,7 +38,6 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
     return { ...common, choices: [{ index, ...body }], ...rest, ...mark };
   };
   return {
-    begin: (): readonly object[] => [],
     add: ({ request, header: own, deltas }: RequestDeltas): readonly object[] => {
       const prompt = (prompts[request] ??= streamedPrompt(own, form));
       return deltas.flatMap((delta) =>
@@ -47,7 +46,6 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
     },
     end: (usage: ChatUsage): readonly object[] =>
       form.includesUsage ? [{ ...common, choices: [], usage: usageBody(usageAsAnswered(usage, form)) }] : [],
-    fail: (body: object): readonly object[] => [body],
   };
 }
 
