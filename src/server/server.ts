@@ -22,7 +22,7 @@ import {
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { fileSettingsWith, type FileSettings } from "../files/settings.ts";
 import { createFileService, type FileService } from "../files/file-service.ts";
-import type { ListedBase } from "../http/dependencies.ts";
+import type { HttpDependencies, ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
 import { httpSettingsWith, type HttpSettings } from "../http/settings.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
@@ -147,16 +147,18 @@ async function build(
     parts;
   await start(lease);
   await sweep();
+  await start(beginning(bases));
   await start(checker);
   await start(runner);
   await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
   await start(files);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
-  const listener = createListener(http, { host, port });
+  const listener = createListener(await createHttpServer(http), { host, port });
   await start(listener);
-  await records.completeBases();
   await Promise.all(bases.map((base) => start(base.prompts)));
   await Promise.all(bases.map((base) => start(base.engine)));
+  // Hashes of bases that were not known are the engines', which have just made them.
+  await records.completeBases();
   await start(records.adapters);
   await start(jobQueue);
   const finishChats = async (): Promise<void> => {
@@ -177,7 +179,7 @@ interface Parts {
   readonly jobQueue: JobQueue;
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
-  readonly http: Awaited<ReturnType<typeof createHttpServer>>;
+  readonly http: HttpDependencies;
   /** Removes what an earlier run left behind. */
   readonly sweep: () => Promise<void>;
   readonly records: VersionRecords;
@@ -308,7 +310,7 @@ async function construct(
   const connections = connectionsThatFit(settings.http.connections, openFilesMax());
   if (connections < settings.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
-  const http = await createHttpServer({
+  const http: HttpDependencies = {
     chat,
     tokenization: createTokenizationService({ directory, bases, settings: config.chat }),
     engineHealth: () => engineHealth(bases),
@@ -346,7 +348,7 @@ async function construct(
     auth: config.server.auth,
     defaultEntity: config.server.entity,
     version,
-  });
+  };
   exposeGauges(metrics, { bases, jobQueue });
   const { models: modelStore, jobs } = database;
   const { optimizerStatesKept } = settings.jobs;
@@ -361,6 +363,19 @@ async function construct(
   };
   const records = createVersionRecords({ models, store: modelStore, cacheFolder, checkpointFiles, logger });
   return { bases, chat, runner, checker, lease, jobQueue, checkpointFiles, files, http, sweep, records };
+}
+
+/**
+ * The engines begin to load their models while HTTP is made ready. Each is waited for in its own place, where it says what
+ * went wrong, and stopped in that order; here it ends where a start does not come so far.
+ */
+function beginning(bases: readonly EngineBase[]): Service {
+  return serviceOf("engines that begin", {
+    start: async () => {
+      for (const { engine } of bases) engine.start().catch(() => undefined);
+    },
+    stop: async () => void (await Promise.all(bases.map(({ engine }) => engine.stop()))),
+  });
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

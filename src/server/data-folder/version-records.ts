@@ -16,7 +16,7 @@ export interface VersionRecordsDependencies {
 }
 
 export interface VersionRecords {
-  /** To be called before versions are served. */
+  /** To be called before jobs run. */
   completeBases(): Promise<void>;
   /** Hashes adapters beside all else that runs, one after the other. */
   readonly adapters: Service;

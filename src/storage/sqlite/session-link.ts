@@ -28,12 +28,14 @@ class SqliteError extends Error {
 /**
  * Opens a session. That of a database in memory, which is small and never waits for a disk, stays in this thread.
  *
+ * @param after opens it when that is over, and not where that fails; its thread is started meanwhile
  * @throws SqliteError when the file cannot be opened or is not a database
  */
-export async function openSession(options: SessionOptions): Promise<SessionLink> {
+export async function openSession(options: SessionOptions, after?: Promise<unknown>): Promise<SessionLink> {
   if (options.file === ":memory:") return localLink(new SqliteSession(options));
   const link = new ThreadLink();
   try {
+    await after;
     await link.ask({ kind: "open", options });
     return link;
   } catch (error) {

@@ -43,8 +43,13 @@ export class SqliteDriver implements Driver {
     try {
       for (const path of [file, ...this.#lockFiles]) mkdirSync(dirname(path), { recursive: true });
       for (const lockFile of this.#lockFiles) this.#locks.push(takeDataLock(lockFile));
-      this.#writer = await openSession({ file, isReadOnly: false });
-      if (file !== ":memory:") this.#reader = await openSession({ file, isReadOnly: true });
+      const writer = openSession({ file, isReadOnly: false });
+      // Its thread starts at once; the file is as it must be when the writer has opened it.
+      const reader = file === ":memory:" ? null : openSession({ file, isReadOnly: true }, writer);
+      // Where the writer cannot open it, that is said, and not once more for the reader.
+      void reader?.catch(() => undefined);
+      this.#writer = await writer;
+      this.#reader = await reader;
     } catch (error) {
       await this.destroy();
       throw error;
