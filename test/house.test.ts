@@ -370,11 +370,9 @@ const absences: readonly Absence[] = [
     invariant: 3,
     pattern: /"\.[^"]*\/embedded\//,
     allowed: [
-      "src/training/embedded/",
       // The process of the embedded trainer, and what starts it.
       "src/training/child-main.ts",
       "src/training/child-runner.ts",
-      "src/server/",
     ],
     example: 'import type { Moments } from "../embedded/state-file.ts";',
   },
@@ -434,12 +432,16 @@ function offenders(
 test("what an invariant keeps to one place is nowhere else", () => {
   const product = sources().filter(isProduct);
   for (const absence of absences) {
-    const { invariant, pattern, example } = absence;
+    const { invariant, pattern, allowed, example } = absence;
     const name = `invariant ${invariant}: ${pattern.source}`;
     assert.deepEqual(offenders(absence, product), [], name);
     const path = absence.among === undefined ? "src/chat/bad.ts" : "src/domain/bad.ts";
     const bad = { path: invariant === 4 ? "src/engine/loop/scheduler.ts" : path, text: example };
     assert.deepEqual(offenders(absence, [bad]), [bad.path], `${name} is found in its example`);
+    const unused = allowed.filter(
+      (place) => !product.some(({ path: own, text }) => own.startsWith(place) && pattern.test(text)),
+    );
+    assert.deepEqual(unused, [], `${name} is where it may be`);
   }
 });
 
