@@ -15,8 +15,9 @@ export async function openModelFolder(
   logger: Logger,
 ): Promise<OpenModel> {
   try {
-    const { weights } = await baseHashes(modelFolder, cacheFolder);
+    // First, since it says of a folder without a model that there is none.
     const stored = readModelConfig(modelFolder);
+    const { weights } = await baseHashes(modelFolder, cacheFolder);
     const contextLength = Math.min(stored.contextLength, settings.contextLengthMax);
     const config = { ...stored, contextLength };
     const runner = await createGraphRunner({
