@@ -105,6 +105,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Stores) {
     weightsOf: () => null,
     defaultBase: "tiny",
     artifacts: dataFolderAt(folder).artifacts,
+    useVersion: async () => true,
     build: "test",
   });
   const defaults = noDefaults([2]);

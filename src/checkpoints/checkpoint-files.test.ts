@@ -55,6 +55,7 @@ function openFiles(baseFolder: string, dataFolder: string, limits: Partial<typeo
     onNewVersion: async (modelId) => void newVersions.push(modelId),
     baseFolders: new Map([["tiny", baseFolder]]),
     ...dataFolderAt(dataFolder),
+    useVersion: async () => true,
   });
   return { files, store, newVersions };
 }

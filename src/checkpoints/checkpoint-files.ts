@@ -11,11 +11,12 @@ import {
   type ModelVersion,
   shownBase,
   type TrainedModel,
+  type VersionKey,
 } from "../domain/model.ts";
 import { present } from "../domain/assert.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { otherWeights } from "../domain/obstacles/missing-base.ts";
-import { ServiceError } from "../domain/service-error.ts";
+import { notFound, ServiceError } from "../domain/service-error.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { CopiedAdapter } from "../registry/register-model.ts";
@@ -47,6 +48,8 @@ export interface CheckpointFilesOptions {
   /** By the name of the base model. */
   readonly baseFolders: ReadonlyMap<string, string>;
   readonly artifacts: ArtifactStore;
+  /** Keeps a version that is about to be read from being deleted by other servers; false where it was just now. */
+  readonly useVersion: (version: VersionKey) => Promise<boolean>;
   readonly folder: ServerFolder;
 }
 
@@ -89,6 +92,7 @@ export class CheckpointFiles {
     if (adapterFolder === null && format === "peft") throw noAdapter();
     const baseFolder = this.#baseFolderOf(model);
     if (format === "merged") await this.#requireBase(version, baseFolder);
+    await this.#use(version);
     const { artifacts } = this.#options;
     const folder = adapterFolder === null ? null : await artifacts.path(adapterFolder, null);
     const wanted = { format, baseFolder, adapterFolder: folder, adapterHash };
@@ -137,6 +141,7 @@ export class CheckpointFiles {
     const { step, adapterFolder } = version;
     const leave = this.#adapters.enter(adapterId(version.modelId, step));
     try {
+      await this.#use(version);
       const { artifacts } = this.#options;
       const hashOf = (folder: string) => this.#pool.run("hash", { folder });
       const source = { ...version, adapterFolder: present(adapterFolder, "the adapter of a copied version") };
@@ -160,6 +165,12 @@ export class CheckpointFiles {
 
   async close(): Promise<void> {
     await Promise.all([this.#pool.close(), this.#unpackers.close()]);
+  }
+
+  /** @throws ServiceError `not_found` where it was deleted just now */
+  async #use({ modelId, step, adapterFolder }: ModelVersion): Promise<void> {
+    if (adapterFolder === null || (await this.#options.useVersion({ modelId, step }))) return;
+    throw notFound("version", String(step));
   }
 
   #baseFolderOf(model: TrainedModel): string {

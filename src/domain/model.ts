@@ -200,16 +200,23 @@ export interface ModelStore {
    */
   deleteVersions(modelId: string, steps: readonly number[]): Promise<VersionDeletion>;
   /**
-   * Deletes all versions of the model but the newest `keptCount`, the base, what {@link deleteVersions} leaves too, and
-   * the steps that are `spared`.
+   * Deletes all versions of the model but the newest `keptCount`, the base, what {@link deleteVersions} leaves too, the
+   * steps that are `spared`, and those that other servers than this one use.
    *
    * @param keptCount at least 1
    * @returns the steps that are gone
    */
   deleteOlderVersions(
     modelId: string,
-    options: { readonly keptCount: number; readonly spared: ReadonlySet<number> },
+    options: { readonly keptCount: number; readonly spared: ReadonlySet<number>; readonly server: string },
   ): Promise<readonly number[]>;
+  /**
+   * Says that a server has requests on a version, until it ends that or loses its lease; one without a lease says nothing.
+   * False where there is no such version any more.
+   */
+  useVersion(version: VersionKey, server: string): Promise<boolean>;
+  /** That there is no such use is no error. */
+  endUse(version: VersionKey, server: string): Promise<void>;
   /**
    * Adds the model's next version, which jobs then start from.
    *

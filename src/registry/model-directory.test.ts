@@ -70,6 +70,7 @@ const directory = createModelDirectory({
   defaultBase: "tiny",
   weightsOf: () => weights,
   artifacts: dataFolderAt("/data").artifacts,
+  useVersion: async () => true,
   build: "b1",
 });
 

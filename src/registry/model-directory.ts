@@ -6,7 +6,13 @@ import { mayReach, type Caller } from "../domain/access.ts";
 import { assert } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { isUuid } from "../domain/ids.ts";
-import { adapterId, type ModelStore, type ModelVersion, type TrainedModel } from "../domain/model.ts";
+import {
+  adapterId,
+  type ModelStore,
+  type ModelVersion,
+  type TrainedModel,
+  type VersionKey,
+} from "../domain/model.ts";
 import { otherWeights } from "../domain/obstacles/missing-base.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
 import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
@@ -55,6 +61,8 @@ export interface ModelDirectoryDependencies {
   readonly weightsOf: (base: string) => string | null;
   readonly defaultBase: string;
   readonly artifacts: Pick<ArtifactStore, "path">;
+  /** Keeps a version that a request is to run on from being deleted by other servers; false where it was just now. */
+  readonly useVersion: (version: VersionKey) => Promise<boolean>;
   /** Names the engine's build in fingerprints. */
   readonly build: string;
 }
@@ -123,10 +131,16 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     }
     return ofVersion(model, await findVersion(model, reference, name), name);
   };
+  const isKept = async ({ adapter, modelId, step }: ResolvedModel): Promise<boolean> =>
+    adapter === null ||
+    modelId === null ||
+    step === null ||
+    (await dependencies.useVersion({ modelId, step }));
   return {
     find,
     resolve: async (name, caller) => {
-      const found = await find(name, caller);
+      let found = await find(name, caller);
+      while (!(await isKept(found))) found = await find(name, caller);
       const trained = found.adapter?.base;
       const weights = weightsOf(found.base);
       if (trained === undefined || weights === null || trained === weights) return found;

@@ -94,6 +94,7 @@ async function open(
     defaultBase: "tiny",
     weightsOf: () => null,
     artifacts,
+    useVersion: async () => true,
     build: "test",
   });
   const hashOf = async (folder: string): Promise<string> => adapterHash(folder);
@@ -116,6 +117,7 @@ async function open(
     discardState: async (state) => void log.push(`discard ${state}`),
     adaptersInUse: () => inUse,
     artifacts,
+    server: () => "server",
     settings: { checkpointsKept },
   });
   const addVersion = async (modelId: string, step: number, trainerState?: string): Promise<string> => {

@@ -33,6 +33,8 @@ export interface ModelDependencies extends RegisterDependencies {
   /** The adapters that requests run on, or are about to. */
   readonly adaptersInUse: () => Iterable<string>;
   readonly artifacts: ArtifactStore;
+  /** This server, as others know it that use versions. */
+  readonly server: () => string;
   readonly settings: Pick<ModelSettings, "checkpointsKept">;
 }
 
@@ -98,7 +100,11 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
   const deleteOlderVersions = async (modelId: string): Promise<void> => {
     if (checkpointsKept === 0) return;
     const spared = stepsAmong(dependencies.adaptersInUse(), modelId);
-    const steps = await store.deleteOlderVersions(modelId, { keptCount: checkpointsKept, spared });
+    const steps = await store.deleteOlderVersions(modelId, {
+      keptCount: checkpointsKept,
+      spared,
+      server: dependencies.server(),
+    });
     await removeAdapters(dependencies, modelId, steps);
   };
   return {

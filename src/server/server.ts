@@ -11,6 +11,7 @@ import type { Stores } from "../storage/stores.ts";
 import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../registry/model-directory.ts";
+import { VersionUses } from "../registry/version-uses.ts";
 import { createModelService } from "../registry/model-service.ts";
 import { CheckpointFiles, type importLimits } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
@@ -143,9 +144,22 @@ async function build(
   let isDraining = false;
   const ground = { database, log, logger, audit, isDraining: () => isDraining };
   const parts = await construct(config, settingsOfParts(config, limits), ground);
-  const { bases, chat, runner, checker, lease, jobQueue, checkpointFiles, files, http, sweep, records } =
-    parts;
+  const {
+    bases,
+    chat,
+    runner,
+    checker,
+    lease,
+    uses,
+    jobQueue,
+    checkpointFiles,
+    files,
+    http,
+    sweep,
+    records,
+  } = parts;
   await start(lease);
+  await start(uses);
   await sweep();
   await start(beginning(bases));
   await start(checker);
@@ -176,6 +190,7 @@ interface Parts {
   readonly runner: ChildJobRunner;
   readonly checker: ConstraintChecker;
   readonly lease: ServerLease;
+  readonly uses: VersionUses;
   readonly jobQueue: JobQueue;
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
@@ -227,6 +242,7 @@ async function construct(
     defaultBase: models[0].name,
     weightsOf,
     artifacts,
+    useVersion: (version) => uses.use(version),
     build: `hone-${version}`,
   });
   const chat = createChatService({ directory, bases, clock, metrics, logger });
@@ -236,6 +252,7 @@ async function construct(
     store: database.models,
     baseFolders,
     artifacts,
+    useVersion: (version) => uses.use(version),
     folder,
     clock,
     limits: settings.imports,
@@ -261,6 +278,14 @@ async function construct(
     { servers: database.servers, baseModels: baseNames, clock, logger },
     settings.jobs,
   );
+  const adaptersInUse = (): Iterable<string> => [...chat.adaptersInUse(), ...checkpointFiles.adaptersInUse()];
+  const uses = new VersionUses({
+    store: database.models,
+    server: () => lease.id,
+    adaptersInUse,
+    clock,
+    onFault: (error) => logger.warn({ err: error }, "what versions this server uses could not be written"),
+  });
   const jobQueue = new JobQueue(
     {
       jobs: database.jobs,
@@ -288,8 +313,9 @@ async function construct(
     weightsOf,
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
     discardState: (state) => runner.discardState(state),
-    adaptersInUse: () => [...chat.adaptersInUse(), ...checkpointFiles.adaptersInUse()],
+    adaptersInUse,
     artifacts,
+    server: () => lease.id,
     settings: config.models,
   });
 
@@ -362,7 +388,20 @@ async function construct(
     if (fault !== null) logger.error(compared, fault.message);
   };
   const records = createVersionRecords({ models, store: modelStore, cacheFolder, checkpointFiles, logger });
-  return { bases, chat, runner, checker, lease, jobQueue, checkpointFiles, files, http, sweep, records };
+  return {
+    bases,
+    chat,
+    runner,
+    checker,
+    lease,
+    uses,
+    jobQueue,
+    checkpointFiles,
+    files,
+    http,
+    sweep,
+    records,
+  };
 }
 
 /**

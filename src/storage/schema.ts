@@ -19,6 +19,7 @@ export interface Schema {
   readonly sequences: SequenceTable;
   readonly servers: ServerTable;
   readonly server_bases: ServerBaseTable;
+  readonly server_versions: ServerVersionTable;
 }
 
 /** The servers that have a lease. */
@@ -31,6 +32,13 @@ export interface ServerTable {
 export interface ServerBaseTable {
   readonly server_id: string;
   readonly base_model: string;
+}
+
+/** The versions that each has requests on. */
+export interface ServerVersionTable {
+  readonly server_id: string;
+  readonly model_id: string;
+  readonly step: number;
 }
 
 /** How far the numbers of each list are given out; see sequences.ts. */

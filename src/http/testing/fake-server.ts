@@ -143,6 +143,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     defaultBase: "tiny",
     weightsOf: () => "weights",
     artifacts: noArtifacts,
+    useVersion: async () => true,
     build: "test",
   });
   const dependencies: HttpDependencies = {
@@ -202,6 +203,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       adaptersInUse: () => [],
       weightsOf: () => "weights",
       artifacts: noArtifacts,
+      server: () => "server",
       settings: defaultsOf(modelSettings),
     }),
     checkpointFiles: {

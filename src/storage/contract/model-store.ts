@@ -220,7 +220,7 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     await models.pinVersion("m", 2, true);
     await models.deleteVersions("m", [6]);
     const gone = (keptCount: number, ...spared: readonly number[]) =>
-      models.deleteOlderVersions("m", { keptCount, spared: new Set(spared) });
+      models.deleteOlderVersions("m", { keptCount, spared: new Set(spared), server: "server" });
     assert.deepEqual(await gone(9), []);
     assert.deepEqual(await gone(2, 4), [3]);
     assert.deepEqual(await gone(1), [5, 4]);
@@ -228,7 +228,8 @@ export function checkModelStore(makeStorage: MakeStorage): void {
       (await models.listVersions("m", firstPage)).items.map(({ step }) => step),
       [0, 1, 2, 7],
     );
-    assert.deepEqual(await models.deleteOlderVersions("nobody", { keptCount: 1, spared: new Set() }), []);
+    const ofNobody = { keptCount: 1, spared: new Set<number>(), server: "server" };
+    assert.deepEqual(await models.deleteOlderVersions("nobody", ofNobody), []);
   });
 
   test("a version that no job makes gets the next step, and none while a job has begun", async (t) => {

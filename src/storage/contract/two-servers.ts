@@ -97,6 +97,47 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.equal(await second.claim(119), "m2");
   });
 
+  test("a version that one server uses is not deleted by the other's tidying, until that ends or the lease does", async (t) => {
+    const { stores, first, second } = await twoServers(t);
+    const { models, servers } = stores;
+    await first.start(0);
+    await second.start(0);
+    for (const step of [1, 2, 3, 4])
+      await models.addVersion(
+        { id: `v${step}`, modelId: "n", metrics: {}, base: null, adapterHash: null, createdAt: moment(step) },
+        async () => `adapters/n/${step}`,
+      );
+    const tidy = (server: string) =>
+      models.deleteOlderVersions("n", { keptCount: 1, spared: new Set(), server });
+    const version = (step: number) => ({ modelId: "n", step });
+    for (const step of [1, 1, 2]) assert.equal(await models.useVersion(version(step), "first"), true);
+    assert.equal(await models.useVersion(version(3), "nobody"), true, "one without a lease keeps nothing");
+    assert.deepEqual(await tidy("second"), [3]);
+    assert.equal(await models.useVersion(version(3), "first"), false);
+    await models.endUse(version(2), "first");
+    await models.endUse(version(2), "first");
+    assert.deepEqual(await tidy("second"), [2]);
+    assert.deepEqual(await tidy("second"), []);
+    await servers.delete("first");
+    assert.deepEqual(await tidy("second"), [1]);
+    assert.equal(await models.useVersion({ modelId: "gone", step: 1 }, "second"), false);
+  });
+
+  test("what a server uses it may delete itself, and a model goes with its uses", async (t) => {
+    const { stores, first } = await twoServers(t);
+    const { models } = stores;
+    await first.start(0);
+    for (const step of [1, 2])
+      await models.addVersion(
+        { id: `v${step}`, modelId: "n", metrics: {}, base: null, adapterHash: null, createdAt: moment(step) },
+        async () => `adapters/n/${step}`,
+      );
+    for (const step of [1, 2]) await models.useVersion({ modelId: "n", step }, "first");
+    const own = { keptCount: 1, spared: new Set<number>(), server: "first" };
+    assert.deepEqual(await models.deleteOlderVersions("n", own), [1]);
+    assert.equal(await models.delete("n"), true);
+  });
+
   test("what a server ran that is not heard from is the other's, and whatever it still does is refused", async (t) => {
     const { stores, first, second } = await twoServers(t);
     const { jobs, models, servers } = stores;

@@ -63,6 +63,15 @@ const steps: readonly Step[] = [
     `update jobs set not_before = '1970-01-01T00:00:00.000Z', waits_since = '1970-01-01T00:00:00.000Z', waiting_for = null
       where state = 'queued' and waiting_for is not null`,
   ],
+  // The versions that servers have requests on.
+  [
+    `create table server_versions (
+      server_id text not null references servers (id) on delete cascade,
+      model_id text not null references models (id) on delete cascade,
+      step integer not null,
+      primary key (server_id, model_id, step)
+    )`,
+  ],
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

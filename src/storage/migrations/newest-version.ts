@@ -30,6 +30,12 @@ export const newestTables: readonly string[] = [
     scenario_hash text not null,
     primary key (model_id, scenario_hash)
   )`,
+  `create table server_versions (
+    server_id text not null references servers (id) on delete cascade,
+    model_id text not null references models (id) on delete cascade,
+    step integer not null,
+    primary key (server_id, model_id, step)
+  )`,
   `create table model_versions (
     id text primary key,
     model_id text not null references models (id) on delete cascade,

@@ -8,6 +8,7 @@ import {
   type ModelVersion,
   type VersionDeletion,
   type VersionDraft,
+  type VersionKey,
 } from "../../domain/model.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 import { readPage } from "../paging.ts";
@@ -22,6 +23,8 @@ type VersionQueries = Pick<
   | "listVersionTimes"
   | "deleteVersions"
   | "deleteOlderVersions"
+  | "useVersion"
+  | "endUse"
   | "pinVersion"
   | "addVersion"
   | "oldTrainerStates"
@@ -83,6 +86,16 @@ export function versionQueries(database: Kysely<Schema>): VersionQueries {
       database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
     deleteOlderVersions: (modelId, options) =>
       database.transaction().execute((transaction) => deleteOlderVersions(transaction, modelId, options)),
+    useVersion: (version, server) =>
+      database.transaction().execute((transaction) => useVersion(transaction, version, server)),
+    endUse: async ({ modelId, step }, server) => {
+      await database
+        .deleteFrom("server_versions")
+        .where("server_id", "=", server)
+        .where("model_id", "=", modelId)
+        .where("step", "=", step)
+        .execute();
+    },
     pinVersion: async (modelId, step, isPinned) => {
       const row = await database
         .updateTable("model_versions")
@@ -205,20 +218,50 @@ async function deleteVersions(
 async function deleteOlderVersions(
   transaction: Transaction<Schema>,
   modelId: string,
-  { keptCount, spared }: { readonly keptCount: number; readonly spared: ReadonlySet<number> },
+  { keptCount, spared, server }: Parameters<ModelStore["deleteOlderVersions"]>[1],
 ): Promise<readonly number[]> {
   await lockModel(transaction, modelId);
   const startSteps = await startStepsOfJobs(transaction, modelId);
+  const used = await transaction
+    .selectFrom("server_versions")
+    .select("step")
+    .where("model_id", "=", modelId)
+    .where("server_id", "!=", server)
+    .execute();
+  const usedSteps = new Set(used.map(({ step }) => step));
   const versions = await liveVersions(transaction, modelId)
     .where("step", ">", 0)
     .orderBy("step", "desc")
     .execute();
   const deleted = versions
     .slice(keptCount)
-    .filter(({ step, is_pinned }) => is_pinned === 0 && !startSteps.has(step) && !spared.has(step))
-    .map(({ step }) => step);
+    .filter(({ is_pinned }) => is_pinned === 0)
+    .map(({ step }) => step)
+    .filter((step) => !startSteps.has(step) && !spared.has(step) && !usedSteps.has(step));
   for (const step of deleted) await markDeleted(transaction, modelId, step);
   return deleted;
+}
+
+/** Whoever deletes versions of the model meanwhile waits, or has done so before this looks whether there is one. */
+async function useVersion(
+  transaction: Transaction<Schema>,
+  { modelId, step }: VersionKey,
+  server: string,
+): Promise<boolean> {
+  await lockModel(transaction, modelId);
+  const version = await liveVersions(transaction, modelId).where("step", "=", step).executeTakeFirst();
+  if (version === undefined) return false;
+  const withLease = transaction
+    .selectFrom("servers")
+    .select((row) => ["id", row.val(modelId).as("model_id"), row.val(step).as("step")])
+    .where("id", "=", server);
+  await transaction
+    .insertInto("server_versions")
+    .columns(["server_id", "model_id", "step"])
+    .expression(withLease)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return true;
 }
 
 function liveVersions(database: Kysely<Schema>, modelId: string) {

@@ -23,6 +23,7 @@ export function memoryStorage(): () => Stores {
     revisions: [],
     files: [],
     leases: new Map(),
+    uses: [],
   };
   const exclusively: Exclusively = async (work) => {
     const changed = { ...tables };

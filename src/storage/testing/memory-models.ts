@@ -72,17 +72,39 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
           inUse: wanted.filter((step) => step !== 0 && !isPinned(step) && isLive(step) && isStart(step)),
         };
       }),
-    deleteOlderVersions: (modelId, { keptCount, spared }) =>
+    deleteOlderVersions: (modelId, { keptCount, spared, server }) =>
       exclusively((tables) => {
+        const isUsed = (step: number) =>
+          tables.uses.some(
+            (use) =>
+              use.modelId === modelId &&
+              use.step === step &&
+              use.server !== server &&
+              tables.leases.has(use.server),
+          );
         const deleted = liveVersions(tables, modelId)
           .filter(({ step }) => step > 0)
           .toReversed()
           .slice(keptCount)
           .filter(({ isPinned }) => !isPinned)
           .map(({ step }) => step)
-          .filter((step) => !spared.has(step) && !startStepsOfJobs(tables, modelId).has(step));
+          .filter(
+            (step) => !spared.has(step) && !isUsed(step) && !startStepsOfJobs(tables, modelId).has(step),
+          );
         markDeleted(tables, modelId, deleted);
         return deleted;
+      }),
+    useVersion: ({ modelId, step }, server) =>
+      exclusively((tables) => {
+        if (!liveVersions(tables, modelId).some((version) => version.step === step)) return false;
+        tables.uses = [...tables.uses, { modelId, step, server }];
+        return true;
+      }),
+    endUse: ({ modelId, step }, server) =>
+      exclusively((tables) => {
+        tables.uses = tables.uses.filter(
+          (use) => use.modelId !== modelId || use.step !== step || use.server !== server,
+        );
       }),
     pinVersion: (modelId, step, isPinned) =>
       exclusively((tables) => {

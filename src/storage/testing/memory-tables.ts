@@ -2,7 +2,7 @@
 import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
-import type { ModelVersion, TrainedModel } from "../../domain/model.ts";
+import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
 import type { ServerLease } from "../../domain/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -45,6 +45,8 @@ export interface Tables {
   files: readonly UploadedFile[];
   /** By the server's id. */
   leases: ReadonlyMap<string, ServerLease>;
+  /** The versions that each server has requests on, by the server's id; those without a lease count for nothing. */
+  uses: readonly (VersionKey & { readonly server: string })[];
 }
 
 /** Runs a piece of work on the tables when the ones before it have ended; what throws changes nothing. */
