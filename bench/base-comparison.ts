@@ -9,7 +9,7 @@ import { resolveTrainingConfig } from "../src/domain/training-config.ts";
 import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
 import { createRandomWeights, writeModelWeights } from "../src/model/testing/random-weights.ts";
 import { reinforcementLearningAdamW } from "../src/training/adamw.ts";
-import { trainingSettings } from "../src/training/settings.ts";
+import { trainingSettingsWith } from "../src/training/settings.ts";
 import { compareWithBase } from "../src/training/steps/reference-logprobs.ts";
 import type { Trainer, TrainingSequence } from "../src/training/trainer.ts";
 import { llama135mFile } from "./llama-135m.ts";
@@ -30,7 +30,7 @@ const shapes: readonly Shape[] = [
   { name: "llama-135m (random), 7 x 128", size: "135m", rows: 7 },
 ];
 const length = 128;
-const usualShare = trainingSettings.baseComparisonShare.default;
+const usualShare = trainingSettingsWith().baseComparisonShare;
 
 interface Measurement {
   readonly name: string;

@@ -27,7 +27,7 @@ const base = join(scratch, "base");
 cpSync("test/fixtures/small-model", base, { recursive: true, dereference: true });
 const weightsFile = join(base, "model.safetensors");
 const flags = ["--model", `tiny=${base}`, "--built-in-model", "off"];
-flags.push("--engine-threads", "1", "--training-threads", "1");
+flags.push("--engine-threads", "1");
 const limits = { jobs: { backoffMs: 100 } };
 
 function changeWeights(): void {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
 
-const server = serverOfFile({ flags: ["--engine-slot-count-max", "8"] });
+const server = serverOfFile({ limits: { engine: { slotCountMax: 8 } } });
 
 async function post(body: object): Promise<Response> {
   return fetch(`${server().url}/v1/chat/completions`, {

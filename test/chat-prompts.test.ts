@@ -242,13 +242,7 @@ test("what cannot be tokenized, or read back, is refused by its field", async ()
       /valid string/,
     ],
     ["/tokenize", { prompt: "a", model: "other" }, 404, "body.model", /other/],
-    [
-      "/tokenize",
-      { prompt: "z".repeat(3_000_000) },
-      400,
-      "body.prompt",
-      /at most 131072 are counted \(chat\.countedTokens\)/,
-    ],
+    ["/tokenize", { prompt: "z".repeat(3_000_000) }, 400, "body.prompt", /at most 131072 are counted\./],
     [
       "/detokenize",
       { tokens: [1, 512] },

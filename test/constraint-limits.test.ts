@@ -1,5 +1,5 @@
-// What a constraint on an answer may cost, over HTTP: each limit of the section `constraints` of the settings refuses the
-// request that exceeds it with a 400 that names the setting and its value, and nothing else suffers.
+// What a constraint on an answer may cost, over HTTP: each limit refuses the request that
+// exceeds it with a 400 that names it and its value, and nothing else suffers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
@@ -14,11 +14,7 @@ const limits = {
   cacheBytes: 1_048_576,
 } as const;
 
-const flags = Object.entries(limits).flatMap(([name, value]) => [
-  `--constraints-${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
-  String(value),
-]);
-const server = serverOfFile({ flags });
+const server = serverOfFile({ limits: { constraints: limits } });
 
 interface Answer {
   readonly status: number;
@@ -66,10 +62,10 @@ const excessive = {
 } as const satisfies Record<keyof typeof limits, object>;
 
 for (const [name, structured] of Object.entries(excessive)) {
-  test(`a constraint beyond constraints.${name} is refused with 400, whole or streamed`, async () => {
+  test(`a constraint beyond ${name} is refused with 400, whole or streamed`, async () => {
     for (const stream of [false, true]) {
       const { status, text } = await ask(structured, { stream });
-      assert.ok(text.includes(`constraints.${name} of ${limits[name as keyof typeof limits]}`), text);
+      assert.ok(text.includes(`limit ${name} of ${limits[name as keyof typeof limits]}`), text);
       assert.equal(status, 400, text);
       assert.match(text, /Make it simpler/);
     }

@@ -295,7 +295,7 @@ test("commands load the server only once they run", () => {
   const loaded = sources()
     .filter((source) => source.room === "cli" && !isTest(source.path))
     .flatMap(({ text }) => [...text.matchAll(atOnce)].map((match) => posix.basename(match[1] ?? "")));
-  assert.deepEqual([...new Set(loaded)].sort(), ["config.ts", "settings.ts"]);
+  assert.deepEqual([...new Set(loaded)].sort(), ["config.ts"]);
 });
 
 test("no file or folder has a name that says nothing", () => {

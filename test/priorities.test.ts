@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverOfFile } from "./running-server.ts";
 
-const server = serverOfFile({ flags: ["--engine-scheduling", "priority", "--engine-slot-count-max", "2"] });
+const server = serverOfFile({
+  flags: ["--engine-scheduling", "priority"],
+  limits: { engine: { slotCountMax: 2 } },
+});
 
 async function post(body: object): Promise<Response> {
   return fetch(`${server().url}/v1/chat/completions`, {

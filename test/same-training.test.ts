@@ -17,7 +17,7 @@ import {
 import { model } from "./served-jobs.ts";
 
 // Two threads, whose parts of a sum could be added in any order; their number is not pinned.
-const twoThreads = [...model, "--training-threads", "2"];
+const twoThreads = [...model, "--engine-threads", "2"];
 const flags = [...twoThreads, "--training-batch-tokens", "40"];
 
 function clientOf(server: RunningServer): HoneClient {

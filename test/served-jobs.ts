@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { call, eventually, type RunningServer } from "./running-server.ts";
 
 /** For models of a few thousand parameters: a second thread takes longer to start than it saves. */
-const oneThread = ["--engine-threads", "1", "--training-threads", "1"];
+const oneThread = ["--engine-threads", "1"];
 
 /** Flags that serve a model of one layer as `tiny`, beside the built-in one. */
 export const tiny = ["--model", "tiny=test/fixtures/small-model"];

@@ -6,11 +6,9 @@ import type { LightMyRequestResponse } from "fastify";
 import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
 import { plainReplies } from "../src/chat/testing/plain-replies.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
-import { chatSettings } from "../src/chat/settings.ts";
 import { createTokenizationService } from "../src/chat/tokenization.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
-import { defaultsOf } from "../src/domain/settings.ts";
 import { hashSecret, type KeyRole } from "../src/domain/access.ts";
 import { packVocabulary } from "../src/domain/vocabulary.ts";
 import { systemClock } from "../src/domain/clock.ts";
@@ -122,7 +120,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Stores) {
   const over = { directory, bases: [base] };
   return {
     chat: createChatService({ ...over, clock: systemClock, metrics, logger: silentLogger }),
-    tokenization: createTokenizationService({ ...over, settings: defaultsOf(chatSettings) }),
+    tokenization: createTokenizationService(over),
   };
 }
 

@@ -7,7 +7,6 @@ import type { ModelDirectory } from "../registry/model-directory.ts";
 import { requireLength } from "../tokenizer/encode-prompt.ts";
 import { promptRefusal } from "../tokenizer/prompt-faults.ts";
 import { servedContextLength, type ServedBase } from "./served-base.ts";
-import type { ChatSettings } from "./settings.ts";
 
 export interface TokenizationService {
   /**
@@ -34,11 +33,15 @@ export interface TokenizationService {
 interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve">;
   readonly bases: readonly ServedBase[];
-  readonly settings: Pick<ChatSettings, "countedTokens">;
 }
 
-export function createTokenizationService({ directory, bases, settings }: Dependencies): TokenizationService {
-  const fit = { purpose: "count", countMax: settings.countedTokens, setting: "chat.countedTokens" } as const;
+/**
+ * Most tokens that a text or conversation may have that nothing answers, and most that are turned into text: what the longest
+ * context of models in use holds.
+ */
+const fit = { purpose: "count", countMax: 128 * 1024 } as const;
+
+export function createTokenizationService({ directory, bases }: Dependencies): TokenizationService {
   const baseFor = async (name: string | null, caller: Caller): Promise<ServedBase> => {
     const { base } = await directory.resolve(name, caller);
     const found = bases.find(({ model }) => model.name === base);

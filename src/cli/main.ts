@@ -18,7 +18,7 @@ import { addServeCommand } from "./commands/serve.ts";
  * Runs one command line.
  *
  * @param words without the interpreter and the script
- * @param limits of the server that `serve` makes, in place of its own
+ * @param limits in place of those of a server, for `serve`, and for `schemas check`, which does as a server would
  */
 export async function main(words: readonly string[], limits: ServerLimits = {}): Promise<void> {
   const program = new Command("hone")
@@ -26,15 +26,12 @@ export async function main(words: readonly string[], limits: ServerLimits = {}):
     .option("--version", "say which version this is")
     .showHelpAfterError("(--help shows what there is)");
   addServeCommand(program, limits);
-  for (const add of [
-    addChatCommand,
-    addModelsCommand,
-    addJobsCommand,
-    addKeysCommand,
-    addSchemasCommand,
-    addDemoCommand,
-  ])
-    add(program);
+  addChatCommand(program);
+  addModelsCommand(program);
+  addJobsCommand(program);
+  addKeysCommand(program);
+  addSchemasCommand(program, limits);
+  addDemoCommand(program);
   if (words[0] === "serve") goOnWithoutReader();
   else endWithoutReader();
   try {

@@ -3,6 +3,13 @@
 import { unreachable } from "./assert.ts";
 import { ServiceError } from "./service-error.ts";
 
+/** What a server runs on. */
+export interface Machine {
+  readonly coreCount: number;
+  /** What this process may take of it at most. */
+  readonly memoryBytes: number;
+}
+
 /** One setting. */
 export type Setting = SettingValue & {
   /** One sentence for people. */
@@ -18,6 +25,8 @@ type SettingValue =
       readonly default: number;
       readonly min: number;
       readonly max: number;
+      /** What stands in the place of a zero. */
+      readonly byMachine?: (machine: Machine) => number;
     }
   /** Where the default is null, null may also be given, and stands for "not set". */
   | { readonly kind: "text"; readonly default: string | null }

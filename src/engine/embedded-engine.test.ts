@@ -8,13 +8,12 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../domain/clock.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import type { ProcessEngine } from "./carrier/process-engine.ts";
-import { constraintSettings } from "./token-masks/settings.ts";
+import { constraintSettingsWith } from "./token-masks/settings.ts";
 import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";
 import { createEmbeddedEngine } from "./embedded-engine.ts";
-import { engineSettings } from "./settings.ts";
+import { engineSettingsWith } from "./settings.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
@@ -24,8 +23,8 @@ const create = (folder: string): ProcessEngine =>
     modelFolder: folder,
     cacheFolder,
     vocabulary,
-    settings: { ...defaultsOf(engineSettings), threads: 1, kvCacheBytesMax: 2 ** 26 },
-    constraints: defaultsOf(constraintSettings),
+    settings: engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
+    constraints: constraintSettingsWith(),
     clock: systemClock,
     logger: silentLogger,
     log: { level: "silent", format: "json" },

@@ -1,5 +1,7 @@
 // The embedded engine as the server has it: a loop over a model folder, carried in a process of its own. Loads no native
 // code itself.
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import { startAhead } from "../processes/child.ts";
@@ -7,7 +9,7 @@ import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { ProcessEngine } from "./carrier/process-engine.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
-import { settingsForThisMachine, type EngineSettings } from "./settings.ts";
+import type { EngineSettings } from "./settings.ts";
 
 /** Everything the process needs to know before it can serve. */
 export interface EmbeddedLoad {
@@ -35,17 +37,27 @@ export function startEngineAhead(): void {
 export function createEmbeddedEngine({
   clock,
   logger,
-  ...given
+  ...load
 }: EmbeddedLoad & { readonly clock: Clock; readonly logger: Logger }): ProcessEngine {
-  const settings = settingsForThisMachine(given.settings);
-  const load: EmbeddedLoad = { ...given, settings };
+  const { modelFolder, settings } = load;
   return new ProcessEngine({
     module: embeddedModule,
     load,
     capabilities: loopCapabilities(settings),
     gauges: loopGauges(load),
-    settings,
+    settings: { ...settings, startDeadlineMs: settings.startDeadlineMs + readingMs(modelFolder) },
     clock,
     logger,
   });
+}
+
+/** A slow disk: a network's, or one that others use. */
+const bytesReadPerMs = 20_000;
+
+/** How long reading a model's weights may take; one that is not there is found missing by the engine. */
+function readingMs(modelFolder: string): number {
+  if (!existsSync(modelFolder)) return 0;
+  const weights = readdirSync(modelFolder).filter((name) => name.endsWith(".safetensors"));
+  const byteCounts = weights.map((name) => statSync(join(modelFolder, name)).size);
+  return byteCounts.reduce((sum, one) => sum + one, 0) / bytesReadPerMs;
 }

@@ -4,14 +4,13 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { defaultsOf } from "../domain/settings.ts";
 import { packVocabulary } from "../domain/vocabulary.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
-import { constraintSettings } from "./token-masks/settings.ts";
+import { constraintSettingsWith } from "./token-masks/settings.ts";
 import { modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { openModelFolder } from "./open-model-folder.ts";
-import { engineSettings, type EngineSettings } from "./settings.ts";
+import { engineSettingsWith, type EngineSettings } from "./settings.ts";
 import { createFakeEngine, fatalTokenId } from "./testing/fake-engine.ts";
 import { FakeRunner } from "./testing/fake-runner.ts";
 import { requestOf } from "./testing/run-loop.ts";
@@ -20,8 +19,8 @@ const startedWith = async (settings: Partial<EngineSettings>): Promise<LoopEngin
   const engine = new LoopEngine({
     openModel: () => Promise.resolve({ runner: new FakeRunner() }),
     vocabulary: packVocabulary([]),
-    settings: { ...defaultsOf(engineSettings), kvCacheBytesMax: 2 ** 26, ...settings },
-    constraints: defaultsOf(constraintSettings),
+    settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26, ...settings }),
+    constraints: constraintSettingsWith(),
     logger: silentLogger,
   });
   await engine.start();
@@ -73,7 +72,7 @@ test("a fault that nobody foresaw fails the start, and is said in the log alone"
   cpSync(modelFolder, folder, { recursive: true });
   rmSync(join(folder, "model.safetensors"));
   mkdirSync(join(folder, "model.safetensors"));
-  const settings = { ...defaultsOf(engineSettings), threads: 1 };
+  const settings = engineSettingsWith({ threads: 1 });
   await assert.rejects(
     openModelFolder({ modelFolder: folder, cacheFolder: folder, settings }, silentLogger),
     {

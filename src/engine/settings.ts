@@ -1,7 +1,5 @@
-// What an operator may set of the embedded engine: defaults, ranges, one sentence each.
-// Zero stands for "decide by the machine" where it is the default of a size.
-import { availableParallelism, totalmem } from "node:os";
-import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
+// What the embedded engine goes by: what an operator sets, and what is the same on every server.
+import { defaultsOf, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
 
 export const engineSettings = {
   threads: {
@@ -9,8 +7,9 @@ export const engineSettings = {
     default: 0,
     min: 0,
     max: 1024,
-    about: "Threads that compute; 0 takes one for every core.",
+    about: "Threads that compute, in serving and in training each; 0 takes one for every core.",
     isEssential: true,
+    byMachine: ({ coreCount }) => coreCount,
   },
   contextLengthMax: {
     kind: "integer",
@@ -25,7 +24,9 @@ export const engineSettings = {
     default: 0,
     min: 0,
     max: 2 ** 50,
-    about: "Memory for the keys and values of running requests; 0 takes a quarter of the machine's memory.",
+    about:
+      "Memory for the keys and values of running requests, in bytes; 0 takes a quarter of the machine's memory.",
+    byMachine: ({ memoryBytes }) => Math.floor(memoryBytes / 4),
   },
   scheduling: {
     kind: "choice",
@@ -41,85 +42,41 @@ export const engineSettings = {
     max: 1_000_000,
     about: "Requests that may wait; one more is refused as overloaded.",
   },
-  slotCountMax: {
-    kind: "integer",
-    default: 128,
-    min: 1,
-    max: 4096,
-    about: "Choices that are computed at the same time.",
-  },
-  tokensPerStepMax: {
-    kind: "integer",
-    default: 512,
-    min: 1,
-    max: 65_536,
-    about: "Tokens computed in one step; more makes prompts faster and other streams wait longer.",
-  },
-  promptChunkTokens: {
-    kind: "integer",
-    default: 512,
-    min: 16,
-    max: 65_536,
-    about: "A longer prompt is computed in parts of this many tokens, one a step.",
-  },
-  adapterCountMax: {
-    kind: "integer",
-    default: 16,
-    min: 1,
-    max: 4096,
-    about: "Adapters kept in memory; the least recently used one is read again when it is needed.",
-  },
   logitsProcessors: {
     kind: "list",
     default: [],
     about:
       "Logits processors that requests may name, beside those that come along: `name=file` each, the file a JavaScript module.",
   },
-  eventIntervalMs: {
-    kind: "integer",
-    default: 20,
-    min: 0,
-    max: 1_000,
-    about:
-      "Tokens that are computed faster than this leave the engine together, so that a stream's chunk may hold several; the first of an answer and its end never wait. With more than 32 requests at once it is longer in proportion, up to four times. 0 sends every token by itself.",
-  },
-  startDeadlineMs: {
-    kind: "integer",
-    default: 120_000,
-    min: 100,
-    max: 3_600_000,
-    about: "How long the engine's process may take to load the model.",
-  },
-  stepDeadlineMs: {
-    kind: "integer",
-    default: 300_000,
-    min: 1_000,
-    max: 3_600_000,
-    about: "An engine with work that is silent for longer is killed and started again.",
-  },
-  stopDeadlineMs: {
-    kind: "integer",
-    default: 10_000,
-    min: 0,
-    max: 600_000,
-    about: "How long the engine's process may take to end before it is killed.",
-  },
-  restartCountMax: {
-    kind: "integer",
-    default: 5,
-    min: 0,
-    max: 1000,
-    about: "Restarts within ten minutes after which the engine stays down.",
-  },
 } as const satisfies SettingsSchema;
 
-export type EngineSettings = SettingsOf<typeof engineSettings>;
+const fixed = {
+  /** Choices that are computed at the same time; more gain nothing where weights are read once for all of them. */
+  slotCountMax: 128,
+  /** Tokens computed in one step. More would make prompts faster, and other streams wait longer. */
+  tokensPerStepMax: 512,
+  /** A longer prompt is computed in parts of so many tokens, one a step. */
+  promptChunkTokens: 512,
+  /** Adapters kept in memory; the least recently used one is read again when it is needed, in milliseconds. */
+  adapterCountMax: 16,
+  /**
+   * Tokens that are computed faster than this leave together: a stream's chunk may hold several, and nobody reads fifty in a
+   * second. The first of an answer and its end never wait. With more than 32 requests it is up to four times as long.
+   */
+  eventIntervalMs: 20,
+  /** How long the engine's process may take to load the model, beside the time that reading its files takes. */
+  startDeadlineMs: 120_000,
+  /** An engine with work that is silent for longer is killed and started again: far above any step. */
+  stepDeadlineMs: 300_000,
+  /** How long the process may take to end before it is killed. */
+  stopDeadlineMs: 10_000,
+  /** Restarts within ten minutes after which the engine stays down: what is wrong is then not over by itself. */
+  restartCountMax: 5,
+};
 
-/** The settings with every zero that means "by the machine" replaced by its number. */
-export function settingsForThisMachine(settings: EngineSettings): EngineSettings {
-  return {
-    ...settings,
-    threads: settings.threads === 0 ? availableParallelism() : settings.threads,
-    kvCacheBytesMax: settings.kvCacheBytesMax === 0 ? Math.floor(totalmem() / 4) : settings.kvCacheBytesMax,
-  };
+export type EngineSettings = Readonly<SettingsOf<typeof engineSettings> & typeof fixed>;
+
+/** What an engine goes by, with what is given in place of the defaults. */
+export function engineSettingsWith(given: Partial<EngineSettings> = {}): EngineSettings {
+  return { ...defaultsOf(engineSettings), ...fixed, ...given };
 }

@@ -79,8 +79,7 @@ test("does not say served of what is read, and whose first token would cost too 
       kind: "limit",
       subject: "maskSteps",
       place: "the first token",
-      message:
-        "The constraint exceeds the limit constraints.maskSteps of 1000 at the first token. Make it simpler or raise the limit.",
+      message: "The constraint exceeds the limit maskSteps of 1000 at the first token. Make it simpler.",
     });
     assert.deepEqual(instances, []);
   }

@@ -7,15 +7,13 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { startAhead, startChild, type Child, type ChildOptions, type Deadline } from "./child.ts";
+import { startAhead, startChild, type Child, type ChildOptions } from "./child.ts";
 import type { SmallProtocol } from "./testing/small-child.ts";
 
 type Event = SmallProtocol["event"];
 
 const children: Child<SmallProtocol>[] = [];
 after(() => Promise.all(children.map((child) => child.kill())));
-
-const deadline = (ms: number): Deadline => ({ ms, setting: "a.setting" });
 
 interface Given extends Partial<SmallProtocol["load"]>, Partial<ChildOptions<SmallProtocol>> {
   readonly signal?: AbortSignal;
@@ -29,8 +27,8 @@ async function start(given: Given = {}): Promise<Child<SmallProtocol>> {
       name: "small process",
       load: { start: how, stop },
       clock: systemClock,
-      startDeadline: deadline(60_000),
-      silenceDeadline: deadline(60_000),
+      startDeadlineMs: 60_000,
+      silenceDeadlineMs: 60_000,
       onEvent: () => undefined,
       ...rest,
     },
@@ -97,9 +95,9 @@ test("a start that fails says how, and leaves no process", async () => {
 
 test("a start is given up after its deadline, or when its signal aborts", async () => {
   const clock = new FakeClock();
-  const late = assert.rejects(start({ start: "hang", clock, startDeadline: deadline(1000) }), {
+  const late = assert.rejects(start({ start: "hang", clock, startDeadlineMs: 1000 }), {
     code: "timeout",
-    message: "The small process was not ready within 1000 ms (a.setting).",
+    message: "The small process was not ready within 1000 ms.",
   });
   await sleepers(clock, 1);
   await clock.advance(1000);
@@ -151,7 +149,7 @@ test("a death is reported in words, once", async () => {
 test("a process with work that is silent beyond the deadline is killed; one without work is not", async () => {
   const clock = new FakeClock();
   let onEvent: () => void = () => undefined;
-  const child = await start({ clock, silenceDeadline: deadline(1000), onEvent: () => onEvent() });
+  const child = await start({ clock, silenceDeadlineMs: 1000, onEvent: () => onEvent() });
   const echo = async (): Promise<void> => {
     const echoed = new Promise<void>((resolve) => (onEvent = resolve));
     child.setWorking(true);
@@ -169,7 +167,7 @@ test("a process with work that is silent beyond the deadline is killed; one with
   await clock.advance(5000);
   await echo();
   await clock.advance(1000);
-  assert.equal(await child.exited, "was silent for 1000 ms (a.setting) while it had work, and was ended");
+  assert.equal(await child.exited, "was silent for 1000 ms while it had work, and was ended");
 });
 
 test("ends when it is asked to, after its last event; every stop waits for the same end", async () => {

@@ -18,16 +18,10 @@ export interface ChildOptions<P extends Protocol> {
   readonly load: P["load"];
   readonly clock: Clock;
   /** How long it may take to get ready. */
-  readonly startDeadline: Deadline;
+  readonly startDeadlineMs: number;
   /** How long it may emit nothing while it has work; then it is killed. */
-  readonly silenceDeadline: Deadline;
+  readonly silenceDeadlineMs: number;
   readonly onEvent: (event: P["event"]) => void;
-}
-
-export interface Deadline {
-  readonly ms: number;
-  /** The setting it comes from, for messages. */
-  readonly setting: string;
 }
 
 /** A process that is, or was, ready to work. */
@@ -140,8 +134,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   #lackedMemory = false;
 
   constructor(options: ChildOptions<P>) {
-    const { module, clock } = options;
-    const { ms: deadlineMs, setting } = options.silenceDeadline;
+    const { module, clock, silenceDeadlineMs: deadlineMs } = options;
     this.#options = options;
     this.#process = takenOrForked(module);
     this.#process.stderr?.on("data", (words: Buffer) => {
@@ -151,8 +144,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     this.#silence = new SilenceWatch({
       clock,
       deadlineMs,
-      onSilence: () =>
-        void this.#kill(`was silent for ${deadlineMs} ms (${setting}) while it had work, and was ended`),
+      onSilence: () => void this.#kill(`was silent for ${deadlineMs} ms while it had work, and was ended`),
     });
     this.exited = this.#exit();
     this.isReady = this.#listen();
@@ -255,14 +247,12 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 }
 
 async function startDeadline<P extends Protocol>(
-  { name, clock, startDeadline: { ms, setting } }: ChildOptions<P>,
+  { name, clock, startDeadlineMs }: ChildOptions<P>,
   signal: AbortSignal,
 ): Promise<never> {
-  await clock.sleep(ms, { signal });
-  throw new ServiceError({
-    code: "timeout",
-    message: `The ${name} was not ready within ${ms} ms (${setting}).`,
-  });
+  await clock.sleep(startDeadlineMs, { signal });
+  const message = `The ${name} was not ready within ${startDeadlineMs} ms.`;
+  throw new ServiceError({ code: "timeout", message });
 }
 
 function unavailable(message: string): ServiceError {

@@ -2,7 +2,6 @@
 // loop, or may never end. Started when they are needed, and no reason for the process to go on. Tasks are calls of the
 // functions of a module (tasks.ts), and typed as those are; what they mean is said there.
 import { ServiceError } from "../domain/service-error.ts";
-import type { Deadline } from "./child.ts";
 import { WaitingLine } from "./waiting-line.ts";
 import type { WorkerOptions } from "./task-worker.ts";
 import type { TaskTypes } from "./tasks.ts";
@@ -12,12 +11,7 @@ export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
   readonly data?: Data;
   readonly workerCount: number;
   /** How many tasks may wait, and how long; without it any number may, for ever. */
-  readonly line?: {
-    readonly lengthMax: number;
-    /** The setting it comes from, for messages. */
-    readonly lengthSetting: string;
-    readonly wait: Deadline;
-  };
+  readonly line?: { readonly lengthMax: number; readonly waitMs: number };
 }
 
 export interface TaskOptions {
@@ -74,7 +68,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
         job.reject(error);
       };
       const cancel = (): void => giveUp(cancelled());
-      const patience = line && setTimeout(() => giveUp(waitedTooLong(line)), line.wait.ms);
+      const patience = line && setTimeout(() => giveUp(waitedTooLong(line)), line.waitMs);
       const onBegin = (): void => clearTimeout(patience);
       const onEnd = (): void => {
         clearTimeout(patience);
@@ -118,13 +112,13 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
 
 type Line = NonNullable<WorkerPoolOptions["line"]>;
 
-function tooManyWait({ lengthMax, lengthSetting }: Line): ServiceError {
-  const message = `${lengthMax} requests wait for this work already, the most that may (${lengthSetting}); try again later.`;
+function tooManyWait({ lengthMax }: Line): ServiceError {
+  const message = `${lengthMax} requests wait for this work already, the most that may; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 1 });
 }
 
-function waitedTooLong({ wait }: Line): ServiceError {
-  const message = `This request's turn did not come within ${wait.ms / 1000} s (${wait.setting}); try again later.`;
+function waitedTooLong({ waitMs }: Line): ServiceError {
+  const message = `This request's turn did not come within ${waitMs / 1000} s; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 

@@ -81,9 +81,7 @@ export function limitExceeded(
     kind: "limit",
     subject: limit,
     place,
-    message:
-      `The constraint exceeds the limit constraints.${limit} of ${allowed}${where}. ` +
-      "Make it simpler or raise the limit.",
+    message: `The constraint exceeds the limit ${limit} of ${allowed}${where}. Make it simpler.`,
   });
 }
 

@@ -10,6 +10,7 @@ import {
   hideSecretsFromChildren,
   readConfig,
 } from "./config.ts";
+import { sections } from "./settings.ts";
 
 function withDataFolder(file: unknown, use: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
@@ -48,10 +49,22 @@ test("settings of a part carry its name", () => {
 
 test("every setting has one flag, one variable and a sentence", () => {
   const all = allSettings();
-  assert.ok(all.length > 30);
+  const inSections = Object.entries(sections).flatMap(([section, names]) =>
+    Object.keys(names).map((name) => `${section}.${name}`),
+  );
+  assert.deepEqual(all.map(({ section, name }) => `${section}.${name}`).sort(), inSections.sort());
   assert.equal(new Set(all.map(({ flag }) => flag)).size, all.length);
   assert.equal(new Set(all.map(({ variable }) => variable)).size, all.length);
   for (const { flag, setting } of all) assert.match(setting.about, /\.$/, flag);
+});
+
+test("what the machine decides has its number, unless it is set", () => {
+  withDataFolder(undefined, (data) => {
+    const machine = { coreCount: 6, memoryBytes: 8e9 };
+    const { engine, training } = readConfig({ data, "engine-kv-cache-bytes-max": "3" }, {}, machine);
+    assert.deepEqual([engine.threads, engine.kvCacheBytesMax, training.memoryBytes], [6, 3, 6e9]);
+    assert.equal(readConfig({ data }, {}, machine).engine.kvCacheBytesMax, 2e9);
+  });
 });
 
 test("a setting that was is refused with what holds instead, however it is given", () => {

@@ -1,23 +1,27 @@
 // The configuration: flags over environment over `hone.json` in the data folder over defaults; read once, frozen,
 // passed down. The only place that reads the environment. Each folder describes its own settings.
 import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { isLoopback } from "../domain/loopback.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   defaultsOf,
   readSetting,
+  type Machine,
   type Setting,
   type SettingsOf,
   type SettingsSchema,
 } from "../domain/settings.ts";
 import { goneSettings } from "./gone-settings.ts";
-import { sections, type SectionName } from "./settings.ts";
+import { sections, settingGroups, type SectionName } from "./settings.ts";
 
 export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> };
 
 /** A setting with all its spellings. */
 export interface SettingSpelling {
+  /** What people look for who want it. */
+  readonly group: string;
   readonly section: SectionName;
   readonly name: string;
   /** `--engine-threads` */
@@ -27,12 +31,14 @@ export interface SettingSpelling {
   readonly setting: Setting;
 }
 
-/** Every setting there is, in the order of the sections. Those of `server` carry no section name in their spellings. */
+/** Every setting there is, in the order of the groups. Those of `server` carry no section name in their spellings. */
 export function allSettings(): readonly SettingSpelling[] {
-  return (Object.keys(sections) as SectionName[]).flatMap((section) =>
-    Object.entries<Setting>(sections[section] as SettingsSchema).map(([name, setting]) => {
-      const words = spelled(section, name);
-      return { section, name, flag: `--${words}`, variable: variableOf(words), setting };
+  return Object.entries(settingGroups).flatMap(([group, keys]) =>
+    keys.map((key) => {
+      const words = spelledKey(key);
+      const [section, name] = key.split(".") as [SectionName, string];
+      const setting = (sections[section] as SettingsSchema)[name];
+      return { group, section, name, flag: `--${words}`, variable: variableOf(words), setting };
     }),
   );
 }
@@ -46,12 +52,16 @@ export function goneFlags(): readonly string[] {
 export type FlagValues = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the configuration.
+ * Reads the configuration. What the machine decides has its number.
  *
  * @throws ServiceError `invalid` naming the setting, its value and its range; unknown keys of `hone.json` and unknown
  *   `HONE_*` variables are refused by name
  */
-export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = process.env): HoneConfig {
+export function readConfig(
+  flags: FlagValues,
+  environment: NodeJS.ProcessEnv = process.env,
+  machine = thisMachine(),
+): HoneConfig {
   const spellings = allSettings();
   refuseGone(flags, environment);
   refuseUnknownVariables(spellings, environment);
@@ -74,6 +84,8 @@ export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = p
     ];
     const first = given.find(([, value]) => value !== undefined);
     if (first !== undefined) values[section][name] = readSetting(first[0], setting, first[1]);
+    if ("byMachine" in setting && values[section][name] === 0)
+      values[section][name] = setting.byMachine?.(machine);
   }
   values.server["data"] = dataFolder;
   // The record was filled from the sections' own schemas.
@@ -81,6 +93,13 @@ export function readConfig(flags: FlagValues, environment: NodeJS.ProcessEnv = p
   refuseUnsafe(config);
   for (const section of Object.values(config)) Object.freeze(section);
   return Object.freeze(config);
+}
+
+function thisMachine(): Machine {
+  // 0 or more than the machine has where no control group constrains the process.
+  const constrained = process.constrainedMemory();
+  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return { coreCount: availableParallelism(), memoryBytes };
 }
 
 function textOf(value: unknown): string | undefined {

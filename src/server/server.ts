@@ -20,6 +20,8 @@ import {
   createConstraintChecker,
   type ConstraintChecker,
 } from "../engine/constraint-check/constraint-checker.ts";
+import { engineSettingsWith, type EngineSettings } from "../engine/settings.ts";
+import { constraintSettingsWith, type ConstraintSettings } from "../engine/token-masks/settings.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { fileSettingsWith, type FileSettings } from "../files/settings.ts";
 import { createFileService, type FileService } from "../files/file-service.ts";
@@ -31,6 +33,7 @@ import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
+import { trainingSettingsWith, type TrainingSettings } from "../training/settings.ts";
 import type { HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
@@ -75,19 +78,27 @@ interface Facts {
 
 /** By what each part goes that whoever makes a server, such as a test, may give in place of what holds otherwise. */
 export interface ServerLimits {
+  readonly engine?: Partial<EngineSettings>;
+  readonly constraints?: Partial<ConstraintSettings>;
   readonly imports?: Partial<typeof importLimits>;
   readonly http?: Partial<HttpSettings>;
   readonly files?: Partial<FileSettings>;
+  readonly training?: Partial<TrainingSettings>;
   readonly jobs?: Partial<JobSettings>;
 }
 
 /** What an operator set, with the settings of each part that nobody sets. */
 function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
+  const engine = engineSettingsWith({ ...config.engine, ...limits.engine });
   const http = httpSettingsWith({ ...config.http, ...limits.http });
   return {
+    chat: config.chat,
+    engine,
+    constraints: constraintSettingsWith({ ...config.constraints, ...limits.constraints }),
     imports: limits.imports ?? {},
     http,
     files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
+    training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
     jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
   };
 }
@@ -228,7 +239,7 @@ async function construct(
   const models = listBaseModels({ named, defaultModel, folderOfFile }, builtIn);
   const baseNames = models.map((model) => model.name);
 
-  const bases = await createServedBases(models, { cacheFolder, config, clock, log, logger });
+  const bases = await createServedBases(models, { cacheFolder, settings, clock, log, logger });
   const engineOf = (name: string): Engine | undefined =>
     bases.find(({ model }) => model.name === name)?.engine;
   /** Of the weights that a base's engine computes with. */
@@ -269,7 +280,7 @@ async function construct(
     baseFolders,
     toolsAsText: new Set(taught.map(({ model }) => model.name)),
     trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
-    settings: config.training,
+    settings: settings.training,
     version,
     clock,
     logger,
@@ -329,7 +340,7 @@ async function construct(
   });
 
   const checker = createConstraintChecker({
-    limits: config.constraints,
+    limits: settings.constraints,
     vocabularies: new Map(bases.map(({ model, vocabulary }) => [model.name, vocabulary])),
     seconds: settings.http.checkSeconds,
   });
@@ -338,7 +349,7 @@ async function construct(
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const http: HttpDependencies = {
     chat,
-    tokenization: createTokenizationService({ directory, bases, settings: config.chat }),
+    tokenization: createTokenizationService({ directory, bases }),
     engineHealth: () => engineHealth(bases),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),

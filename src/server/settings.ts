@@ -99,15 +99,60 @@ export const sections = {
 
 export type SectionName = keyof typeof sections;
 
-/** What the sections are called where people read. */
-export const sectionTitles: { readonly [Section in SectionName]: string } = {
-  server: "Server",
-  chat: "Chat",
-  engine: "Engine",
-  constraints: "Constraints on answers",
-  models: "Trained models",
-  training: "Training",
-  jobs: "Job queue",
-  files: "Uploaded files",
-  http: "HTTP",
+/** A setting by its section and name, as `hone.json` has them. */
+type SettingKey = {
+  [Section in SectionName]: `${Section}.${keyof (typeof sections)[Section] & string}`;
+}[SectionName];
+
+/** Every setting, under what people look for when they want it. */
+export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } = {
+  "Where it listens, and what it keeps where": [
+    "server.host",
+    "server.port",
+    "server.data",
+    "server.databaseUrl",
+  ],
+  "Who may use it": [
+    "server.auth",
+    "server.apiKey",
+    "server.entity",
+    "http.corsOrigins",
+    "http.requestsPerKey",
+  ],
+  "Models and how they answer": [
+    "server.model",
+    "server.builtInModel",
+    "server.defaultModel",
+    "chat.toolCalls",
+    "chat.toolFormats",
+    "chat.reasoning",
+    "constraints.strictFormats",
+    "engine.logitsProcessors",
+    "engine.scheduling",
+  ],
+  "Memory and cores": [
+    "engine.threads",
+    "engine.contextLengthMax",
+    "engine.kvCacheBytesMax",
+    "training.memoryBytes",
+    "http.bodyBytesInFlight",
+  ],
+  Requests: [
+    "http.bodyBytes",
+    "http.chatMessages",
+    "http.jsonDepth",
+    "http.requestSeconds",
+    "http.idleStreamSeconds",
+    "http.connections",
+    "engine.waitingCountMax",
+    "server.drainSeconds",
+  ],
+  Training: ["jobs.concurrency", "training.loraRank", "training.batchTokens", "training.sequenceLengthMax"],
+  "What is kept, and what is logged": [
+    "models.checkpointsKept",
+    "files.unusedDays",
+    "files.entityBytes",
+    "server.logLevel",
+    "server.logFormat",
+  ],
 };

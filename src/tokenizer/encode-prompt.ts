@@ -12,8 +12,8 @@ export type PromptFit =
       /** Keeps the last so many tokens, at least 1; null keeps all. */
       readonly keepLast: number | null;
     }
-  /** Nothing answers it: it may be empty, and have as many tokens as the setting allows. */
-  | { readonly purpose: "count"; readonly countMax: number; readonly setting: string };
+  /** Nothing answers it: it may be empty. */
+  | { readonly purpose: "count"; readonly countMax: number };
 
 /** What every prompt keeps to but an empty one. */
 export const unlimitedFit: PromptFit = { purpose: "answer", contextLength: Infinity, keepLast: null };
@@ -71,7 +71,7 @@ export function requireLength(count: number, kind: PromptKind, fit: PromptFit, a
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);
   } else if (count > fit.countMax) {
-    const limit = `at most ${fit.countMax} are counted (${fit.setting})`;
-    throw promptRefusal(kind, `This is ${atLeast}${count} tokens; ${limit}. Send less text.`);
+    const message = `This is ${atLeast}${count} tokens; at most ${fit.countMax} are counted. Send less text.`;
+    throw promptRefusal(kind, message);
   }
 }

@@ -6,11 +6,11 @@ import type { ChatTemplate } from "./chat-template.ts";
 import { encodePrompt, requireLeast, unlimitedFit, type PromptFit } from "./encode-prompt.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** What a template may take for one conversation; each with the setting it comes from, for messages. */
+/** What a template may take for one conversation. */
 export interface RenderLimits {
-  readonly time: { readonly ms: number; readonly setting: string };
-  /** Of the rendered text, and of each that leads to it; items of a list count alike. */
-  readonly characters: { readonly max: number; readonly setting: string };
+  readonly timeMs: number;
+  /** Characters of the rendered text, and of each that leads to it; items of a list count alike. */
+  readonly lengthMax: number;
 }
 
 /** A template that reached a limit; with a greater one it may end. */
@@ -56,26 +56,24 @@ export function renderConversation(
   limits?: RenderLimits,
 ): string {
   if (limits === undefined) return template.render(conversation);
-  const { time, characters } = limits;
   return template.render(conversation, {
-    timeMs: time.ms,
-    onTimeUp: () => renderedTooSlowly(time),
-    lengthMax: characters.max,
-    onTooLong: () => renderedTooLong(characters),
+    ...limits,
+    onTimeUp: () => renderedTooSlowly(limits),
+    onTooLong: () => renderedTooLong(limits),
   });
 }
 
 /** The refusal of messages that the template has not rendered in time. */
-export function renderedTooSlowly({ ms, setting }: RenderLimits["time"]): RenderLimitError {
+export function renderedTooSlowly({ timeMs }: RenderLimits): RenderLimitError {
   const message =
-    `The chat template has not rendered these messages within ${ms / 1000} s (${setting}). ` +
+    `The chat template has not rendered these messages within ${timeMs / 1000} s. ` +
     "Send fewer or shorter messages; a template that never ends must be corrected.";
   return new RenderLimitError({ code: "unsupported", faults: [messagesFault(message)] });
 }
 
-function renderedTooLong({ max, setting }: RenderLimits["characters"]): RenderLimitError {
+function renderedTooLong({ lengthMax }: RenderLimits): RenderLimitError {
   const message =
-    `The chat template makes more than ${max} characters, or as long a list, of these messages (${setting}). ` +
+    `The chat template makes more than ${lengthMax} characters, or as long a list, of these messages. ` +
     "Send fewer or shorter messages.";
   return new RenderLimitError({ code: "unsupported", faults: [messagesFault(message)] });
 }

@@ -1,7 +1,7 @@
 // The training process: runs one job after another for one base model, as its parent sends them. All native compute of
 // training happens here, so that a crash in it loses one attempt and not the server.
 import { createReadStream } from "node:fs";
-import { availableParallelism, setPriority } from "node:os";
+import { setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
@@ -26,7 +26,7 @@ import type {
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
 import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
-import { memoryLimit, pinnedSettings } from "./settings.ts";
+import { pinnedSettings } from "./settings.ts";
 import { compareVersions } from "./replay/compare-versions.ts";
 import { createTurnRenderer } from "./turn-renderer.ts";
 import { WhenIdle } from "./when-idle.ts";
@@ -142,8 +142,11 @@ function flushMessages(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** So that serving has the cores first. */
+const niceness = 10;
+
 async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<LoadedModel> {
-  setPriority(settings.niceness);
+  setPriority(niceness);
   const { folder, name, weights, toolsAsText } = baseModel;
   const whole = readModelConfig(folder);
   // The rotary tables need no more rows than the longest sequence.
@@ -179,9 +182,9 @@ async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<L
       artifacts,
       sequenceLengthMax: settings.sequenceLengthMax,
       microbatchTokens: settings.microbatchTokens,
-      memoryBytes: memoryLimit(settings),
+      memoryBytes: settings.memoryBytes,
       sharesPrefixes: true,
-      threads: settings.threads === 0 ? availableParallelism() : settings.threads,
+      threads: settings.threads,
     }),
   };
 }

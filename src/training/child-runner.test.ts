@@ -24,16 +24,15 @@ import type { JobAssignment, JobOutcome, JobPins, JobReport } from "../domain/jo
 import { adapterOfServer } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorOf, failureOf } from "../processes/failure.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { HistoryItem, JsonObject, TrajectoryGroup } from "../domain/trajectory.ts";
 import { checkService } from "../domain/testing/check-service.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
-import { pinnedSettings, trainingSettings } from "./settings.ts";
+import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
 import { silentReport } from "./testing/silent-report.ts";
 
-const settings = { ...defaultsOf(trainingSettings), batchTokens: 80, threads: 1, idleMs: 30_000 };
+const settings = trainingSettingsWith({ batchTokens: 80, memoryBytes: 8e9, idleMs: 30_000 });
 const baseFolder = "test/fixtures/small-model";
 
 /** Each is long enough to be folded. */

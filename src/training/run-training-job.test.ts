@@ -18,13 +18,12 @@ import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { searchedOf } from "../domain/testing/search.ts";
 import type { JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { defaultsOf } from "../domain/settings.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { trainedIndices } from "../trajectories/sequences.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
 import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
-import { pinnedSettings, trainingSettings } from "./settings.ts";
+import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
 import { greatestDifference } from "./logprob-difference.ts";
 import type { TrainerProvider, TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
@@ -107,7 +106,7 @@ class Bench {
           config: resolveTrainingConfig({ learningRate: 0.01, ...config }),
           groups: linesOf(groups),
         },
-        settings: { ...pinnedSettings(defaultsOf(trainingSettings)), ...few },
+        settings: { ...pinnedSettings(trainingSettingsWith()), ...few },
         from: null,
         fromHash: null,
         base: "weights",
@@ -179,7 +178,7 @@ async function stepSizes(
   batchTokens = 0,
 ): Promise<readonly number[]> {
   const bench = new Bench(t);
-  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), batchTokens };
+  const settings = { ...pinnedSettings(trainingSettingsWith()), batchTokens };
   await bench.run({ config: { ...config }, input: { settings } });
   return bench.trainers.calls.flatMap((call) => (call.kind === "forwardBackward" ? [call.data.length] : []));
 }
@@ -274,7 +273,7 @@ test("where the server counts tokens, packed_sequence_length is the tokens of a 
 
 test("a batch knows the groups of its sequences, and its step goes by the job's own numbers", async (t) => {
   const bench = new Bench(t);
-  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), weightDecay: 0.25, gradientNormMax: 7 };
+  const settings = { ...pinnedSettings(trainingSettingsWith()), weightDecay: 0.25, gradientNormMax: 7 };
   await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
   const [, , gradient, optimizer] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
@@ -330,7 +329,7 @@ test("each step says how far the policy is from the one that sampled, from the b
       finalPolicyVersion: 5,
     })),
   }));
-  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), ...few, baseComparisonShare: 0.5 };
+  const settings = { ...pinnedSettings(trainingSettingsWith()), ...few, baseComparisonShare: 0.5 };
   const { metrics } = await bench.run({ groups, input: { settings, startStep: 5 } });
   const compared = bench.trainers.calls.flatMap((call) =>
     call.kind === "forward of the base" ? [call.data] : [],
@@ -561,7 +560,7 @@ test("a loss that is not finite ends the job in its own words, and nothing is pu
 
 test("a model that its last step broke becomes no version, and the job names the learning rate", async (t) => {
   const bench = new Bench(t);
-  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), ...few, batchTokens: 1000 };
+  const settings = { ...pinnedSettings(trainingSettingsWith()), ...few, batchTokens: 1000 };
   await assert.rejects(
     bench.run({ config: { learningRate: 1e200 }, input: { settings } }),
     /does not give finite log-probabilities any more.*lower the learning rate, which is 1e\+200/,
@@ -580,7 +579,7 @@ test("a version that cannot be read is not blamed on the job, and no path is sho
 });
 
 test("sequences longer than the trainer or the job takes are left out", async (t) => {
-  const settings = { ...pinnedSettings(defaultsOf(trainingSettings)), sequenceLengthMax: 7 };
+  const settings = { ...pinnedSettings(trainingSettingsWith()), sequenceLengthMax: 7 };
   const { counts } = await new Bench(t).run({ input: { settings } });
   assert.equal(counts.skipped["too_long"], 1);
   const longer = { ...settings, sequenceLengthMax: 100 };
@@ -736,7 +735,7 @@ function remoteBench(t: TestContext): Bench {
   });
 }
 
-const compared = { ...pinnedSettings(defaultsOf(trainingSettings)), ...few, baseComparisonShare: 0.5 };
+const compared = { ...pinnedSettings(trainingSettingsWith()), ...few, baseComparisonShare: 0.5 };
 
 test("a job trains where there is no base pass, says so, and its version goes on from a state by name", async (t) => {
   const bench = remoteBench(t);

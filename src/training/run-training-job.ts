@@ -135,7 +135,7 @@ async function carryOut(
   const { trainers, report, clock } = dependencies;
   const { adapterFolder, secondsSpent, signal } = input;
   const { batches, counts } = plan;
-  await trainers.requireMemory?.(batchesOf(plan), plan.loss);
+  await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
   await report.started(batches.length, counts, plan.metrics.start);
   const start = await startOf(dependencies, input);
   for (const warning of [...plan.warnings, ...start.warnings]) await report.warned(warning);

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AdapterWish } from "../domain/model.ts";
-import { defaultsOf } from "../domain/settings.ts";
-import { pinnedSettings, trainingSettings } from "./settings.ts";
+import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
 
-const settings = { ...defaultsOf(trainingSettings), loraRank: 8, loraAlpha: 16 };
+const settings = trainingSettingsWith({ loraRank: 8 });
 
 test("a model's adapters have the rank and scale that it asks for, and the server's otherwise", () => {
   const shapeOf = (rank: number | null, alpha: number | null): readonly number[] => {

@@ -1,9 +1,9 @@
-// What an operator may set of training: defaults, ranges, one sentence each. What a job may set is
-// domain/training-config.ts.
-import { totalmem } from "node:os";
+// What training goes by: what an operator sets, what is the same on every server, and what a job is pinned to of both. What
+// a job may set is domain/training-config.ts.
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../domain/model.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
-import type { SettingsOf, SettingsSchema } from "../domain/settings.ts";
+import { defaultsOf, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
+import { reinforcementLearningAdamW } from "./adamw.ts";
 
 export const trainingSettings = {
   loraRank: {
@@ -11,14 +11,7 @@ export const trainingSettings = {
     default: 8,
     min: 1,
     max: 256,
-    about: "Rank of new adapters; a model that has one keeps its own.",
-  },
-  loraAlpha: {
-    kind: "number",
-    default: 16,
-    min: 0.001,
-    max: 4096,
-    about: "What new adapters are scaled by, divided by their rank.",
+    about: "Rank of new adapters, which are scaled by 2; a model that has one keeps its own.",
   },
   batchTokens: {
     kind: "integer",
@@ -28,22 +21,6 @@ export const trainingSettings = {
     about:
       "Tokens of one optimizer step of a job that says neither steps nor batch_size, those that sequences begin with alike counted once; 0 takes a step for every sequence, as ART does.",
   },
-  microbatchTokens: {
-    kind: "integer",
-    default: 2048,
-    min: 1,
-    max: 1_048_576,
-    about:
-      "Tokens computed at once; a longer sequence is computed alone, and fewer need less memory and change no step but by rounding.",
-  },
-  memoryBytes: {
-    kind: "integer",
-    default: 0,
-    min: 0,
-    max: Number.MAX_SAFE_INTEGER,
-    about:
-      "Resident memory that a training process may need, its weights included: a job that is estimated above it is refused before its first step; 0 allows three quarters of the machine's.",
-  },
   sequenceLengthMax: {
     kind: "integer",
     default: 4096,
@@ -51,73 +28,50 @@ export const trainingSettings = {
     max: 1_048_576,
     about: "A longer sequence is left out, as is one longer than the model's context.",
   },
-  weightDecay: { kind: "number", default: 0.1, min: 0, max: 10, about: "Weight decay of AdamW." },
-  gradientNormMax: {
-    kind: "number",
-    default: 0.1,
-    min: 0,
-    max: 1e9,
-    about: "Gradients are scaled down to this global norm; 0 never scales.",
-  },
-  snapshotShare: {
-    kind: "number",
-    default: 0.1,
-    min: 0,
-    max: 1,
-    about:
-      "Which part of a job's time may go into keeping its steps, so that a job goes on behind the last one kept when its process dies; 1 keeps every step, 0 none.",
-  },
-  baseComparisonShare: {
-    kind: "number",
-    default: 0.15,
-    min: 0,
-    max: 1,
-    about:
-      "Share of a job's tokens that the base model computes too, for the metric of how far training went from it; at the default a step takes up to a tenth longer.",
-  },
-  threads: {
+  memoryBytes: {
     kind: "integer",
     default: 0,
     min: 0,
-    max: 1024,
-    about: "Threads that compute; 0 takes one for every core.",
-  },
-  niceness: {
-    kind: "integer",
-    default: 10,
-    min: 0,
-    max: 19,
-    about: "How far training steps back behind serving, from 0 (not at all) to 19.",
-  },
-  stallDeadlineMs: {
-    kind: "integer",
-    default: 900_000,
-    min: 1_000,
-    max: 86_400_000,
-    about: "A job without a sign of progress for longer is started again.",
-  },
-  idleMs: {
-    kind: "integer",
-    default: 60_000,
-    min: 0,
-    max: 86_400_000,
-    about: "How long a training process keeps its model loaded for the next job; 0 ends it at once.",
+    max: Number.MAX_SAFE_INTEGER,
+    about:
+      "Resident memory that a training process may need, its weights included: where it is short, fewer tokens are computed at once, and a job that is estimated above it is refused before its first step; 0 allows three quarters of the machine's.",
+    byMachine: ({ memoryBytes }) => Math.floor(0.75 * memoryBytes),
   },
 } as const satisfies SettingsSchema;
 
-/** The limit in bytes: what the operator set, else a share of what the machine or the process's control group has. */
-export function memoryLimit({ memoryBytes }: Pick<TrainingSettings, "memoryBytes">): number {
-  if (memoryBytes > 0) return memoryBytes;
-  // 0 or more than the machine has where nothing constrains the process.
-  const constrained = process.constrainedMemory();
-  const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return Math.floor(0.75 * available);
+/** What new adapters are scaled by, divided by their rank, is so many times the rank. */
+const alphaOfRank = 2;
+
+const fixed = {
+  weightDecay: reinforcementLearningAdamW.weightDecay,
+  /** Gradients are scaled down to this global norm. */
+  gradientNormMax: reinforcementLearningAdamW.gradientNormMax,
+  /**
+   * Tokens computed at once where memory allows it; a longer sequence is computed alone. Changes no step but by rounding, and
+   * larger products are not faster.
+   */
+  microbatchTokens: 2048,
+  /** Part of a job's time that may go into keeping its steps, so that it goes on behind the last one when its process dies. */
+  snapshotShare: 0.1,
+  /** Part of a job's tokens that the base model computes too, for the metric of how far training went from it. */
+  baseComparisonShare: 0.15,
+  /** As the engine's. */
+  threads: 1,
+  /** A job without a sign of progress for longer is started again: ten times what a step of the largest may take. */
+  stallDeadlineMs: 900_000,
+  /** How long a process keeps its model loaded for the next job; an agent's next rollouts take about so long. */
+  idleMs: 60_000,
+};
+
+export type TrainingSettings = Readonly<SettingsOf<typeof trainingSettings> & typeof fixed>;
+
+/** What training goes by, with what is given in place of the defaults. */
+export function trainingSettingsWith(given: Partial<TrainingSettings> = {}): TrainingSettings {
+  return { ...defaultsOf(trainingSettings), ...fixed, ...given };
 }
 
-export type TrainingSettings = SettingsOf<typeof trainingSettings>;
-
-/** What the operator set, with what a job is pinned to and what its model asks for. */
-export type JobSettings = TrainingSettings & Pick<PinnedSettings, "loraTargets">;
+/** What training goes by, with what a job is pinned to and what its model asks for. */
+export type JobSettings = TrainingSettings & Pick<PinnedSettings, "loraAlpha" | "loraTargets">;
 
 /**
  * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
@@ -136,7 +90,9 @@ const pinnedNames = [
   "baseComparisonShare",
 ] as const;
 
-export type PinnedSettings = Pick<TrainingSettings, (typeof pinnedNames)[number]> & {
+export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)[number], "loraAlpha">> & {
+  /** What new adapters are scaled by, divided by their rank. */
+  readonly loraAlpha: number;
   /** The projections that new adapters are on; without it all seven. */
   readonly loraTargets?: readonly ProjectionName[];
 };
@@ -147,7 +103,7 @@ export function pinnedSettings(
   { rank, alpha, targets }: AdapterWish = adapterOfServer,
 ): PinnedSettings {
   const loraRank = rank ?? settings.loraRank;
-  const loraAlpha = alpha ?? (settings.loraAlpha * loraRank) / settings.loraRank;
+  const loraAlpha = alpha ?? alphaOfRank * loraRank;
   const decided = { ...settings, loraRank, loraAlpha };
   const pinned: Partial<Record<keyof PinnedSettings, unknown>> = Object.fromEntries(
     pinnedNames.map((name) => [name, decided[name]]),
@@ -160,5 +116,6 @@ export function pinnedSettings(
 /** The server's settings with those that a job was pinned to in their place. */
 export function settingsOfJob(settings: TrainingSettings, pinned: JsonObject): JobSettings {
   // What `pinnedSettings` gave when the job began.
-  return { ...settings, ...(pinned as Partial<PinnedSettings>) };
+  const loraAlpha = alphaOfRank * settings.loraRank;
+  return { ...settings, loraAlpha, ...(pinned as Partial<PinnedSettings>) };
 }

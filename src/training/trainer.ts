@@ -161,7 +161,7 @@ export interface TrainerProvider {
    * Refuses batches whose gradients would need more memory than trainers may take, before anything is computed. Absent of
    * trainers that cannot know.
    *
-   * @param batches read once, one in memory at a time
+   * @param batches read as often as a trainer tries to need less, one in memory at a time
    * @throws ServiceError `unsupported` with what is too large, the estimate, the limit and the cure
    */
   readonly requireMemory?: (batches: Iterable<readonly TrainingSequence[]>, loss: Loss) => Promise<void>;

@@ -48,7 +48,7 @@ export class TrainingProcess {
    * @throws ServiceError as {@link run} does
    */
   async start(load: TrainingLoad, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const deadline = { ms: load.settings.stallDeadlineMs, setting: "training.stallDeadlineMs" };
+    const { stallDeadlineMs: deadlineMs } = load.settings;
     this.#loaded = load;
     try {
       this.#child = await startChild<TrainingProtocol>(
@@ -57,8 +57,8 @@ export class TrainingProcess {
           name: "training process",
           load,
           clock: this.#clock,
-          startDeadline: deadline,
-          silenceDeadline: deadline,
+          startDeadlineMs: deadlineMs,
+          silenceDeadlineMs: deadlineMs,
           onEvent: ({ heldBytes, ...event }) => {
             this.#heldBytes = heldBytes;
             this.#onEvent(event);
@@ -182,5 +182,5 @@ function lost(how: string, lackedMemory: boolean, heldBytes: number | null): Ser
 }
 
 const cure =
-  "Less memory is needed with smaller steps (batch_size), with fewer tokens at once (training.microbatchTokens), or without " +
-  "the longest sequences (training.sequenceLengthMax); else the machine needs more.";
+  "Less memory is needed where training is told that it may have less (training.memoryBytes), or without the longest " +
+  "sequences (training.sequenceLengthMax); else the machine needs more.";

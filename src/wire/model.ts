@@ -34,7 +34,7 @@ const modelCreateSchema = Type.Object(
     }),
     lora_alpha: nullable(Type.Number({ minimum: 0.001, maximum: 65_536 }), {
       description: "What its adapters are scaled by, divided by their rank.",
-      "x-default": "as training.loraAlpha is to training.loraRank",
+      "x-default": "twice the rank",
     }),
     target_modules: nullable(Type.Array(Type.Enum(projectionNames), { minItems: 1, maxItems: 7 }), {
       description: "The projections that its adapters are on, in every layer, by PEFT's names.",

@@ -1,21 +1,21 @@
 // The page docs/configuration.md: every setting in its three spellings, with what it sets.
 import { valueText } from "../../src/cli/settings-help.ts";
 import { allSettings, type SettingSpelling } from "../../src/server/config.ts";
-import { sectionTitles } from "../../src/server/settings.ts";
+import { settingGroups } from "../../src/server/settings.ts";
 
 /** The whole page docs/configuration.md. */
 export function configurationPage(): string {
   const spellings = allSettings();
-  const sections = Object.entries(sectionTitles).map(([section, title]) => {
-    const rows = spellings.filter((spelling) => spelling.section === section).map(tableRow);
+  const groups = Object.keys(settingGroups).map((title) => {
+    const rows = spellings.filter(({ group }) => group === title).map(tableRow);
     return `## ${title}\n\n${tableHead}\n${rows.join("\n")}\n`;
   });
-  return `${introduction}\n${sections.join("\n")}`;
+  return `${introduction}\n${groups.join("\n")}`;
 }
 
 const introduction = `# Configuration
 
-Each setting has three spellings. A flag wins over an environment variable, that over \`hone.json\` in the data folder, and that over the default. A key of \`hone.json\` that does not exist is refused, and so is a variable that begins with \`HONE_\`.
+Each setting has three spellings. A flag wins over an environment variable, that over \`hone.json\` in the data folder, and that over the default. A key of \`hone.json\` that does not exist is refused, and so is a variable that begins with \`HONE_\`. Everything else has a limit too, which follows from these and from the machine, or is the same on every server; who comes to one is told it.
 
 \`\`\`json
 { "server": { "port": 9000 }, "engine": { "threads": 4 } }

@@ -43,7 +43,6 @@ const flags = [
   ...model,
   "--engine-context-length-max=96",
   "--training-batch-tokens=64",
-  "--training-niceness=19",
   "--http-request-seconds=5",
   "--http-cors-origins=https://app.example",
 ];

@@ -54,13 +54,12 @@ const childrenKilled: Readonly<Record<Victim, readonly string[]>> = {
  * Small steps, all of them kept. A training process that is killed a few times within its first seconds has kept no step,
  * which is what `attemptsMax` is for, servers likewise, and engines are killed more often than is healthy.
  */
-const flags = [
-  ...model,
-  "--training-batch-tokens=32",
-  "--training-snapshot-share=1",
-  "--engine-restart-count-max=1000",
-];
-const patient = { jobs: { backoffMs: 50, backoffMsMax: 200, attemptsMax: 100, startsMax: 1000 } };
+const flags = [...model, "--training-batch-tokens=32"];
+const usualLimits = { engine: { restartCountMax: 1000 }, training: { snapshotShare: 1 } };
+const patientLimits = {
+  ...usualLimits,
+  jobs: { backoffMs: 50, backoffMsMax: 200, attemptsMax: 100, startsMax: 1000 },
+};
 
 export interface KillOptions {
   readonly seed: number;
@@ -80,7 +79,7 @@ export async function killAtRandom({
   hasUsualSettings = false,
   log = () => undefined,
 }: KillOptions): Promise<KillReport> {
-  const usual = { flags, limits: hasUsualSettings ? {} : patient };
+  const usual = { flags, limits: hasUsualSettings ? usualLimits : patientLimits };
   const machine = new Machine();
   const world = new World(machine, usual, await startOn(machine, usual));
   const startMs = performance.now();

@@ -1,8 +1,6 @@
 // Two prompt writers under the contract: the threads that serve, and the direct one of other tests.
 import { after } from "node:test";
-import { defaultsOf } from "../../domain/settings.ts";
 import { createPromptThreads, type PromptThreads } from "../prompts/prompt-threads.ts";
-import { chatSettings } from "../settings.ts";
 import { directPrompts } from "../testing/direct-prompts.ts";
 import { checkPrompts } from "./check-prompts.ts";
 
@@ -11,8 +9,7 @@ after(() => Promise.all([...started.values()].map((threads) => threads.stop())))
 
 // One for each model: no test leaves anything in it, and threads take longer to start than to pass a test.
 checkPrompts("prompt threads", async (folder) => {
-  const threads =
-    started.get(folder) ?? createPromptThreads({ folder, toolsAsText: false }, defaultsOf(chatSettings));
+  const threads = started.get(folder) ?? createPromptThreads({ folder, toolsAsText: false });
   started.set(folder, threads);
   return threads;
 });

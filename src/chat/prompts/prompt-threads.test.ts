@@ -5,12 +5,11 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { defaultsOf } from "../../domain/settings.ts";
 import { searchedOf } from "../../domain/testing/search.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { promptTask, userSays } from "../contract/check-prompts.ts";
 import { chatPrompt } from "../testing/chat-request.ts";
-import { chatSettings, type ChatSettings } from "../settings.ts";
+import type { PromptLimits } from "./prompt-limits.ts";
 import { createPromptThreads } from "./prompt-threads.ts";
 import type { PromptTask, WrittenPrompt } from "./write-prompt.ts";
 
@@ -31,7 +30,7 @@ const template = `
 {%- endif -%}`;
 
 /** Far above what any test takes. */
-const unlimited = { renderSeconds: 60, encodeSeconds: 600, promptWaitSeconds: 3600 };
+const unlimited = { renderMs: 60_000, encodeMs: 600_000, waitMs: 3_600_000 };
 
 /** One word, which takes a tokenizer seconds. */
 const emojiWord = "😀🎉".repeat(200_000);
@@ -43,15 +42,12 @@ interface Running {
 }
 
 /** Threads for a model with that template; `write` takes a first message, in a context that holds anything. */
-function threadsFor(context: TestContext, changes: Partial<ChatSettings> = {}) {
+function threadsFor(context: TestContext, changes: Partial<PromptLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), "hone-prompts-"));
   for (const file of ["tokenizer.json", "tokenizer_config.json"])
     copyFileSync(join("test/fixtures/goldens/models/qwen3", file), join(folder, file));
   writeFileSync(join(folder, "chat_template.jinja"), template);
-  const threads = createPromptThreads(
-    { folder, toolsAsText: false },
-    { ...defaultsOf(chatSettings), ...unlimited, ...changes },
-  );
+  const threads = createPromptThreads({ folder, toolsAsText: false }, { ...unlimited, ...changes });
   context.after(async () => {
     await threads.stop();
     rmSync(folder, { recursive: true });
@@ -89,16 +85,13 @@ for (const [name, content] of Object.entries({
 }
 
 test("a template that reaches its time is refused, naming limit and cure, and the next prompt is made", async (context) => {
-  const { write } = threadsFor(context, { renderSeconds: 0.2 });
+  const { write } = threadsFor(context, { renderMs: 200 });
   for (const content of ["endless", "one endless filter"]) {
     await assert.rejects(
       write(content),
       (error: Error & { readonly code?: string; readonly faults?: object }) => {
         assert.equal(error.code, "unsupported");
-        assert.match(
-          error.message,
-          /not rendered these messages within 0\.2 s \(chat\.renderSeconds\)\. Send fewer/,
-        );
+        assert.match(error.message, /not rendered these messages within 0\.2 s\. Send fewer/);
         return true;
       },
     );
@@ -109,24 +102,24 @@ test("a template that reaches its time is refused, naming limit and cure, and th
 
 test("a template whose values grow without end is refused, and the next prompt is made", async (context) => {
   const { write } = threadsFor(context);
-  await assert.rejects(write("growth"), { code: "unsupported", message: /chat\.renderedCharacters/ });
+  await assert.rejects(write("growth"), { code: "unsupported", message: /makes more than \d+ characters/ });
   assert.ok((await write(large)).tokenIds.length > 0);
 });
 
 test("a text that reaches the time to tokenize it is refused, and the next is made", async (context) => {
-  const { write } = threadsFor(context, { encodeSeconds: 0.1 });
-  await assert.rejects(write(emojiWord), { code: "unsupported", message: /chat\.encodeSeconds/ });
+  const { write } = threadsFor(context, { encodeMs: 100 });
+  await assert.rejects(write(emojiWord), { code: "unsupported", message: /tokenized within 0\.1 s/ });
   assert.ok((await write("small")).tokenIds.length > 0);
 });
 
 test("a text that is rendered to more characters than may be is refused before it is tokenized", async (context) => {
-  const { write } = threadsFor(context, { renderedCharacters: 799_999, encodeSeconds: 1 });
-  const message = /makes more than 799999 characters, .* \(chat\.renderedCharacters\)\. Send fewer/;
+  const { write } = threadsFor(context, { renderedCharacters: 799_999, encodeMs: 1000 });
+  const message = /makes more than 799999 characters, .*\. Send fewer/;
   await assert.rejects(write(emojiWord), { code: "unsupported", message });
 });
 
 test("what fills the context many times over is refused before it is tokenized", async (context) => {
-  const { start } = threadsFor(context, { encodeSeconds: 1 });
+  const { start } = threadsFor(context, { encodeMs: 1000 });
   const message = /maximum context length is 1000 tokens/;
   await assert.rejects(start(emojiWord, { contextLength: 1000 }).written, { code: "unsupported", message });
 });
@@ -135,7 +128,7 @@ test("what is to be cut is refused before it is tokenized where it is very long"
   const { start } = threadsFor(context, { cutCharacters: 50_000 });
   const cut = { keepLast: 3, contextLength: 4 };
   assert.equal((await start("z".repeat(40_000), cut).written).tokenIds.length, 3);
-  const message = /more than 50000 characters, the most of which .* \(chat\.cutCharacters\)/;
+  const message = /more than 50000 characters, the most of which .* are kept\./;
   const expanding = templated("{% for i in range(60000) %}z{% endfor %}");
   for (const refused of [start("z".repeat(50_001), cut), start("", { ...cut, ...expanding })])
     await assert.rejects(refused.written, { code: "unsupported", message });
@@ -159,10 +152,10 @@ test("large prompts of different clients take turns", async (context) => {
 });
 
 test("so many large prompts may wait, and so long", async (context) => {
-  const full = threadsFor(context, { promptsWaitingMax: 1 });
+  const full = threadsFor(context, { waitingMax: 1 });
   const hostile = full.start(emojiWord);
   const waiting = full.start(large);
-  const message = /1 requests wait for this work already, the most that may \(chat\.promptsWaitingMax\)/;
+  const message = /1 requests wait for this work already, the most that may;/;
   await assert.rejects(full.write(large), { code: "overloaded", message });
   assert.equal(full.threads.waitingCount, 1);
   waiting.abort();
@@ -170,9 +163,12 @@ test("so many large prompts may wait, and so long", async (context) => {
   assert.equal(full.threads.waitingCount, 0);
   assert.ok(!hostile.isSettled());
 
-  const impatient = threadsFor(context, { promptWaitSeconds: 0.01 });
+  const impatient = threadsFor(context, { waitMs: 10 });
   impatient.start(emojiWord);
-  await assert.rejects(impatient.write(large), { code: "overloaded", message: /chat\.promptWaitSeconds/ });
+  await assert.rejects(impatient.write(large), {
+    code: "overloaded",
+    message: /did not come within 0\.01 s/,
+  });
 });
 
 /** A conversation that brings a template. */
@@ -183,15 +179,15 @@ const templated = (template: string): Partial<PromptTask> => ({
 const tooSlow = /not rendered these messages within 0\.3 s/;
 
 /** Templates that never end, or take more than there is, with the settings under which each is refused, and how. */
-const hostileTemplates: Readonly<Record<string, readonly [source: string, Partial<ChatSettings>, RegExp]>> = {
+const hostileTemplates: Readonly<Record<string, readonly [source: string, Partial<PromptLimits>, RegExp]>> = {
   "a loop": [
     "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
-    { renderSeconds: 0.3 },
+    { renderMs: 300 },
     tooSlow,
   ],
   "one endless filter": [
     "{% set shared = namespace(list=[1]) %}{% for i in range(60) %}{% set shared.list = [shared.list, shared.list] %}{% endfor %}{{ shared.list | tojson }}",
-    { renderSeconds: 0.3 },
+    { renderMs: 300 },
     tooSlow,
   ],
   "deep nesting": [`{{ ${"[".repeat(100_000)}${"]".repeat(100_000)} }}`, {}, /nested too deeply/],

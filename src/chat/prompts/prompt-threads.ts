@@ -8,8 +8,8 @@ import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
 import { promptName, promptRefusal } from "../../tokenizer/prompt-faults.ts";
 import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
-import type { ChatSettings } from "../settings.ts";
 import { graceMs, hasBrokenWorker } from "./broken-worker.ts";
+import { promptLimits, type PromptLimits } from "./prompt-limits.ts";
 import { isWithin } from "./prompt-size.ts";
 import type { PromptModel, PromptTasks } from "./prompt-tasks.ts";
 import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
@@ -34,23 +34,20 @@ const smallStageMs = [150, 1000];
 const memoryMebibytes = 4096;
 
 /** Threads for a model whose tokenizer and template are known to be good. */
-export function createPromptThreads(model: PromptModel, settings: ChatSettings): PromptThreads {
-  const limits: RenderLimits = {
-    time: { ms: settings.renderSeconds * 1000, setting: "chat.renderSeconds" },
-    characters: { max: settings.renderedCharacters, setting: "chat.renderedCharacters" },
+export function createPromptThreads(model: PromptModel, given: Partial<PromptLimits> = {}): PromptThreads {
+  const { renderMs, encodeMs, renderedCharacters, waitingMax, waitMs, ...others } = {
+    ...promptLimits,
+    ...given,
   };
+  const limits: RenderLimits = { timeMs: renderMs, lengthMax: renderedCharacters };
   const smallLimits: RenderLimits = {
-    time: { ...limits.time, ms: Math.min(smallRenderMs, limits.time.ms) },
-    characters: { ...limits.characters, max: Math.min(smallSize, limits.characters.max) },
+    timeMs: Math.min(smallRenderMs, renderMs),
+    lengthMax: Math.min(smallSize, renderedCharacters),
   };
   const worker = {
     data: model,
     workerCount: 1,
-    line: {
-      lengthMax: settings.promptsWaitingMax,
-      lengthSetting: "chat.promptsWaitingMax",
-      wait: { ms: settings.promptWaitSeconds * 1000, setting: "chat.promptWaitSeconds" },
-    },
+    line: { lengthMax: waitingMax, waitMs },
   };
   const threadFor = (stageMs: readonly number[]): Pool =>
     new WorkerPool({
@@ -60,8 +57,8 @@ export function createPromptThreads(model: PromptModel, settings: ChatSettings):
       memoryMebibytes,
     });
   const small = threadFor(smallStageMs);
-  const large = threadFor([limits.time.ms + graceMs, settings.encodeSeconds * 1000]);
-  const templates = createRequestTemplates(worker, limits, settings);
+  const large = threadFor([renderMs + graceMs, encodeMs]);
+  const templates = createRequestTemplates(worker, limits, others);
 
   const trySmall = async (task: PromptTask, options: TaskOptions): Promise<WrittenPrompt | null> => {
     try {
@@ -75,7 +72,7 @@ export function createPromptThreads(model: PromptModel, settings: ChatSettings):
     try {
       return await run(large, { asked: task, limits, isTrial: false }, options);
     } catch (error) {
-      throw hasBrokenWorker(error) ? refusal(error, task, limits, settings) : error;
+      throw hasBrokenWorker(error) ? refusal(error, task, limits, encodeMs) : error;
     }
   };
   const life = serviceOf("prompt threads", {
@@ -90,7 +87,7 @@ export function createPromptThreads(model: PromptModel, settings: ChatSettings):
       const task = bringsTemplate(prompt)
         ? { ...asked, prompt: await templates.render(prompt, options) }
         : asked;
-      requireCuttable(task, settings);
+      requireCuttable(task, others);
       const written = isWithin(smallSize, task) ? await trySmall(task, options) : null;
       return written ?? present(await writeLarge(task, options), "the result of what is no trial");
     },
@@ -110,11 +107,11 @@ function bringsTemplate(prompt: PromptTask["prompt"]): prompt is TemplatedPrompt
 }
 
 /** What does not fit is refused before it is tokenized, but not where the end of it is to be kept. */
-function requireCuttable(task: PromptTask, { cutCharacters }: ChatSettings): void {
+function requireCuttable(task: PromptTask, { cutCharacters }: Pick<PromptLimits, "cutCharacters">): void {
   const { fit, prompt } = task;
   if (fit.purpose !== "answer" || fit.keepLast === null || isWithin(cutCharacters, task)) return;
   const kind = askedKind(prompt);
-  const message = `The ${promptName(kind)} cannot be cut: there are more than ${cutCharacters} characters, the most of which the last tokens are kept (chat.cutCharacters). Send less text.`;
+  const message = `The ${promptName(kind)} cannot be cut: there are more than ${cutCharacters} characters, the most of which the last tokens are kept. Send less text.`;
   throw promptRefusal(kind, message);
 }
 
@@ -130,13 +127,13 @@ async function run(
 function refusal(
   error: ServiceError,
   { prompt }: PromptTask,
-  { time }: RenderLimits,
-  { encodeSeconds }: ChatSettings,
+  limits: RenderLimits,
+  encodeMs: number,
 ): ServiceError {
-  if (error instanceof TaskTimeout && error.stage === 0) return renderedTooSlowly(time);
+  if (error instanceof TaskTimeout && error.stage === 0) return renderedTooSlowly(limits);
   const what =
     error instanceof TaskTimeout
-      ? `tokenized within ${encodeSeconds} s (chat.encodeSeconds)`
+      ? `tokenized within ${encodeMs / 1000} s`
       : `rendered in ${memoryMebibytes} MiB of memory`;
   const kind = askedKind(prompt);
   const message = `The ${promptName(kind)} cannot be ${what}. Send less text, and no word of many thousand letters.`;

@@ -6,7 +6,7 @@ import { chatFault, type ConversationPrompt } from "../../domain/chat.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { WorkerPool, type TaskOptions, type WorkerPoolOptions } from "../../processes/worker-pool.ts";
 import { renderedTooSlowly, type RenderLimits } from "../../tokenizer/render-prompt.ts";
-import type { ChatSettings } from "../settings.ts";
+import type { PromptLimits } from "./prompt-limits.ts";
 import { graceMs, hasBrokenWorker, trialWallMs } from "./broken-worker.ts";
 import type { PromptModel } from "./prompt-tasks.ts";
 import type { TemplateTask, TemplateTasks } from "./template-tasks.ts";
@@ -35,7 +35,7 @@ const trialMs = 30;
 export function createRequestTemplates(
   worker: Pick<WorkerPoolOptions<PromptModel>, "data" | "workerCount" | "line">,
   limits: RenderLimits,
-  { templateCharacters }: ChatSettings,
+  { templateCharacters }: Pick<PromptLimits, "templateCharacters">,
 ): RequestTemplates {
   const processFor = (ms: number): Pool =>
     new WorkerPool({
@@ -46,8 +46,8 @@ export function createRequestTemplates(
       memoryMebibytes,
     });
   const quick = processFor(trialWallMs);
-  const slow = processFor(limits.time.ms);
-  const trialLimits = { ...limits, time: { ...limits.time, ms: Math.min(trialMs, limits.time.ms) } };
+  const slow = processFor(limits.timeMs);
+  const trialLimits = { ...limits, timeMs: Math.min(trialMs, limits.timeMs) };
 
   /** Null where the trial came to a limit; throws what broke the worker. */
   const run = async (pool: Pool, task: TemplateTask, options: TaskOptions): Promise<string | null> => {
@@ -91,14 +91,12 @@ export function createRequestTemplates(
 }
 
 function tooLong(length: number, max: number): ServiceError {
-  return refusal(
-    `\`prompt.template\` has ${length} characters; at most ${max} are read (chat.templateCharacters).`,
-  );
+  return refusal(`\`prompt.template\` has ${length} characters; at most ${max} are read.`);
 }
 
-function tookTooMuch({ code }: ServiceError, { time }: RenderLimits): ServiceError {
+function tookTooMuch({ code }: ServiceError, limits: RenderLimits): ServiceError {
   return code === "timeout"
-    ? refusal(renderedTooSlowly(time).message)
+    ? refusal(renderedTooSlowly(limits).message)
     : refusal(`The chat template needs more than ${memoryMebibytes} MiB of memory; correct it.`);
 }
 

@@ -66,11 +66,13 @@ const call = new Script("work()");
  * Ends what does not look at its limits itself, such as the reading of a template, also where this process has lost its
  * parent.
  */
-function withinTime({ limits: { time }, isTrial }: TemplateTask, work: () => string): string {
+function withinTime({ limits, isTrial }: TemplateTask, work: () => string): string {
   context["work"] = work;
   try {
     // The script returns what `work` does.
-    return call.runInContext(context, { timeout: Math.ceil(isTrial ? trialWallMs : time.ms) }) as string;
+    return call.runInContext(context, {
+      timeout: Math.ceil(isTrial ? trialWallMs : limits.timeMs),
+    }) as string;
   } catch (error) {
     // It is no Error of ours: the other context has a class of its own.
     const isTimeUp =
@@ -78,7 +80,7 @@ function withinTime({ limits: { time }, isTrial }: TemplateTask, work: () => str
       error !== null &&
       "code" in error &&
       error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
-    throw isTimeUp ? renderedTooSlowly(time) : error;
+    throw isTimeUp ? renderedTooSlowly(limits) : error;
   }
 }
 

@@ -1,6 +1,7 @@
 // `hone schemas`: whether schemas are served exactly as constraints, here on this machine, without a server.
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
+import type { ServerLimits } from "../../server/server.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { isExactObject, type ExactJson } from "../../domain/text/exact-json.ts";
 import type { SchemaChecker } from "../../server/constraints/check-schemas.ts";
@@ -30,7 +31,7 @@ written with the tokens of a vocabulary: a built one of 128,000 tokens, about as
 The status is 1 where a schema is refused, where a test does not come out as it says, and where a file cannot be read.
 With --jsonl it is 1 only where a line cannot be read: what else there is to say stands in the lines and the summary.`;
 
-export function addSchemasCommand(program: Command): void {
+export function addSchemasCommand(program: Command, limits: ServerLimits = {}): void {
   const schemas = program.command("schemas").description("JSON Schemas as constraints of answers.");
   schemas
     .command("check [files...]")
@@ -47,7 +48,7 @@ export function addSchemasCommand(program: Command): void {
     .addHelpText("after", about)
     .action(async (files: readonly string[], flags: CheckFlags) => {
       const { createSchemaChecker } = await import("../../server/constraints/check-schemas.ts");
-      const checkSchema = await createSchemaChecker(flags.tokenizer ?? null);
+      const checkSchema = await createSchemaChecker(flags.tokenizer ?? null, limits.constraints);
       const isFine =
         flags.jsonl === true
           ? await checkLines(checkSchema, files.length === 0 ? ["-"] : files)
@@ -122,7 +123,7 @@ function show({ name, check, tests }: CheckedCase, instanceFiles: readonly strin
   for (const [index, { valid, accepted, limit, place }] of tests.entries()) {
     const what = index < testCount ? `test ${index}` : instanceFiles[index - testCount];
     const says = valid === null ? "" : `, said to be ${valid ? "valid" : "invalid"}`;
-    const reached = limit === null ? "" : ` (constraints.${limit}${place === "" ? "" : ` at ${place}`})`;
+    const reached = limit === null ? "" : ` (${limit}${place === "" ? "" : ` at ${place}`})`;
     write(`  ${what}${says}: ${accepted ? "could be an answer" : `could not be an answer${reached}`}`);
   }
 }

@@ -12,7 +12,6 @@ import {
   type SettingSpelling,
 } from "../../server/config.ts";
 import type { ServerLimits } from "../../server/server.ts";
-import { sectionTitles } from "../../server/settings.ts";
 import { startSummary } from "../start-summary.ts";
 import { valueText } from "../settings-help.ts";
 
@@ -85,10 +84,10 @@ function startOnFullDisk(data: string): ServiceError {
 }
 
 function optionFor(spelling: SettingSpelling): Option {
-  const { section, flag, variable, setting } = spelling;
+  const { group, flag, variable, setting } = spelling;
   const text = [setting.about, valueText(spelling), `(${variable})`].filter((part) => part !== "").join(" ");
   const option = new Option(`${flag} <value>`, text)
-    .helpGroup(`${sectionTitles[section]}:`)
+    .helpGroup(`${group}:`)
     .hideHelp(setting.isEssential !== true);
   if (setting.kind === "list")
     option.argParser((value: string, before: readonly string[] | undefined) => [

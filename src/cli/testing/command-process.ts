@@ -2,6 +2,7 @@
 // stream, and with which status. To start one for each would take longer than they do.
 import { spawn, type ChildProcess } from "node:child_process";
 import { after } from "node:test";
+import type { ServerLimits } from "../../server/server.ts";
 
 /** What one command line came to. */
 export interface Ended {
@@ -12,6 +13,8 @@ export interface Ended {
 
 export interface Surroundings {
   readonly folder?: string;
+  /** In place of those of a server. */
+  readonly limits?: ServerLimits;
   /** Beside what the tests' own process has. */
   readonly environment?: Readonly<Record<string, string>>;
   /** What standard input has, to its end: for one command of the process. */
@@ -21,11 +24,11 @@ export interface Surroundings {
 const program = `
   const [{ main }, usual] = [await import(process.argv[1]), { ...process.env }];
   for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0);
-  process.on("message", async ({ words, folder, environment }) => {
+  process.on("message", async ({ words, folder, environment, limits }) => {
     process.env = { ...usual, ...environment };
     process.chdir(folder);
     process.exitCode = 0;
-    await main(words);
+    await main(words, limits);
     process.stderr.write("\\0");
     process.stdout.write("\\0" + process.exitCode + "\\0");
   });`;
@@ -50,10 +53,10 @@ export function commandProcess(): (words: readonly string[], surroundings?: Surr
 async function runIn(
   child: ChildProcess,
   words: readonly string[],
-  { folder = process.cwd(), environment = {}, input }: Surroundings,
+  { folder = process.cwd(), environment = {}, limits = {}, input }: Surroundings,
 ): Promise<Ended> {
   if (input !== undefined) child.stdin?.end(input);
-  child.send({ words, folder, environment });
+  child.send({ words, folder, environment, limits });
   const [[output, status], [errors]] = await Promise.all([
     textsOf(child.stdout, 2),
     textsOf(child.stderr, 1),

@@ -6,11 +6,10 @@ import { present } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
 import type { Engine, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { defaultsOf } from "../../domain/settings.ts";
 import { choice } from "../../grammar/testing/make-constraints.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { read } from "../contract/engine-under-test.ts";
-import { engineSettings, type EngineSettings } from "../settings.ts";
+import { engineSettingsWith, type EngineSettings } from "../settings.ts";
 import { createFakeEngine, fatalTokenId } from "../testing/fake-engine.ts";
 import { requestOf, withAdapter } from "../testing/run-loop.ts";
 import { ProcessEngine } from "./process-engine.ts";
@@ -25,7 +24,7 @@ const create = (settings: Partial<EngineSettings> = {}): ProcessEngine => {
     load: null,
     capabilities: carried.capabilities,
     gauges: carried.status().gauges,
-    settings: { ...defaultsOf(engineSettings), ...settings },
+    settings: engineSettingsWith(settings),
     clock: systemClock,
     logger: silentLogger,
   });

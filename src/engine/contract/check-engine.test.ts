@@ -4,12 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { defaultsOf } from "../../domain/settings.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
-import { constraintSettings } from "../token-masks/settings.ts";
+import { constraintSettingsWith } from "../token-masks/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import { openModelFolder } from "../open-model-folder.ts";
-import { engineSettings, type EngineSettings } from "../settings.ts";
+import { engineSettingsWith, type EngineSettings } from "../settings.ts";
 import { HttpEngine } from "../testing/http-engine.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { checkEngine } from "./check-engine.ts";
@@ -29,12 +28,12 @@ const narrow = {
 } as const satisfies Partial<EngineSettings>;
 
 const embedded = (folder: string, waitingCountMax: number): LoopEngine => {
-  const settings = { ...defaultsOf(engineSettings), ...narrow, waitingCountMax };
+  const settings = engineSettingsWith({ ...narrow, waitingCountMax });
   return new LoopEngine({
     openModel: () => openModelFolder({ modelFolder: folder, cacheFolder, settings }, silentLogger),
     vocabulary,
     settings,
-    constraints: defaultsOf(constraintSettings),
+    constraints: constraintSettingsWith(),
     logger: silentLogger,
   });
 };

@@ -1,12 +1,11 @@
 // For tests: an engine whose tokens cost nothing, and which breaks down at one of them.
-import { defaultsOf } from "../../domain/settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import type { EngineProgress } from "../carrier/serve-engine.ts";
-import { constraintSettings } from "../token-masks/settings.ts";
+import { constraintSettingsWith } from "../token-masks/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
 import type { PromptPart } from "../model-runner.ts";
-import { engineSettings } from "../settings.ts";
+import { engineSettingsWith } from "../settings.ts";
 import { FakeRunner } from "./fake-runner.ts";
 
 /** A prompt with this token ends the process. */
@@ -25,8 +24,8 @@ export function createFakeEngine(progress: Partial<EngineProgress> = {}): LoopEn
   return new LoopEngine({
     openModel: () => Promise.resolve({ runner: new FragileRunner() }),
     vocabulary: packVocabulary([new Uint8Array([0x61])]),
-    settings: { ...defaultsOf(engineSettings), kvCacheBytesMax: 2 ** 26 },
-    constraints: defaultsOf(constraintSettings),
+    settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26 }),
+    constraints: constraintSettingsWith(),
     logger: silentLogger,
     ...progress,
   });

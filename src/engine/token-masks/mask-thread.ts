@@ -144,7 +144,7 @@ function noRoom(): ConstraintRefusal {
     subject: "cacheBytes",
     place: "",
     message:
-      `The constraints of all running requests exceed the limit constraints.cacheBytes of ${data.cacheBytesMax}, and this ` +
+      `The constraints of all running requests exceed the limit cacheBytes of ${data.cacheBytesMax}, and this ` +
       "one takes most. Make it simpler, try again later or raise the limit.",
   });
 }

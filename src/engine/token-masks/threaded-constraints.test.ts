@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
-import { defaultsOf } from "../../domain/settings.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 import { choice, regex } from "../../grammar/testing/make-constraints.ts";
 import { LateConstraints } from "../testing/late-constraints.ts";
@@ -16,7 +15,7 @@ import {
   tokens,
   trie,
 } from "./contract/check-constraint-backend.ts";
-import { constraintSettings, type ConstraintSettings } from "./settings.ts";
+import { constraintSettingsWith, type ConstraintSettings } from "./settings.ts";
 import { ThreadedConstraints, type ThreadedConstraintsOptions } from "./threaded-constraints.ts";
 
 const made: ThreadedConstraints[] = [];
@@ -33,7 +32,7 @@ function threaded(
 ): ThreadedConstraints {
   const constraints = new ThreadedConstraints({
     vocabulary: packVocabulary(tokens),
-    settings: { ...defaultsOf(constraintSettings), ...settings },
+    settings: constraintSettingsWith(settings),
     choiceCountMax: 4,
     onBreakdown: (error) => assert.fail(error),
     ...options,
@@ -47,7 +46,7 @@ checkConstraintBackend({
   name: "constraints of tests",
   make: (settings) => {
     let asked = 0;
-    const limits = { ...defaultsOf(constraintSettings), ...settings };
+    const limits = constraintSettingsWith(settings);
     return new LateConstraints({ trie, limits, lateness: () => asked++ % 3 });
   },
 });
@@ -105,7 +104,7 @@ test("where running constraints need too much memory, the one that needs most is
   const constraints = threaded({ cacheBytes: 2 ** 20 });
   const small = (await prepare(constraints, choice("ab"))).open();
   const large = (await prepare(constraints, regex(manyTexts(120).join("|")))).open();
-  await assert.rejects(nextMask(large), /constraints\.cacheBytes/);
+  await assert.rejects(nextMask(large), /exceed the limit cacheBytes/);
   await followText(small, choice("ab"), "ab");
 });
 

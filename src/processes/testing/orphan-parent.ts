@@ -3,7 +3,7 @@ import { systemClock } from "../../domain/clock.ts";
 import { startAhead, startChild } from "../child.ts";
 import type { SmallProtocol } from "./small-child.ts";
 
-const minute = { ms: 60_000, setting: "a test" };
+const minuteMs = 60_000;
 const module = new URL("./small-child.js", import.meta.url);
 if (process.argv[2] === "leave one ahead") startAhead(module);
 await startChild<SmallProtocol>(
@@ -12,8 +12,8 @@ await startChild<SmallProtocol>(
     name: "small process",
     load: { start: "ready", stop: "at once" },
     clock: systemClock,
-    startDeadline: minute,
-    silenceDeadline: minute,
+    startDeadlineMs: minuteMs,
+    silenceDeadlineMs: minuteMs,
     onEvent: () => undefined,
   },
   { signal: new AbortController().signal },

@@ -9,6 +9,9 @@ import type { ServedBase } from "../../chat/served-base.ts";
 import { loadCallFormats } from "../../chat/tools/call-formats.ts";
 import { readGenerationDefaults, servedContextLength } from "../../chat/served-base.ts";
 import { unshownBy, type Unshown } from "../../chat/template-abilities.ts";
+import type { ChatSettings } from "../../chat/settings.ts";
+import type { ConstraintSettings } from "../../engine/token-masks/settings.ts";
+import type { EngineSettings } from "../../engine/settings.ts";
 import { createEmbeddedEngine } from "../../engine/embedded-engine.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
@@ -17,7 +20,6 @@ import type { Logger, LogStyle } from "../../telemetry/logger.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { withToolsAsText } from "../../tokenizer/tools-as-text.ts";
-import type { HoneConfig } from "../config.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
 
 /** A served base whose prompts are made in threads. */
@@ -30,7 +32,11 @@ export type EngineBase = ServedBase & {
 
 interface Options {
   readonly cacheFolder: string;
-  readonly config: HoneConfig;
+  readonly settings: {
+    readonly chat: ChatSettings;
+    readonly engine: EngineSettings;
+    readonly constraints: ConstraintSettings;
+  };
   readonly clock: Clock;
   readonly log: LogStyle;
   readonly logger: Logger;
@@ -43,12 +49,12 @@ export async function createServedBases(
 ): Promise<readonly EngineBase[]> {
   refuseStrangeModels(
     models.map(({ name }) => name),
-    options.config.chat,
+    options.settings.chat,
   );
-  const formats = await loadCallFormats(options.config.chat.toolFormats);
+  const formats = await loadCallFormats(options.settings.chat.toolFormats);
   return Promise.all(
     models.map(async (model) => {
-      const { config, clock, logger } = options;
+      const { settings, clock, logger } = options;
       const { contextLength, endOfTextIds, vocabularySize } = readServedConfig(model.folder);
       const [tokenizer, { defaults, notApplied }, template] = await Promise.all([
         loadTokenizer(model.folder),
@@ -59,7 +65,7 @@ export async function createServedBases(
       if (notApplied.length > 0) {
         logger.warn({ model: model.name, notApplied }, "generation_config.json asks for what is not applied");
       }
-      const replies = readReplyAbilities(model, { template, tokenizer }, config.chat, formats);
+      const replies = readReplyAbilities(model, { template, tokenizer }, settings.chat, formats);
       const { calls, thoughts } = repliesOf(replies);
       logger.info(
         { model: model.name, contextLength, toolCalls: calls, thoughts },
@@ -68,7 +74,7 @@ export async function createServedBases(
       const toolsAsText = replies.callFormat?.isTaught === true;
       const shown = toolsAsText ? withToolsAsText(template, clock) : template;
       logUnshown(unshownBy(shown), model.name, logger);
-      const prompts = createPromptThreads({ folder: model.folder, toolsAsText }, config.chat);
+      const prompts = createPromptThreads({ folder: model.folder, toolsAsText });
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
       const engine = engineMakers[model.engine.kind](model, vocabulary, options);
       const facts = { defaults, replies, contextLength, vocabularySize };
@@ -85,15 +91,15 @@ const engineMakers: {
     options: Options,
   ) => Engine;
 } = {
-  embedded: ({ name, folder }, vocabulary, { cacheFolder, config, clock, log, logger }) => {
+  embedded: ({ name, folder }, vocabulary, { cacheFolder, settings, clock, log, logger }) => {
     // Here, and not only in its process, so that a model which cannot be computed ends the start at once.
     readModelConfig(folder);
     return createEmbeddedEngine({
       modelFolder: folder,
       cacheFolder,
       vocabulary,
-      settings: config.engine,
-      constraints: config.constraints,
+      settings: settings.engine,
+      constraints: settings.constraints,
       clock,
       logger: logger.child({ model: name }),
       log,

@@ -3,6 +3,7 @@ import { systemClock } from "../../domain/clock.ts";
 import type { ConstraintCheck } from "../../domain/constraint.ts";
 import { unpackVocabulary } from "../../domain/vocabulary.ts";
 import { checkConstraint } from "../../grammar/check.ts";
+import { constraintSettingsWith, type ConstraintSettings } from "../../engine/token-masks/settings.ts";
 import { buildTokenTrie } from "../../grammar/trie/token-trie.ts";
 import { readConfig } from "../config.ts";
 import { largeVocabulary, vocabularyAt } from "./vocabularies.ts";
@@ -15,10 +16,14 @@ export type SchemaChecker = (schema: string, instances: readonly string[]) => Co
  *
  * @param tokenizer the folder or file of the tokenizer with whose tokens answers are written; null for a vocabulary as
  *   large as those of today's models
+ * @param given in place of those limits
  * @throws ServiceError `invalid` for a configuration that such a server would refuse; what `vocabularyAt` throws
  */
-export async function createSchemaChecker(tokenizer: string | null): Promise<SchemaChecker> {
-  const { constraints: limits } = readConfig({});
+export async function createSchemaChecker(
+  tokenizer: string | null,
+  given: Partial<ConstraintSettings> = {},
+): Promise<SchemaChecker> {
+  const limits = constraintSettingsWith({ ...readConfig({}).constraints, ...given });
   const vocabulary = tokenizer === null ? await largeVocabulary() : await vocabularyAt(tokenizer);
   const trie = buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
   return (schema, instances) => {

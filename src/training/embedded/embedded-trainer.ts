@@ -44,7 +44,7 @@ import {
   tokenFeeds,
   wantedFeeds,
 } from "./feeds.ts";
-import { estimateMemory, requireWithin } from "./memory-limit.ts";
+import { estimateMemory, hasSeveral, requireWithin, type MemoryEstimate } from "./memory-limit.ts";
 import { MemoryNeeds } from "./memory-needs.ts";
 import { discardState, embeddedProfile } from "./profile.ts";
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
@@ -69,7 +69,7 @@ export interface EmbeddedTrainerOptions {
   /** Where states lie below their names. */
   readonly artifacts: ArtifactStore;
   readonly sequenceLengthMax: number;
-  /** Tokens that are computed at once; a longer sequence is computed alone. Memory grows with it. */
+  /** Tokens that are computed at once where memory allows it; a longer sequence is computed alone. */
   readonly microbatchTokens: number;
   /** The resident memory that a job may need at most, as it is estimated before its first step; absent allows any. */
   readonly memoryBytes?: number;
@@ -85,16 +85,36 @@ export class EmbeddedTrainers implements TrainerProvider {
   readonly sequenceLengthMax: number;
   readonly threads: ComputeThreads;
   readonly #options: EmbeddedTrainerOptions;
+  /** Fewer than the options say where the job's memory is short. */
+  #microbatchTokens: number;
 
   constructor(options: EmbeddedTrainerOptions) {
     const { config, weights, threads } = options;
     this.#options = options;
+    this.#microbatchTokens = options.microbatchTokens;
     this.sequenceLengthMax = Math.min(options.sequenceLengthMax, config.contextLength);
     this.threads = new ComputeThreads({ config, weights, threads });
   }
 
   async requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<void> {
-    const { config, lora, memoryBytes = Infinity } = this.#options;
+    const { memoryBytes = Infinity, microbatchTokens } = this.#options;
+    this.#microbatchTokens = microbatchTokens;
+    let estimate = await this.#estimate(batches, loss);
+    while (estimate !== null && estimate.bytes > memoryBytes && hasSeveral(estimate)) {
+      // With one token at once every sequence is computed alone.
+      if (this.#microbatchTokens === 1) break;
+      this.#microbatchTokens = Math.floor(this.#microbatchTokens / 2);
+      estimate = await this.#estimate(batches, loss);
+    }
+    if (estimate !== null) requireWithin(memoryBytes, estimate);
+  }
+
+  /** Null where there is nothing to compute. */
+  async #estimate(
+    batches: Iterable<readonly TrainingSequence[]>,
+    loss: Loss,
+  ): Promise<MemoryEstimate | null> {
+    const { config, lora } = this.#options;
     const needs = new MemoryNeeds();
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
@@ -107,15 +127,14 @@ export class EmbeddedTrainers implements TrainerProvider {
       const graphs = [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)];
       return { graphs, largest };
     });
-    if (uses.length > 0)
-      requireWithin(memoryBytes, estimateMemory({ config, adapter }, uses, needs.dataBytes));
+    return uses.length === 0 ? null : estimateMemory({ config, adapter }, uses, needs.dataBytes);
   }
 
   /** What is computed, one round after another, for a gradient of the loss or without one. */
   cut(data: readonly TrainingSequence[], loss: Loss | null): readonly PackedRound[] {
-    const { microbatchTokens, sharesPrefixes } = this.#options;
+    const { sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
-    const packs = cutIntoPacks(groups, microbatchTokens);
+    const packs = cutIntoPacks(groups, this.#microbatchTokens);
     // More than one microbatch would cost a forward pass beside the gradient; see `#klElsewhere`.
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
     return packs.map((pack) => (staysWhole ? [pack] : dividePack(pack, this.threads.division)));

@@ -50,15 +50,19 @@ test("a sequence that does not fit is refused with its length, the estimate, the
   });
 });
 
-test("several sequences at once are refused with the setting that makes them fewer", async () => {
-  await assert.rejects(
-    () => trainersWith(100e6, 1000).requireMemory([[sequenceOf(9), sequenceOf(5)]], crossEntropy),
-    {
-      code: "unsupported",
-      message:
-        /^12 tokens at once, of sequences of up to 9, would .* with training\.microbatchTokens, or raise/,
-    },
-  );
+test("where memory is short, fewer sequences are computed at once, for that job alone", async () => {
+  const batch = Array.from({ length: 32 }, () => sequenceOf(500));
+  const packsWithin = async (memoryBytes: number): Promise<number> => {
+    const trainers = trainersWith(memoryBytes, 32 * 500);
+    await trainers.requireMemory([batch], crossEntropy);
+    const count = trainers.cut(batch, crossEntropy).length;
+    await trainers.requireMemory([[sequenceOf(9)]], crossEntropy);
+    assert.equal(trainers.cut(batch, crossEntropy).length, 1);
+    return count;
+  };
+  assert.equal(await packsWithin(Infinity), 1);
+  assert.equal(await packsWithin(200e6), 2);
+  await assert.rejects(packsWithin(100e6), /^ServiceError: A sequence of 500 tokens would need about/);
 });
 
 test("a trainer goes on after its programs were freed", async () => {

@@ -102,24 +102,26 @@ function measuresOf(round: Round): readonly number[] {
   ];
 }
 
+/** Whether what needs the most has more than one sequence, so that fewer could be computed at once. */
+export function hasSeveral({ round }: MemoryEstimate): boolean {
+  return round.some(({ sequences_S }) => sequences_S.length > 1);
+}
+
 /** @throws ServiceError `unsupported` when the estimate is above the limit */
 export function requireWithin(limitBytes: number, { bytes, round }: MemoryEstimate): void {
   if (bytes <= limitBytes) return;
   const sequences = round.flatMap(({ sequences_S }) => sequences_S);
   const tokenCount = sum(round.map(({ tokenIds_L }) => tokenIds_L.length));
   const longest = Math.max(...sequences.map(({ tokenIds }) => tokenIds.length));
-  const [what, cure] =
+  const what =
     sequences.length === 1
-      ? [`A sequence of ${longest} tokens`, "Leave such sequences out with training.sequenceLengthMax"]
-      : [
-          `${tokenCount} tokens at once, of sequences of up to ${longest},`,
-          "Compute fewer at once with training.microbatchTokens",
-        ];
+      ? `A sequence of ${longest} tokens`
+      : `${tokenCount} tokens at once, of sequences of up to ${longest},`;
   throw new ServiceError({
     code: "unsupported",
     message:
       `${what} would need about ${gigabytes(bytes)} GB to train, and training may have ${gigabytes(limitBytes)} GB. ` +
-      `${cure}, or raise training.memoryBytes.`,
+      `Leave such sequences out with training.sequenceLengthMax, or raise training.memoryBytes.`,
   });
 }
 

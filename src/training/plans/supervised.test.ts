@@ -7,7 +7,6 @@ import { type TestContext, test } from "node:test";
 import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { JobKind, JobOutcome } from "../../domain/job.ts";
-import { defaultsOf } from "../../domain/settings.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import {
   resolveSupervisedConfig,
@@ -15,7 +14,7 @@ import {
 } from "../../domain/supervised/supervised-config.ts";
 import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { runTrainingJob, type TrainingJobDependencies, type TrainingJobInput } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettings } from "../settings.ts";
+import { pinnedSettings, trainingSettingsWith } from "../settings.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
 import { RecordingTrainers } from "../testing/recording-trainers.ts";
 import { linesOf } from "../testing/lines-of.ts";
@@ -95,7 +94,7 @@ async function run(
       seed: "seed",
       startStep: 0,
       work: { kind: "sft", config: resolveSupervisedConfig(config), conversations: linesOf(conversations) },
-      settings: pinnedSettings(defaultsOf(trainingSettings)),
+      settings: pinnedSettings(trainingSettingsWith()),
       from: null,
       fromKind: null,
       fromHash: null,

@@ -7,7 +7,6 @@ import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../domain/model.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { defaultsOf } from "../../domain/settings.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import { resolveSupervisedConfig } from "../../domain/supervised/supervised-config.ts";
 import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
@@ -15,7 +14,7 @@ import { tinyConfig, tinyLora, tinyWeights } from "../contract/tiny-model.ts";
 import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
 import type { WorkLines } from "../plans/work.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "../run-training-job.ts";
-import { pinnedSettings, trainingSettings } from "../settings.ts";
+import { pinnedSettings, trainingSettingsWith } from "../settings.ts";
 import { silentReport } from "./silent-report.ts";
 
 const conversations = { count: 15_000, tokens: 400 };
@@ -76,7 +75,7 @@ try {
       seed: "seed",
       startStep: 0,
       work: { kind: "sft", config: resolveSupervisedConfig({ batchSize: 8 }), conversations: lines },
-      settings: pinnedSettings(defaultsOf(trainingSettings)),
+      settings: pinnedSettings(trainingSettingsWith()),
       from: null,
       fromKind: null,
       fromHash: null,

@@ -121,12 +121,12 @@ export function checkConstraintBackend({ name, make }: BackendUnderTest): void {
 
   test(`${name}: a limit that is exceeded is named with its value`, async () => {
     const tooLong = prepare(create({ sourceBytes: 10 }), choice("a text beyond it"));
-    await assert.rejects(tooLong, isRefusal(/constraints\.sourceBytes of 10\b/));
+    await assert.rejects(tooLong, isRefusal(/limit sourceBytes of 10\b/));
     const tooCostly = prepare(create({ compileSteps: 20 }), costlyToCompile);
-    await assert.rejects(tooCostly, isRefusal(/constraints\.compileSteps of 20\b/));
+    await assert.rejects(tooCostly, isRefusal(/limit compileSteps of 20\b/));
     const prepared = await prepare(create({ maskSteps: 20 }), costlyMasks);
     const cursor = prepared.open();
-    await assert.rejects(nextMask(cursor), isRefusal(/constraints\.maskSteps of 20\b/));
+    await assert.rejects(nextMask(cursor), isRefusal(/limit maskSteps of 20\b/));
     cursor.close();
     prepared.release();
   });
