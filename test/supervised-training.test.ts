@@ -17,10 +17,6 @@ const sounds: Readonly<Record<string, string>> = {
   fox: "moo",
   owl: "woof",
   pig: "buzz",
-  rat: "meow",
-  frog: "moo",
-  duck: "meow",
-  lion: "woof",
   wolf: "buzz",
 };
 
@@ -73,7 +69,8 @@ test("a model that is shown conversations learns their answers", async () => {
     values.reduce((sum, value) => sum + value, 0) / values.length;
   const [first, last] = [mean(losses.slice(0, 5)), mean(losses.slice(-5))];
   assert.ok(last < first / 10, `the loss went from ${first} to ${last}`);
-  // Of four sounds a guess would be right for three animals of the twelve, had it the form at all.
-  assert.ok((await rightCount(client, id)) >= 6, "of 12");
+  // Of four sounds a guess would be right for two animals of the eight, had it the form at all.
+  const count = await rightCount(client, id);
+  assert.ok(count >= 4, `${count} of 8`);
   assert.equal(await rightCount(client, `${id}:step0`), 0);
 });
