@@ -414,6 +414,12 @@ const absences: readonly Absence[] = [
     allowed: ["src/storage/sqlite/", "src/server/database-place.ts"],
     example: 'import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";',
   },
+  {
+    invariant: 16,
+    pattern: /\bdataFolder\b/,
+    allowed: ["src/server/", "src/storage/sqlite/"],
+    example: 'const folder = join(dataFolder, "adapters");',
+  },
 ];
 
 /** The files that have what the invariant keeps to others. */
