@@ -244,10 +244,4 @@ export interface ModelStore {
   acceptBase(modelId: string, weights: string): Promise<readonly number[]>;
   /** Records the hash of a version's adapter where none is. */
   recordAdapterHash(modelId: string, step: number, hash: string): Promise<void>;
-  /** Lays these metrics over those the version has, but for those it came with, which stay. */
-  updateVersionMetrics(
-    modelId: string,
-    step: number,
-    metrics: Readonly<Record<string, number>>,
-  ): Promise<void>;
 }

@@ -109,10 +109,12 @@ export function checkModelStore(makeStorage: MakeStorage): void {
   });
 
   test("a page of versions is bounded in bytes, and holds one whatever its size", async (t) => {
-    const { models, ...rest } = await (await makeStorage(t))();
-    await storeVersions({ models, ...rest }, 3);
+    const database = await (await makeStorage(t))();
+    await storeVersions(database, 3);
+    const { models, trajectories } = database;
     const name = "n".repeat(1000);
-    for (const step of [1, 2]) await models.updateVersionMetrics("m", step, { [name]: step });
+    for (const step of [1, 2])
+      await trajectories.append(sampleLog(`l${step}`, { step }), () => ({ [name]: step }));
     const page = async (bytesMax: number, after: string | null = null) => {
       const { items, hasMore } = await models.listVersions("m", { ...firstPage, after, bytesMax });
       return [items.map(({ step }) => step), hasMore];
@@ -352,12 +354,12 @@ export function checkModelStore(makeStorage: MakeStorage): void {
   });
 
   test("metrics are merged into those a version has, but for those it came with", async (t) => {
-    const { models } = await (await makeStorage(t))();
+    const { models, trajectories } = await (await makeStorage(t))();
     await models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { a: 1, b: 2 } }));
-    await models.updateVersionMetrics("m", 0, { b: 0.1, c: 3, d: 4 });
-    await models.updateVersionMetrics("m", 0, { a: 0.2, c: 5 });
+    await trajectories.append(sampleLog("l1", { step: 0 }), () => ({ b: 0.1, c: 3, d: 4 }));
+    await trajectories.append(sampleLog("l2", { step: 0 }), () => ({ a: 0.2, c: 5 }));
     assert.deepEqual((await models.findVersion("m", 0))?.metrics, { a: 1, b: 2, c: 5, d: 4 });
-    await models.updateVersionMetrics("m", 7, { a: 1 });
+    await trajectories.append(sampleLog("l3", { step: 7 }), () => ({ a: 1 }));
     assert.equal(await models.findVersion("m", 7), null);
   });
 

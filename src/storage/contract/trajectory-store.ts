@@ -9,6 +9,8 @@ import {
   moment,
   sampleGroup,
   sampleLog,
+  sampleModel,
+  sampleVersion,
   storeModel,
 } from "./storage-under-test.ts";
 
@@ -31,8 +33,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
   test("a log comes back as it was, and its metrics are those of the version, also after reopening", async (t) => {
     const open = await makeStorage(t);
     const first = await open();
-    await storeModel(first.models, "m");
-    await first.models.updateVersionMetrics("m", 0, { kept: 1 });
+    await first.models.create(sampleModel("m"), sampleVersion("m", 0, { metrics: { kept: 1 } }));
     const metrics = { "val/reward": 0.25 };
     assert.deepEqual(await first.trajectories.append(sampleLog("l"), () => metrics), metrics);
     await first.close();

@@ -265,8 +265,8 @@ function checkMerging(makeStorage: MakeStorage): void {
   test("metrics from both sides are all merged into the version's", async (t) => {
     const sides = await openTwice(makeStorage, t);
     await storeModel(sides[0].models, "m");
-    await fromBoth(sides, 10, ({ models }, index) =>
-      models.updateVersionMetrics("m", 0, { [`m${index}`]: index }),
+    await fromBoth(sides, 10, ({ trajectories }, index) =>
+      trajectories.append(sampleLog(`l${index}`, { step: 0 }), () => ({ [`m${index}`]: index })),
     );
     const metrics = (await sides[1].models.findVersion("m", 0))?.metrics ?? {};
     assert.equal(Object.keys(metrics).length, 20);

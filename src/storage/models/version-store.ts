@@ -29,7 +29,6 @@ type VersionQueries = Pick<
   | "addVersion"
   | "oldTrainerStates"
   | "dropTrainerStates"
-  | "updateVersionMetrics"
   | "adoptBase"
   | "versionsOverOthers"
   | "acceptBase"
@@ -120,8 +119,6 @@ export function versionQueries(database: Kysely<Schema>): VersionQueries {
         .where("trainer_state", "in", states)
         .execute();
     },
-    updateVersionMetrics: (modelId, step, metrics) =>
-      database.transaction().execute((transaction) => mergeMetrics(transaction, modelId, step, metrics)),
     ...baseQueries(database),
   };
 }

@@ -153,8 +153,6 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
           dropped.includes(version) ? { ...version, trainerState: null } : version,
         );
       }),
-    updateVersionMetrics: (modelId, step, metrics) =>
-      exclusively((tables) => mergeMetrics(tables, modelId, step, metrics)),
     adoptBase: (baseModel, { weights, files }) =>
       exclusively((tables) => {
         const mayBe = ({ base }: ModelVersion) => base === null || base === baseOfFiles(files);
