@@ -1,7 +1,9 @@
 // What the routes that answer from a model have in common: asking chat, and answering whole or as a stream of events. How
 // either is spelled is the wire's.
-import type { FastifyReply } from "fastify";
-import type { ChatCompletion, ChatDelta, ChatHeader, ChatUsage } from "../../domain/chat.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { BeginOptions } from "../../chat/complete-chat.ts";
+import type { ChatCompletion, ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
+import type { BodyKind, BodyTasks } from "../../wire/body-tasks.ts";
 import type { TakeBytes } from "../../wire/json-text.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { ByteBudget } from "../bodies/gather-body.ts";
@@ -10,7 +12,10 @@ import type { HttpDependencies } from "../dependencies.ts";
 import type { ErrorBody } from "../errors.ts";
 import { endAfter, firstOrSilence, openEventStream } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
+import { endedFor } from "../request-end.ts";
+import { refuseStrangeId } from "../request-id.ts";
 import { abandonedSignal } from "../request-scope.ts";
+import { noted } from "./generated-tokens.ts";
 
 /** What reads requests to models, and what bounds them and their answers. */
 export interface Answering {
@@ -35,7 +40,7 @@ interface AnswerWriter<Step> {
 }
 
 /** What was read of a request, and how it is answered. */
-export interface AskedChat<Step = readonly ChatDelta[]> {
+interface AskedChat<Step> {
   readonly ignored: readonly string[];
   /** What the client should know of how the request was read, in sentences. */
   readonly notices: readonly string[];
@@ -50,30 +55,63 @@ export interface AskedChat<Step = readonly ChatDelta[]> {
   failure?(body: ErrorBody): object;
 }
 
-/** What such a route is declared with, beside what its description says of it. */
-export function answeringRoute(
-  { settings }: Pick<HttpDependencies, "settings">,
-  described: {
+/** Begins one completion for the request; `located` says of its errors where in the request they were sent. */
+type BeginChat = (
+  chat: ChatRequest,
+  options: BeginOptions & { readonly located: (error: unknown) => unknown },
+) => Promise<ChatCompletion>;
+
+export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta[]> {
+  readonly paths: readonly string[];
+  /** What its bodies are read as. */
+  readonly kind: Kind;
+  readonly schema: {
     readonly summary: string;
     readonly description: string;
     readonly body: unknown;
     readonly response: unknown;
-  },
-) {
-  const schema = { ...described, tags: ["chat"], security: [{ bearer: [] }] };
-  return { ...readApart, bodyLimit: settings.chatBodyBytes, schema };
+  };
+  ask(read: BodyTasks[Kind]["result"], begin: BeginChat): AskedChat<Step>;
+}
+
+/** Adds a route that answers from a model. */
+export function addAnsweringRoute<Kind extends BodyKind, Step>(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  { bodies, budget }: Answering,
+  { paths, kind, schema, ask }: AnsweringRoute<Kind, Step>,
+): void {
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    refuseStrangeId(request);
+    const read = await bodies.read(kind, request);
+    const signal = abandonedSignal(reply);
+    const begin: BeginChat = async (chat, options) => {
+      const located = (error: unknown): unknown => options.located(endedFor(error, signal));
+      return noted(await dependencies.chat.begin(chat, request.caller, { ...options, located }), request);
+    };
+    return answerChat(ask(read, begin), { reply, signal, budget }, dependencies);
+  };
+  const options = {
+    ...readApart,
+    bodyLimit: dependencies.settings.chatBodyBytes,
+    schema: { ...schema, tags: ["chat"], security: [{ bearer: [] }] },
+  };
+  for (const path of paths) app.post(path, options, handler);
 }
 
 /** What is answered: the whole, or the reply that was taken for a stream. */
-export async function answerChat<Step>(
+async function answerChat<Step>(
   asked: AskedChat<Step>,
-  reply: FastifyReply,
-  budget: ByteBudget,
+  {
+    reply,
+    signal,
+    budget,
+  }: { readonly reply: FastifyReply; readonly signal: AbortSignal; readonly budget: ByteBudget },
   dependencies: HttpDependencies,
 ): Promise<unknown> {
   nameIgnored(reply, asked.ignored);
   writeNotices(reply, asked.notices);
-  const beginning = asked.begin(abandonedSignal(reply)).then((completion) => {
+  const beginning = asked.begin(signal).then((completion) => {
     const { notice } = completion.header;
     if (notice !== null && !reply.sent) writeNotices(reply, [...asked.notices, notice]);
     return completion;
