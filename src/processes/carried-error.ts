@@ -1,5 +1,6 @@
-// What a worker's task threw, as data: between threads and processes an error keeps neither its class nor its `code`, and
-// one with a cause that cannot be copied does not pass at all. What is said of it to a caller is decided elsewhere.
+// Errors as data: between threads and processes an error keeps neither its class nor its `code`, and one with a cause that
+// cannot be copied does not pass at all.
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError, type ServiceErrorOptions } from "../domain/service-error.ts";
 
 export interface CarriedError {
@@ -27,15 +28,32 @@ export function carried(thrown: unknown): CarriedError {
   };
 }
 
+/** A `ServiceError` as data. */
+export type Failure = CarriedError & { readonly refusal: NonNullable<CarriedError["refusal"]> };
+
+/** The error as one for callers: where it is not meant for them, `internal` with `internalMessage`, and a cause for the log. */
+export function failureOf(error: unknown, internalMessage: string): Failure {
+  const known = error instanceof ServiceError ? error : fullDiskError(error);
+  const said = known ?? new ServiceError({ code: "internal", message: internalMessage, cause: error });
+  return { ...carried(said), refusal: refusalOf(said) };
+}
+
+/** The error again, with its causes. */
+export function errorOf(failure: Failure): ServiceError {
+  const { refusal, message, stack, cause } = failure;
+  const causes = cause === null ? {} : { cause: revived(cause) };
+  return Object.assign(new ServiceError({ ...refusal, ...causes, message }), { stack });
+}
+
 /** The error again; one that was no `ServiceError` is an `Error` of its own name. */
 export function revived({ name, message, stack, code, refusal, cause }: CarriedError): Error {
-  const options = cause === null ? {} : { cause: revived(cause) };
+  const causes = cause === null ? {} : { cause: revived(cause) };
   const error =
-    refusal === null ? new Error(message, options) : new ServiceError({ ...refusal, ...options, message });
+    refusal === null ? new Error(message, causes) : new ServiceError({ ...refusal, ...causes, message });
   return Object.assign(error, { name, stack }, code === null ? {} : { code });
 }
 
-function refusalOf({ code, faults, retryAfterSeconds, obstacle }: ServiceError): CarriedError["refusal"] {
+function refusalOf({ code, faults, retryAfterSeconds, obstacle }: ServiceError): Failure["refusal"] {
   return {
     code,
     faults,

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { errorOf } from "./failure.ts";
+import { errorOf } from "./carried-error.ts";
 import { lastWordsLength, memoryLack } from "./memory-lack.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 import { SilenceWatch } from "./silence-watch.ts";
@@ -211,7 +211,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
             this.#ready = { answer: message.ready };
             return resolve();
           case "refused":
-            return reject(errorOf(message));
+            return reject(errorOf(message.failure));
           case "event":
             return this.#options.onEvent(message.event);
         }

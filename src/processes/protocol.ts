@@ -1,6 +1,6 @@
 // What a parent and its child process say to each other: a frame that is the same for every kind of child, around
 // messages that the folder which uses it defines. Everything must survive structured cloning.
-import type { ErrorCode, Fault, Obstacle } from "../domain/service-error.ts";
+import type { Failure } from "./carried-error.ts";
 
 /** The messages of one kind of child. */
 export interface Protocol {
@@ -23,16 +23,5 @@ export type MessageToChild<P extends Protocol> =
 export type MessageToParent<P extends Protocol> =
   | { readonly kind: "ready"; readonly ready: P["ready"] }
   /** It cannot work with what it was given; it ends. */
-  | ({ readonly kind: "refused" } & Failure)
+  | { readonly kind: "refused"; readonly failure: Failure }
   | { readonly kind: "event"; readonly event: P["event"] };
-
-/** An error as it travels between processes. */
-export interface Failure {
-  readonly code: ErrorCode;
-  readonly obstacle?: Obstacle | undefined;
-  readonly faults?: readonly Fault[];
-  /** For the caller. */
-  readonly message: string;
-  /** For the log: stack and causes. */
-  readonly detail: string;
-}

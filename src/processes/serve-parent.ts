@@ -1,7 +1,7 @@
 // A child process from inside: it loads what its parent sends first, then serves the parent's requests until that stops
 // it or goes away. What the requests mean is the using folder's.
 import { present } from "../domain/assert.ts";
-import { failureOf } from "./failure.ts";
+import { failureOf } from "./carried-error.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
 
 /** A child that has loaded. */
@@ -58,7 +58,7 @@ async function stop(loaded: { stop(): Promise<void> } | null): Promise<void> {
 
 async function refuse(error: unknown): Promise<void> {
   const failure = failureOf(error, "What the process was given cannot be loaded; the log says why.");
-  await post({ kind: "refused", ...failure });
+  await post({ kind: "refused", failure });
   process.exit(1);
 }
 

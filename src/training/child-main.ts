@@ -10,7 +10,7 @@ import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { readModelWeights } from "../model/weights.ts";
-import { failureOf } from "../processes/failure.ts";
+import { failureOf } from "../processes/carried-error.ts";
 import { refuseOrphan } from "../processes/orphan.ts";
 import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
@@ -50,7 +50,7 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
   const idle = new WhenIdle(systemClock, programsKeptMs, () => model.trainers.close());
   const answer = (request: RunRequest): Promise<void> =>
     run({ model, options, emit }, request).then(emit, (error: unknown) =>
-      emit({ kind: "failed", ...failureOf(error, internalMessage) }),
+      emit({ kind: "failed", failure: failureOf(error, internalMessage) }),
     );
   return {
     ready: null,

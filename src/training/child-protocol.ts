@@ -1,7 +1,7 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
 import type { ArtifactPlace } from "../artifacts/folder-artifacts.ts";
 import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../domain/job.ts";
-import type { Failure } from "../processes/protocol.ts";
+import type { Failure } from "../processes/carried-error.ts";
 import type { JobSettings } from "./settings.ts";
 import type { StartVersion } from "./run-training-job.ts";
 
@@ -82,7 +82,7 @@ export type TrainingEvent =
   /** Nothing but that there is progress. */
   | { readonly kind: "alive" }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
-  | ({ readonly kind: "failed" } & Failure);
+  | { readonly kind: "failed"; readonly failure: Failure };
 
 /** With the resident memory of the process that says it. */
 export type MeasuredEvent = TrainingEvent & { readonly heldBytes: number };

@@ -5,7 +5,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { startChild, type Child } from "../processes/child.ts";
-import { errorOf } from "../processes/failure.ts";
+import { errorOf } from "../processes/carried-error.ts";
 import type { RunRequest, TrainingEvent, TrainingLoad, TrainingProtocol } from "./child-protocol.ts";
 
 /** A process that waits for work has nothing to finish. */
@@ -152,7 +152,7 @@ export class TrainingProcess {
           case "finished":
             return pass(async () => resolve(event.outcome));
           case "failed":
-            return pass(() => Promise.reject(errorOf(event)));
+            return pass(() => Promise.reject(errorOf(event.failure)));
         }
       };
       child.send(request);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { GenerationEvent } from "../../domain/generation.ts";
+import { failureOf } from "../../processes/carried-error.ts";
 import { EventOutbox } from "./event-outbox.ts";
 import type { CallOutput } from "./packed-outputs.ts";
 
@@ -23,7 +24,7 @@ const token = (id: number, call = 1): CallOutput =>
   of({ kind: "tokens", choice: 0, tokens: [{ id, logprob: NaN, alternatives: [] }] }, call);
 const computed = of({ kind: "prompt-computed", cachedTokenCount: 0 });
 const finished = of({ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null });
-const failed: CallOutput = { kind: "failed", call: 2, code: "internal", message: "broken", detail: "" };
+const failed: CallOutput = { kind: "failed", call: 2, failure: failureOf(new Error("broken"), "failed") };
 
 test("sends the tokens of fast steps together, and those of slow ones each", async () => {
   const { clock, sent, outbox } = setUp(10);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deserialize, serialize } from "node:v8";
 import type { GeneratedToken, GenerationEvent } from "../../domain/generation.ts";
+import { failureOf } from "../../processes/carried-error.ts";
 import type { CallOutput } from "./packed-outputs.ts";
 import { packOutputs, unpackOutputs } from "./packed-outputs.ts";
 
@@ -10,7 +11,7 @@ const token = (call: number, choice: number, id: number, logprob: number): CallO
   of(call, { kind: "tokens", choice, tokens: [{ id, logprob, alternatives: [] }] });
 const computed = (call: number): CallOutput => of(call, { kind: "prompt-computed", cachedTokenCount: 3 });
 const finished: CallOutput = of(1, { kind: "choice-finished", choice: 0, reason: "stop", stopTokenId: 2 });
-const failed: CallOutput = { kind: "failed", call: 2, code: "internal", message: "broken", detail: "" };
+const failed: CallOutput = { kind: "failed", call: 2, failure: failureOf(new Error("broken"), "failed") };
 const judged = (id: number, count: number): GeneratedToken => ({
   id,
   logprob: -0.5,

@@ -3,13 +3,13 @@
 // asks for it: the alternatives of a long answer are millions.
 import { present } from "../../domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../domain/generation.ts";
-import type { Failure } from "../../processes/protocol.ts";
+import type { Failure } from "../../processes/carried-error.ts";
 
 /** What came of a call. */
 export type CallOutput =
   | { readonly kind: "event"; readonly call: number; readonly event: GenerationEvent }
   | { readonly kind: "prepared"; readonly call: number }
-  | ({ readonly kind: "failed"; readonly call: number } & Failure);
+  | { readonly kind: "failed"; readonly call: number; readonly failure: Failure };
 
 export interface PackedOutputs {
   /** Call, choice, id, log-probability and count of alternatives of each token: [tokens, 5]. */

@@ -18,7 +18,7 @@ import type {
 import { serviceOf } from "../../domain/lifecycle.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
 import { startChild, type Child } from "../../processes/child.ts";
-import { errorOf } from "../../processes/failure.ts";
+import { errorOf } from "../../processes/carried-error.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { Generations, unavailable } from "../generations.ts";
 import type { EngineSettings } from "../settings.ts";
@@ -160,7 +160,7 @@ export class ProcessEngine implements Engine {
     for (const output of unpackOutputs(outputs)) {
       const call = this.#calls.get(output.call);
       if (output.kind === "event") call?.push(output.event);
-      else if (output.kind === "failed") call?.fail(errorOf(output));
+      else if (output.kind === "failed") call?.fail(errorOf(output.failure));
       else call?.end?.();
     }
   }

@@ -3,7 +3,7 @@
 import { assert } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { choiceCountMax, type Engine, type Generation } from "../../domain/generation.ts";
-import { failureOf } from "../../processes/failure.ts";
+import { failureOf } from "../../processes/carried-error.ts";
 import { serveParent } from "../../processes/serve-parent.ts";
 import { EventOutbox } from "./event-outbox.ts";
 import { packOutputs, type CallOutput } from "./packed-outputs.ts";
@@ -140,7 +140,7 @@ class Calls {
     try {
       await run();
     } catch (error) {
-      this.put({ kind: "failed", call, ...failureOf(error, "The engine failed; the log says why.") });
+      this.put({ kind: "failed", call, failure: failureOf(error, "The engine failed; the log says why.") });
     }
   }
 }

@@ -19,8 +19,7 @@ import type {
 } from "../../domain/generation.ts";
 import { serviceOf } from "../../domain/lifecycle.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { errorOf, failureOf } from "../../processes/failure.ts";
-import type { Failure } from "../../processes/protocol.ts";
+import { errorOf, failureOf, type Failure } from "../../processes/carried-error.ts";
 import type { GenerationStream } from "../generation-stream.ts";
 import { Generations, unavailable } from "../generations.ts";
 
