@@ -71,7 +71,7 @@ export interface AnsweringRoute<Kind extends BodyKind, Step = readonly ChatDelta
     readonly body: unknown;
     readonly response: unknown;
   };
-  ask(read: BodyTasks[Kind]["result"], begin: BeginChat): AskedChat<Step>;
+  readonly ask: (read: BodyTasks[Kind]["result"], begin: BeginChat) => AskedChat<Step>;
 }
 
 /** Adds a route that answers from a model. */
