@@ -3,6 +3,7 @@
 import { Tokenizer as VendorTokenizer } from "@huggingface/tokenizers";
 import { assert } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { exactSplits } from "./exact-splits.ts";
 import { createTokenDecoder } from "./token-bytes.ts";
 
 export interface Tokenizer {
@@ -100,7 +101,8 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
 function buildVendor(files: TokenizerFiles): VendorEncoder {
   try {
     // See VendorEncoder for why the type is stated here.
-    return new VendorTokenizer(files.tokenizer, files.config) as VendorEncoder;
+    const tokenizer = { ...files.tokenizer, pre_tokenizer: exactSplits(files.tokenizer.pre_tokenizer) };
+    return new VendorTokenizer(tokenizer, files.config) as VendorEncoder;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ServiceError({

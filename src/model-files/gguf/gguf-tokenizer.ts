@@ -28,12 +28,20 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   switch (model) {
     case "gpt2":
       return {
-        tokenizer: { ...shared(vocabulary, metadata), ...byteLevel(metadata, vocabulary) },
+        tokenizer: {
+          added_tokens: addedTokens(vocabulary, ["control", "unknown", "userDefined"]),
+          ...shared(metadata, tokens),
+          ...byteLevel(metadata, vocabulary),
+        },
         config: special,
       };
     case "llama":
       return {
-        tokenizer: { ...shared(vocabulary, metadata), ...sentencePiece(metadata, vocabulary) },
+        tokenizer: {
+          added_tokens: addedTokens(vocabulary, ["control", "unknown"]),
+          ...shared(metadata, tokens),
+          ...sentencePiece(metadata, vocabulary),
+        },
         config: special,
       };
     default:
@@ -42,24 +50,21 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
 }
 
 /** The parts of tokenizer.json that do not depend on the kind of tokenizer. */
-function shared({ tokens, kinds }: Vocabulary, metadata: GgufMetadata): Readonly<Record<string, unknown>> {
-  const added = tokens.flatMap((content, id) => {
-    const kind = kinds[id];
-    const isSpecial = kind === tokenKinds.control || kind === tokenKinds.unknown;
-    if (!isSpecial && kind !== tokenKinds.userDefined) return [];
-    return [
-      {
-        id,
-        content,
-        single_word: false,
-        lstrip: false,
-        rstrip: false,
-        normalized: false,
-        special: isSpecial,
-      },
-    ];
+function shared(metadata: GgufMetadata, tokens: readonly string[]): Readonly<Record<string, unknown>> {
+  return { version: "1.0", post_processor: postProcessor(metadata, tokens) };
+}
+
+/** The tokens of these kinds, as those that are found in a text before anything else is done with it. */
+function addedTokens(
+  { tokens, kinds }: Vocabulary,
+  added: readonly (keyof typeof tokenKinds)[],
+): readonly object[] {
+  const addedKinds = new Set<number>(added.map((name) => tokenKinds[name]));
+  return tokens.flatMap((content, id) => {
+    if (!addedKinds.has(kinds[id])) return [];
+    const special = kinds[id] !== tokenKinds.userDefined;
+    return [{ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special }];
   });
-  return { version: "1.0", added_tokens: added, post_processor: postProcessor(metadata, tokens) };
 }
 
 /** What stands around a text that no template renders. */
@@ -199,18 +204,18 @@ function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Read
 
 const blank = "\u2581";
 
-function sentencePiece(
-  metadata: GgufMetadata,
-  { tokens, kinds }: Vocabulary,
-): Readonly<Record<string, unknown>> {
+function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Record<string, unknown>> {
+  const vocabulary = withSpelledBlanks(written);
+  const { tokens, kinds } = vocabulary;
   const blanks = { type: "Replace", pattern: { String: " " }, content: blank };
   const beginsWithBlank = metadata.flag("tokenizer.ggml.add_space_prefix") ?? true;
   const normalizers = [...(beginsWithBlank ? [{ type: "Prepend", prepend: blank }] : []), blanks];
   const unknown = idOf(metadata, "unknown") ?? kinds.indexOf(tokenKinds.unknown);
   const scores = metadata.needed("tokenizer.ggml.scores", metadata.numbers("tokenizer.ggml.scores"));
+  const pieces = userDefinedPieces(vocabulary);
   return {
     normalizer: { type: "Sequence", normalizers },
-    pre_tokenizer: null,
+    pre_tokenizer: pieces,
     decoder: {
       type: "Sequence",
       decoders: [
@@ -225,10 +230,35 @@ function sentencePiece(
       unk_token: tokens[unknown] ?? null,
       fuse_unk: true,
       byte_fallback: true,
+      ignore_merges: pieces !== null,
       vocab: vocabularyOf(tokens, kinds),
       merges: mergesOf(tokens, kinds, scores),
     },
   };
+}
+
+/** Converters write the blanks of tokens that users defined as such; here they are spelled as in all other tokens. */
+function withSpelledBlanks({ tokens, kinds }: Vocabulary): Vocabulary {
+  const taken = new Set(tokens);
+  const spelled = (token: string, id: number): string => {
+    const other = token.replaceAll(" ", blank);
+    return kinds[id] === tokenKinds.userDefined && !taken.has(other) ? other : token;
+  };
+  return { tokens: tokens.map(spelled), kinds };
+}
+
+/**
+ * SentencePiece cuts the tokens that users defined out of a text that is normalized already, the longest first, and puts
+ * no blank behind them. As pieces of their own they are taken whole, whatever merges would make of them; the spelling of a
+ * byte in a text is cut so that it is not taken for that byte.
+ */
+function userDefinedPieces({ tokens, kinds }: Vocabulary): object | null {
+  const defined = tokens.filter((token, id) => kinds[id] === tokenKinds.userDefined && token !== "");
+  if (defined.length === 0) return null;
+  const longestFirst = defined.sort((one, other) => other.length - one.length);
+  const escaped = longestFirst.map((token) => token.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  const pattern = { Regex: [...escaped, `(?<!${blank})<(?=0x[0-9A-F]{2}>)`].join("|") };
+  return { type: "Split", pattern, behavior: "Isolated", invert: false };
 }
 
 /**
@@ -242,7 +272,7 @@ function mergesOf(
 ): readonly (readonly [string, string])[] {
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const merges = tokens.flatMap((token, id) => {
-    if (kinds[id] !== tokenKinds.normal && kinds[id] !== tokenKinds.userDefined) return [];
+    if (kinds[id] !== tokenKinds.normal) return [];
     const cuts = cutsOf(token).flatMap(([left, right]) => {
       const [leftId, rightId] = [ids.get(left), ids.get(right)];
       if (leftId === undefined || rightId === undefined) return [];

@@ -1,0 +1,54 @@
+// Tokenizers out of GGUF metadata against what the libraries encode that models are published with: sentencepiece, and
+// tokenizers with each model's own splits (test/fixtures/gguf/make-tokenizers.py).
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { GgufValue } from "../src/model-files/gguf/gguf-file.ts";
+import { ggufTokenizer } from "../src/model-files/gguf/gguf-tokenizer.ts";
+import { GgufMetadata } from "../src/model-files/gguf/metadata.ts";
+import { createTokenizer, type Tokenizer } from "../src/tokenizer/tokenizer.ts";
+
+interface Vocabulary {
+  readonly tokens: readonly string[];
+  readonly token_type: readonly number[];
+  readonly merges?: readonly string[];
+  readonly scores?: readonly number[];
+  /** Of each text, by the kind of its splits, or by whether a blank is put before it. */
+  readonly ids: Readonly<Record<string, readonly (readonly number[])[]>>;
+}
+
+interface Fixture {
+  readonly texts: readonly string[];
+  readonly gpt2: Vocabulary;
+  readonly llama: Vocabulary;
+}
+
+const fixture = JSON.parse(readFileSync("test/fixtures/gguf/tokenizers.json", "utf8")) as Fixture;
+
+function tokenizerOf(model: "gpt2" | "llama", more: Readonly<Record<string, GgufValue>>): Tokenizer {
+  const { ids: _, ...lists } = fixture[model];
+  const values = { model, ...lists, ...more };
+  const metadata = Object.entries(values).map(([key, value]) => [`tokenizer.ggml.${key}`, value] as const);
+  return createTokenizer(ggufTokenizer(new GgufMetadata("model.gguf", new Map(metadata))));
+}
+
+function check(tokenizer: Tokenizer, expected: readonly (readonly number[])[]): void {
+  const encoded = fixture.texts.map((text) => tokenizer.encode(text, { addSpecialTokens: false }));
+  const differing = fixture.texts.flatMap((text, index) => {
+    const [ids, wanted] = [encoded[index], expected[index]];
+    return ids.join() === wanted.join() ? [] : [{ text, ids, wanted }];
+  });
+  assert.deepEqual(differing, [], `${differing.length} of ${fixture.texts.length} texts`);
+}
+
+for (const [pre, expected] of Object.entries(fixture.gpt2.ids)) {
+  test(`byte-level tokens, split as ${pre} does, are those of the tokenizers library`, () => {
+    check(tokenizerOf("gpt2", { pre }), expected);
+  });
+}
+
+for (const [prefix, expected] of Object.entries(fixture.llama.ids)) {
+  test(`tokens of SentencePiece, add_space_prefix ${prefix}, are its own`, () => {
+    check(tokenizerOf("llama", { add_space_prefix: prefix === "true", unknown_token_id: 0 }), expected);
+  });
+}
