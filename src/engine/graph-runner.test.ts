@@ -19,7 +19,16 @@ import type { ModelRunner } from "./model-runner.ts";
 import { requestOf, runTogether, smallLimits, withAdapter, type Transcript } from "./testing/run-loop.ts";
 
 const goldens = "test/fixtures/goldens";
-const modelNames = ["llama", "llama3-rope", "qwen2", "qwen3", "mistral-sliding", "gemma3"];
+const modelNames = [
+  "llama",
+  "llama3-rope",
+  "qwen2",
+  "qwen3",
+  "mistral-sliding",
+  "gemma3",
+  "granite",
+  "smollm3",
+];
 /** Of every model here, as far as adapters are asked. */
 const weightsHash = "b".repeat(64);
 const runners = new Map<string, ModelRunner>();

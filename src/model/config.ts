@@ -9,6 +9,8 @@ export const architectures = [
   "Qwen3ForCausalLM",
   "MistralForCausalLM",
   "Gemma3ForCausalLM",
+  "GraniteForCausalLM",
+  "SmolLM3ForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
@@ -17,8 +19,8 @@ export type Architecture = (typeof architectures)[number];
 export interface LayerConfig {
   /** How many positions a token sees, itself included; null sees all before it. */
   readonly slidingWindow: number | null;
-  /** Index into {@link ModelConfig.rotaries}. */
-  readonly rotary: number;
+  /** Index into {@link ModelConfig.rotaries}; null: places are told by the order of attention alone. */
+  readonly rotary: number | null;
 }
 
 export interface ModelConfig {
@@ -52,6 +54,10 @@ export interface ModelConfig {
   readonly embeddingScale: number;
   /** Multiplies the attention scores. */
   readonly attentionScale: number;
+  /** Multiplies what attention and feed-forward add to the residual stream. */
+  readonly residualScale: number;
+  /** Multiplies the logits. */
+  readonly logitScale: number;
   /** Any of these ends a text; from generation_config.json, or config.json where that names none. */
   readonly endOfTextIds: readonly number[];
 }

@@ -60,7 +60,7 @@ export function addDecoder(builder: GraphBuilder, config: ModelConfig, parts: De
  */
 export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
   let hidden = builder.gatherRows(parts.weight(embeddingName), parts.tokens_BT);
-  if (config.embeddingScale !== 1) hidden = builder.multiply(hidden, config.embeddingScale);
+  hidden = scaled(builder, hidden, config.embeddingScale);
   for (const [layer, layerConfig] of config.layers.entries()) {
     const block = new DecoderLayer(builder, config, parts, layer);
     const isLast = layer === config.layers.length - 1;
@@ -73,7 +73,13 @@ export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, par
     };
     hidden = parts.recomputesLayers ? recomputed(builder, [hidden], compute) : compute(hidden);
   }
-  return builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
+  const normed = builder.rmsNorm(hidden, parts.weight("model.norm.weight"), config.normEpsilon);
+  // The projection is linear: to scale what goes in costs less than to scale what comes out.
+  return scaled(builder, normed, config.logitScale);
+}
+
+function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
+  return scale === 1 ? x : builder.multiply(x, scale);
 }
 
 /** Declares every weight in the order of {@link modelParameters}: held by the graph's session, or inputs of every run. */
@@ -135,12 +141,12 @@ class DecoderLayer {
 
   /** The rest of the layer, row by row: residual and attended values to the next residual. */
   afterAttention(residual: Value, attended: Value): Value {
-    const { hasOutputNorms, activation } = this.#config;
+    const { hasOutputNorms, activation, residualScale } = this.#config;
     const builder = this.#builder;
     const projected = this.#linear("o_proj", attended);
     const middle = hasOutputNorms
       ? builder.add(residual, this.#norm("post_attention_layernorm", builder.kept(projected)))
-      : builder.kept(builder.add(residual, projected));
+      : builder.kept(builder.add(residual, scaled(builder, projected, residualScale)));
     const x = this.#norm(hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm", middle);
     const gate = builder.kept(this.#linear("gate_proj", x));
     const up = builder.kept(this.#linear("up_proj", x));
@@ -148,7 +154,9 @@ class DecoderLayer {
     const down = this.#linear("down_proj", builder.multiply(activated, up));
     return builder.add(
       middle,
-      hasOutputNorms ? this.#norm("post_feedforward_layernorm", builder.kept(down)) : down,
+      hasOutputNorms
+        ? this.#norm("post_feedforward_layernorm", builder.kept(down))
+        : scaled(builder, down, residualScale),
     );
   }
 
@@ -157,11 +165,13 @@ class DecoderLayer {
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
-  /** Queries or keys [B, T, H*K] for attention: every head normalised by itself, where the architecture does, and rotated. */
+  /** Queries or keys [B, T, H*K] for attention: every head normalised by itself and rotated, where the model does. */
   #rotated(norm: string, x: Value, { rotary }: LayerConfig): Value {
     const builder = this.#builder;
-    const tables = this.#parts.rotaryTables(rotary);
-    const rotate = (heads: Value): Value => builder.rotary(heads, this.#parts.positions_BT, tables);
+    const rotate = (heads: Value): Value =>
+      rotary === null
+        ? heads
+        : builder.rotary(heads, this.#parts.positions_BT, this.#parts.rotaryTables(rotary));
     if (!this.#config.hasQueryKeyNorm) return builder.kept(rotate(x));
     const { headSize } = this.#config;
     const [rows, length, width] = x.shape as [Dimension, Dimension, number];

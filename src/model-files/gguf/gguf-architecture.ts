@@ -31,6 +31,21 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
   llama: { ...plain, architecture: "LlamaForCausalLM", modelType: "llama", hasPairedRows: true },
   qwen2: { ...plain, architecture: "Qwen2ForCausalLM", modelType: "qwen2" },
   qwen3: { ...plain, architecture: "Qwen3ForCausalLM", modelType: "qwen3" },
+  granite: {
+    ...plain,
+    architecture: "GraniteForCausalLM",
+    modelType: "granite",
+    hasPairedRows: true,
+    fields: graniteFields,
+  },
+  // Its files say nothing of the layers that do not rotate: each fourth, as in llama.cpp.
+  smollm3: {
+    ...plain,
+    architecture: "SmolLM3ForCausalLM",
+    modelType: "smollm3",
+    hasPairedRows: true,
+    fields: () => ({ no_rope_layer_interval: 4 }),
+  },
   gemma3: {
     architecture: "Gemma3ForCausalLM",
     modelType: "gemma3_text",
@@ -40,6 +55,16 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     fields: gemma3Fields,
   },
 };
+
+function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const written = (name: string): number => asWritten(metadata.number(`${prefix}.${name}`) ?? 1);
+  return {
+    embedding_multiplier: written("embedding_scale"),
+    attention_multiplier: written("attention.scale"),
+    residual_multiplier: written("residual_scale"),
+    logits_scaling: written("logit_scale"),
+  };
+}
 
 /** The layers of the one Gemma 3 whose scores are scaled by width and heads (27 B), by which llama.cpp knows it, too. */
 const gemma3LargestLayers = 62;
@@ -71,6 +96,13 @@ function gemma3LayerTypes(metadata: GgufMetadata, prefix: string): readonly stri
 /** More than any model has; a list of this length is made before a tensor is looked at. */
 const layersMax = 10_000;
 
+/** Where config.json says whether there are biases; elsewhere they are fixed by the class. */
+const readsAttentionBias: ReadonlySet<string> = new Set([
+  "LlamaForCausalLM",
+  "GraniteForCausalLM",
+  "SmolLM3ForCausalLM",
+]);
+
 /**
  * What config.json would say of the model.
  *
@@ -97,7 +129,7 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     rms_norm_eps: asWritten(needed("attention.layer_norm_rms_epsilon")),
     tie_word_embeddings: !tensors.has("output.weight"),
     rope_theta: asWritten(number("rope.freq_base") ?? 10_000),
-    ...(known.architecture === "LlamaForCausalLM"
+    ...(readsAttentionBias.has(known.architecture)
       ? { attention_bias: tensors.has("blk.0.attn_q.bias") }
       : {}),
     ...ropeScaling(tensors, metadata, prefix),

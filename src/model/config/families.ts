@@ -25,6 +25,10 @@ export interface FamilyRule {
   readonly scalesEmbeddings: boolean;
   /** The field whose inverse root multiplies attention scores, and its default; null: the head size. */
   readonly attentionScalar: { readonly field: string; readonly fallback: number } | null;
+  /** Whether embeddings, scores, what layers add and logits have factors of their own. */
+  readonly readsMultipliers: boolean;
+  /** Which layers turn queries and keys by their places. */
+  readonly rotaryRule: (reader: ConfigReader) => (layer: number) => boolean;
   /** Whether `layer_types` says which layers slide. */
   readonly readsLayerTypes: boolean;
   /** Which layers slide where `layer_types` is absent. */
@@ -43,6 +47,7 @@ export const activations = {
 } as const satisfies Readonly<Record<string, ModelConfig["activation"]>>;
 
 const never = (): boolean => false;
+const always = (): boolean => true;
 
 const plain: FamilyRule = {
   modelType: "llama",
@@ -57,6 +62,8 @@ const plain: FamilyRule = {
   hasOutputNorms: false,
   scalesEmbeddings: false,
   attentionScalar: null,
+  readsMultipliers: false,
+  rotaryRule: () => always,
   readsLayerTypes: false,
   slidingRule: () => never,
   hasSlidingSwitch: false,
@@ -110,5 +117,32 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     rotaryTheta: 1_000_000,
     // Scaling reaches further only where attention does.
     slidingRotary: { field: "rope_local_base_freq", theta: 10_000 },
+  },
+  GraniteForCausalLM: { ...plain, modelType: "granite", readsMultipliers: true },
+  SmolLM3ForCausalLM: {
+    ...plain,
+    modelType: "smollm3",
+    kvHeadCount: 4,
+    isTied: true,
+    rotaryRule: (reader) => {
+      const listed = reader.get("no_rope_layers") ?? null;
+      const period = reader.count("no_rope_layer_interval", 4);
+      if (listed === null) return (layer) => (layer + 1) % period !== 0;
+      if (Array.isArray(listed) && listed.every((flag) => flag === 0 || flag === 1)) {
+        // A 1 stands for a layer that does rotate, whatever the field's name suggests.
+        return (layer) => listed[layer] !== 0;
+      }
+      reader.refuse("no_rope_layers", "a list of 0 and 1 is needed, one for each layer");
+      return always;
+    },
+    readsLayerTypes: true,
+    // Layers slide where they do not rotate, if at all.
+    slidingRule: (reader) => {
+      if (!reader.flag("use_sliding_window", false) || reader.get("sliding_window") === null) return never;
+      const rotates = families.SmolLM3ForCausalLM.rotaryRule(reader);
+      return (layer) => !rotates(layer);
+    },
+    hasSlidingSwitch: true,
+    rotaryTheta: 2_000_000,
   },
 };

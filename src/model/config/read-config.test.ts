@@ -58,6 +58,34 @@ test("reads what each architecture is", () => {
   });
 });
 
+test("reads Granite's factors: scores are multiplied by one where none is named", () => {
+  const granite = readModelConfig(`${models}/granite`);
+  assert.deepEqual(
+    [granite.embeddingScale, granite.attentionScale, granite.residualScale, granite.logitScale],
+    [3, 0.125, 0.6, 2],
+  );
+  assert.equal(parse("granite", { attention_multiplier: undefined }).attentionScale, 1);
+  assert.equal(parse("llama", { residual_multiplier: 2 }).residualScale, 1, "a field of another family");
+});
+
+test("reads which layers of SmolLM3 do not rotate, by list or interval, and slide if any do", () => {
+  const rotates = (config: ModelConfig): readonly boolean[] =>
+    config.layers.map(({ rotary }) => rotary !== null);
+  const written = { no_rope_layers: undefined, layer_types: undefined };
+  assert.deepEqual(rotates(parse("smollm3")), [true, true, true, false]);
+  assert.deepEqual(rotates(parse("smollm3", written)), [true, true, true, false]);
+  assert.deepEqual(rotates(parse("smollm3", { ...written, no_rope_layer_interval: 2 })), [
+    true,
+    false,
+    true,
+    false,
+  ]);
+  assert.deepEqual(rotates(parse("smollm3", { no_rope_layers: [0, 1, 1, 0] })), [false, true, true, false]);
+  const sliding = parse("smollm3", { ...written, use_sliding_window: true, sliding_window: 8 });
+  assert.deepEqual(windows(sliding), [null, null, null, 8]);
+  checkRefusal("smollm3", { no_rope_layers: "none" }, 'no_rope_layers is "none"');
+});
+
 test("a config.json that is no JSON object is refused as what it is", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-config-"));
   t.after(() => rmSync(folder, { recursive: true }));

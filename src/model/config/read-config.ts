@@ -37,6 +37,9 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
   const { attentionScalar } = family;
   const scoreSize =
     attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
+  // A family with multipliers multiplies scores by one unless told otherwise, not by the root of the head size.
+  const multiplier = (field: string, usual: number): number =>
+    family.readsMultipliers ? reader.number(field, 1) : usual;
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
   const result: ModelConfig = {
     architecture,
@@ -56,8 +59,12 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     hasOutputBias: hasBias,
     activation: readActivation(reader, family),
     isTied: reader.flag("tie_word_embeddings", family.isTied),
-    embeddingScale: family.scalesEmbeddings ? Math.fround(Math.sqrt(width)) : 1,
-    attentionScale: 1 / Math.sqrt(scoreSize),
+    embeddingScale: family.scalesEmbeddings
+      ? Math.fround(Math.sqrt(width))
+      : multiplier("embedding_multiplier", 1),
+    attentionScale: multiplier("attention_multiplier", 1 / Math.sqrt(scoreSize)),
+    residualScale: multiplier("residual_multiplier", 1),
+    logitScale: 1 / multiplier("logits_scaling", 1),
     endOfTextIds: readEndOfTextIds(config, generation),
   };
   if (reader.hasFaults) throw reader.error(consequence);

@@ -17,13 +17,13 @@ export function readLayers(
   const window = kinds.includes("sliding_attention") ? readWindow(reader, family) : null;
   const rotaryOf = readRotaries(reader, family);
   const rotaries: RotaryConfig[] = [];
-  const layers = kinds.map((kind): LayerConfig => {
+  const rotates = family.rotaryRule(reader);
+  const layers = kinds.map((kind, layer): LayerConfig => {
+    const slidingWindow = kind === "sliding_attention" ? window : null;
+    if (!rotates(layer)) return { slidingWindow, rotary: null };
     const rotary = rotaryOf[kind];
     if (!rotaries.includes(rotary)) rotaries.push(rotary);
-    return {
-      slidingWindow: kind === "sliding_attention" ? window : null,
-      rotary: rotaries.indexOf(rotary),
-    };
+    return { slidingWindow, rotary: rotaries.indexOf(rotary) };
   });
   return { layers, rotaries };
 }
