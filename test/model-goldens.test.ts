@@ -26,7 +26,17 @@ import { readModelWeights } from "../src/model/weights.ts";
 import { createSession, type Session } from "../src/runtime/session.ts";
 
 const goldens = "test/fixtures/goldens";
-const names = ["llama", "llama3-rope", "qwen2", "qwen3", "mistral-sliding", "gemma3", "granite", "smollm3"];
+const names = [
+  "llama",
+  "llama3-rope",
+  "qwen2",
+  "qwen3",
+  "mistral-sliding",
+  "gemma3",
+  "granite",
+  "smollm3",
+  "olmo2",
+];
 
 type Feeds = Record<string, Tensor>;
 

@@ -28,6 +28,7 @@ const modelNames = [
   "gemma3",
   "granite",
   "smollm3",
+  "olmo2",
 ];
 /** Of every model here, as far as adapters are asked. */
 const weightsHash = "b".repeat(64);

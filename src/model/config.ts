@@ -11,6 +11,7 @@ export const architectures = [
   "Gemma3ForCausalLM",
   "GraniteForCausalLM",
   "SmolLM3ForCausalLM",
+  "Olmo2ForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
@@ -41,10 +42,12 @@ export interface ModelConfig {
   readonly normEpsilon: number;
   /** Gemma stores norm weights as their distance from one. */
   readonly isNormOffset: boolean;
-  /** Gemma normalises also what attention and feed-forward return. */
+  /** Whether what attention and feed-forward take is normalised. */
+  readonly hasInputNorms: boolean;
+  /** Whether what attention and feed-forward return is normalised. */
   readonly hasOutputNorms: boolean;
-  /** Whether queries and keys are normalised per head before the rotary embedding. */
-  readonly hasQueryKeyNorm: boolean;
+  /** How queries and keys are normalised before the rotary embedding: each head by itself, or all of them together. */
+  readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
   readonly activation: "silu" | "gelu-tanh";

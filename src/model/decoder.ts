@@ -129,7 +129,7 @@ class DecoderLayer {
 
   /** From the residual stream [B, T, D] to what the heads gathered [B, T, Hq*K]. */
   attention(hidden: Value, layerConfig: LayerConfig): Value {
-    const x = this.#norm("input_layernorm", hidden);
+    const x = this.#config.hasInputNorms ? this.#norm("input_layernorm", hidden) : hidden;
     return this.#parts.attend({
       layer: this.#layer,
       layerConfig,
@@ -141,23 +141,27 @@ class DecoderLayer {
 
   /** The rest of the layer, row by row: residual and attended values to the next residual. */
   afterAttention(residual: Value, attended: Value): Value {
-    const { hasOutputNorms, activation, residualScale } = this.#config;
+    const { hasInputNorms, hasOutputNorms, activation } = this.#config;
     const builder = this.#builder;
-    const projected = this.#linear("o_proj", attended);
-    const middle = hasOutputNorms
-      ? builder.add(residual, this.#norm("post_attention_layernorm", builder.kept(projected)))
-      : builder.kept(builder.add(residual, scaled(builder, projected, residualScale)));
-    const x = this.#norm(hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm", middle);
+    const sum = builder.add(
+      residual,
+      this.#added("post_attention_layernorm", this.#linear("o_proj", attended)),
+    );
+    const middle = hasOutputNorms ? sum : builder.kept(sum);
+    const inputNorm = hasOutputNorms ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+    const x = hasInputNorms ? this.#norm(inputNorm, middle) : middle;
     const gate = builder.kept(this.#linear("gate_proj", x));
     const up = builder.kept(this.#linear("up_proj", x));
     const activated = activation === "silu" ? builder.silu(gate) : builder.geluTanh(gate);
     const down = this.#linear("down_proj", builder.multiply(activated, up));
-    return builder.add(
-      middle,
-      hasOutputNorms
-        ? this.#norm("post_feedforward_layernorm", builder.kept(down))
-        : scaled(builder, down, residualScale),
-    );
+    return builder.add(middle, this.#added("post_feedforward_layernorm", down));
+  }
+
+  /** What a sublayer adds to the residual stream, of what it returns. */
+  #added(outputNorm: string, x: Value): Value {
+    const { hasOutputNorms, residualScale } = this.#config;
+    const normed = hasOutputNorms ? this.#norm(outputNorm, this.#builder.kept(x)) : x;
+    return scaled(this.#builder, normed, residualScale);
   }
 
   #norm(name: string, x: Value): Value {
@@ -165,15 +169,16 @@ class DecoderLayer {
     return this.#builder.rmsNorm(x, weight, this.#config.normEpsilon);
   }
 
-  /** Queries or keys [B, T, H*K] for attention: every head normalised by itself and rotated, where the model does. */
+  /** Queries or keys [B, T, H*K] for attention: normalised and rotated, where the model does. */
   #rotated(norm: string, x: Value, { rotary }: LayerConfig): Value {
     const builder = this.#builder;
     const rotate = (heads: Value): Value =>
       rotary === null
         ? heads
         : builder.rotary(heads, this.#parts.positions_BT, this.#parts.rotaryTables(rotary));
-    if (!this.#config.hasQueryKeyNorm) return builder.kept(rotate(x));
-    const { headSize } = this.#config;
+    const { queryKeyNorm, headSize } = this.#config;
+    if (queryKeyNorm === "none") return builder.kept(rotate(x));
+    if (queryKeyNorm === "all-heads") return rotate(this.#norm(`self_attn.${norm}`, builder.kept(x)));
     const [rows, length, width] = x.shape as [Dimension, Dimension, number];
     const heads = builder.reshape(builder.kept(x), [rows, length, width / headSize, headSize]);
     return rotate(builder.reshape(this.#norm(`self_attn.${norm}`, heads), x.shape));

@@ -19,7 +19,7 @@ after(() => rmSync(scratch, { recursive: true }));
 
 const ggufFolder = (name: string): string => ensureGgufFolder(join(fixtures, `${name}.gguf`), scratch);
 
-for (const name of ["llama3-rope", "qwen2", "qwen3", "gemma3", "granite", "smollm3"]) {
+for (const name of ["llama3-rope", "qwen2", "qwen3", "gemma3", "granite", "smollm3", "olmo2"]) {
   test(`${name} is the same model in a GGUF file: configuration, and every weight`, () => {
     const [ours, theirs] = [ggufFolder(name), join(goldens, name)];
     const { rotaries, ...config } = readModelConfig(ours);

@@ -102,19 +102,24 @@ export function loraParameters<Rank extends number | string>(
 }
 
 function layerParameters(config: ModelConfig, layer: number): readonly ParameterSpec[] {
-  const { width, headSize, hasOutputNorms, hasQueryKeyNorm } = config;
+  const { width, headSize, headCount, kvHeadCount, hasInputNorms, hasOutputNorms, queryKeyNorm } = config;
+  const normedHeads = (count: number): number => (queryKeyNorm === "all-heads" ? count : 1) * headSize;
   const prefix = `model.layers.${layer}`;
   const norm = (name: string, size: number): ParameterSpec => ({
     name: `${prefix}.${name}.weight`,
     shape: [size],
   });
   return [
-    norm("input_layernorm", width),
-    ...(hasQueryKeyNorm ? [norm("self_attn.q_norm", headSize), norm("self_attn.k_norm", headSize)] : []),
+    ...(hasInputNorms ? [norm("input_layernorm", width)] : []),
+    ...(queryKeyNorm === "none"
+      ? []
+      : [
+          norm("self_attn.q_norm", normedHeads(headCount)),
+          norm("self_attn.k_norm", normedHeads(kvHeadCount)),
+        ]),
     norm("post_attention_layernorm", width),
-    ...(hasOutputNorms
-      ? [norm("pre_feedforward_layernorm", width), norm("post_feedforward_layernorm", width)]
-      : []),
+    ...(hasInputNorms && hasOutputNorms ? [norm("pre_feedforward_layernorm", width)] : []),
+    ...(hasOutputNorms ? [norm("post_feedforward_layernorm", width)] : []),
     ...projectionNames.flatMap((name) => {
       const { path, inputSize, outputSize, hasBias } = projection(config, layer, name);
       return [

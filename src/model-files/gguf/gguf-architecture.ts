@@ -46,6 +46,7 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     hasPairedRows: true,
     fields: () => ({ no_rope_layer_interval: 4 }),
   },
+  olmo2: { ...plain, architecture: "Olmo2ForCausalLM", modelType: "olmo2", hasOutputNorms: true },
   gemma3: {
     architecture: "Gemma3ForCausalLM",
     modelType: "gemma3_text",
@@ -101,6 +102,7 @@ const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
   "GraniteForCausalLM",
   "SmolLM3ForCausalLM",
+  "Olmo2ForCausalLM",
 ]);
 
 /**

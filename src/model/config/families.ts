@@ -10,7 +10,7 @@ export interface FamilyRule {
   /** Null: as many as heads. */
   readonly kvHeadCount: number | null;
   readonly isTied: boolean;
-  readonly hasQueryKeyNorm: boolean;
+  readonly queryKeyNorm: ModelConfig["queryKeyNorm"];
   /** Whether `attention_bias` decides on biases; else they are fixed. */
   readonly readsAttentionBias: boolean;
   readonly hasQueryKeyValueBias: boolean;
@@ -20,6 +20,8 @@ export interface FamilyRule {
     readonly fallback: keyof typeof activations;
   };
   readonly isNormOffset: boolean;
+  readonly normEpsilon: number;
+  readonly hasInputNorms: boolean;
   readonly hasOutputNorms: boolean;
   /** Whether embeddings are multiplied by the root of the width. */
   readonly scalesEmbeddings: boolean;
@@ -54,11 +56,13 @@ const plain: FamilyRule = {
   headSize: null,
   kvHeadCount: null,
   isTied: false,
-  hasQueryKeyNorm: false,
+  queryKeyNorm: "none",
   readsAttentionBias: true,
   hasQueryKeyValueBias: false,
   activation: { field: "hidden_act", fallback: "silu" },
   isNormOffset: false,
+  normEpsilon: 1e-6,
+  hasInputNorms: true,
   hasOutputNorms: false,
   scalesEmbeddings: false,
   attentionScalar: null,
@@ -95,14 +99,14 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     slidingRule: (reader) => () => reader.get("sliding_window") !== null,
   },
   Qwen2ForCausalLM: { ...qwen, modelType: "qwen2", readsAttentionBias: false, hasQueryKeyValueBias: true },
-  Qwen3ForCausalLM: { ...qwen, modelType: "qwen3", headSize: 128, hasQueryKeyNorm: true },
+  Qwen3ForCausalLM: { ...qwen, modelType: "qwen3", headSize: 128, queryKeyNorm: "each-head" },
   Gemma3ForCausalLM: {
     ...plain,
     modelType: "gemma3_text",
     headSize: 256,
     kvHeadCount: 4,
     isTied: true,
-    hasQueryKeyNorm: true,
+    queryKeyNorm: "each-head",
     activation: { field: "hidden_activation", fallback: "gelu_pytorch_tanh" },
     isNormOffset: true,
     hasOutputNorms: true,
@@ -144,5 +148,13 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     },
     hasSlidingSwitch: true,
     rotaryTheta: 2_000_000,
+  },
+  Olmo2ForCausalLM: {
+    ...plain,
+    modelType: "olmo2",
+    queryKeyNorm: "all-heads",
+    normEpsilon: 1e-5,
+    hasInputNorms: false,
+    hasOutputNorms: true,
   },
 };

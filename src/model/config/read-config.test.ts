@@ -40,7 +40,7 @@ function windows(config: ModelConfig): readonly (number | null)[] {
 test("reads what each architecture is", () => {
   const qwen3 = readModelConfig(`${models}/qwen3`);
   assert.equal(qwen3.headSize, 32);
-  assert.ok(qwen3.hasQueryKeyNorm && !qwen3.isTied && !qwen3.hasQueryKeyValueBias);
+  assert.ok(qwen3.queryKeyNorm === "each-head" && !qwen3.isTied && !qwen3.hasQueryKeyValueBias);
   const qwen2 = readModelConfig(`${models}/qwen2`);
   assert.equal(qwen2.headSize, 16);
   assert.ok(qwen2.hasQueryKeyValueBias && !qwen2.hasOutputBias && qwen2.isTied);
