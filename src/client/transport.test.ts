@@ -124,3 +124,17 @@ test("what makes an upload is ended where the upload is not taken", async () => 
     async (url) => assert.equal(await ended(url), "ended"),
   );
 });
+
+test("what is no address of a server is refused by name, before anything is asked", () => {
+  for (const baseUrl of ["abc", "", "127.0.0.1:8000", "file:///etc"]) {
+    assert.throws(
+      () => createTransport({ baseUrl, apiKey: null }),
+      (error: unknown) => {
+        assert.ok(error instanceof HoneApiError);
+        assert.equal(error.status, 0);
+        assert.ok(error.message.startsWith(`${JSON.stringify(baseUrl)} is no address of a server`));
+        return true;
+      },
+    );
+  }
+});

@@ -49,8 +49,15 @@ export interface Transport {
   open(method: string, path: string, options?: CallOptions): Promise<Response>;
 }
 
+function notAnAddress(baseUrl: string): HoneApiError {
+  const message = `${JSON.stringify(baseUrl)} is no address of a server; it looks like http://127.0.0.1:8000.`;
+  return new HoneApiError({ status: 0, message, requestId: null, body: null });
+}
+
+/** @throws HoneApiError with status 0 for a base URL that is none of a server */
 export function createTransport(options: TransportOptions): Transport {
   const base = options.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
+  if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol)) throw notAnAddress(options.baseUrl);
   const timeoutMs = options.timeoutMs ?? 600_000;
 
   const open: Transport["open"] = async (method, path, call = {}) => {
