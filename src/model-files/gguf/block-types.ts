@@ -43,10 +43,14 @@ export function dequantize(type: BlockTypeName, bytes: Uint8Array): Float32Array
   return values;
 }
 
-/** Every float16 by its bits: a scale is looked up, since decoding its bits costs more than a weight does. */
-const halves: Float32Array = float16ToFloat32(Uint16Array.from({ length: 1 << 16 }, (_, bits) => bits));
+/**
+ * Every float16 by its bits: a scale is looked up, since decoding its bits costs more than a weight does. Made with the first
+ * block: most processes that load this read none.
+ */
+let halves: Float32Array | null = null;
 
 function half(bytes: Uint8Array, at: number): number {
+  halves ??= float16ToFloat32(Uint16Array.from({ length: 1 << 16 }, (_, bits) => bits));
   return halves[bytes[at] | (bytes[at + 1] << 8)];
 }
 
