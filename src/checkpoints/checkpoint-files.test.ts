@@ -21,12 +21,16 @@ import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { readLoraAdapter } from "../model/peft-folder.ts";
 import { readSafetensorsFolder, readSafetensorsHeader } from "../model-files/safetensors.ts";
+import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
+import { readGguf } from "../model-files/gguf/gguf-file.ts";
 import { readFloats } from "../model-files/stored-tensor.ts";
+import { readStoredTensors } from "../model-files/weight-files.ts";
 import { storedBytes, writeSafetensors } from "../model-files/write-safetensors.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { sampleModel, sampleVersion, storeModel } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { CheckpointFiles, type importLimits } from "./checkpoint-files.ts";
+import { exportedType, mergeRows } from "./merge-rows.ts";
 
 const base = "test/fixtures/goldens/models/qwen3";
 const adapterFolder = "test/fixtures/goldens/training/adapter";
@@ -112,7 +116,7 @@ function checkMerged(files: ReadonlyMap<string, Buffer>, baseFolder: string): vo
   const folder = mkdtempSync(join(scratch, "merged-"));
   for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
   const merged = readSafetensorsFolder(folder);
-  const before = readSafetensorsFolder(baseFolder);
+  const before = readStoredTensors(baseFolder);
   const adapter = readLoraAdapter(adapterFolder, config);
   const projections = new Map(
     loraProjections(config, adapter.targets).map((each) => [`${each.path}.weight`, each]),
@@ -168,6 +172,69 @@ for (const [what, folder] of [
     checkMerged(await exported(folder, "merged"), folder);
   });
 }
+
+test("a merged model over a GGUF file is a folder of safetensors, with the adapter in it", async () => {
+  const folder = ensureGgufFolder("test/fixtures/gguf/qwen3.gguf", join(scratch, "gguf"));
+  const files = await exported(folder, "merged");
+  checkMerged(files, folder);
+  const derived = ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"];
+  assert.deepEqual([...files.keys()].sort(), [...derived, "model.safetensors"].sort());
+});
+
+for (const name of ["llama3-rope", "gemma3", "granite", "smollm3", "olmo2"]) {
+  test(`${name} out of a GGUF file is exported with the weights that the file was made of`, async () => {
+    const gguf = ensureGgufFolder(`test/fixtures/gguf/${name}.gguf`, join(scratch, "gguf"));
+    const folder = mkdtempSync(join(scratch, "converted-"));
+    for (const [file, bytes] of await exported(gguf, "merged", true))
+      writeFileSync(join(folder, file), bytes);
+    const [converted, wanted] = [
+      readSafetensorsFolder(folder),
+      readSafetensorsFolder(join(base, "..", name)),
+    ];
+    assert.deepEqual([...converted.keys()].sort(), [...wanted.keys()].sort());
+    for (const [tensor, stored] of wanted)
+      assert.deepEqual(readFloats(converted.get(tensor)!), readFloats(stored), tensor);
+    assert.deepEqual(readModelConfig(folder), readModelConfig(gguf));
+  });
+}
+
+for (const [name, weight] of readGguf("test/fixtures/gguf/every-type.gguf").tensors) {
+  test(`rows of ${name} are exported as they are, or with an adapter in them`, () => {
+    const type = exportedType(weight);
+    const whole = readFloats(weight);
+    const bytes = mergeRows({ weight, adapter: null, from: 0, count: weight.shape[0] });
+    assert.deepEqual(bytes, storedBytes(whole, type));
+    const width = weight.shape[1];
+    const [a, b] = [
+      Float32Array.from({ length: width }, (_, column) => column - 3),
+      Float32Array.from({ length: weight.shape[0] }, (_, row) => row + 0.5),
+    ];
+    const folder = mkdtempSync(join(scratch, "rows-"));
+    const tensors = [
+      { name: "a", shape: [1, width], data: a },
+      { name: "b", shape: [b.length, 1], data: b },
+    ];
+    writeSafetensors(join(folder, "model.safetensors"), tensors, { type: "F32" });
+    const stored = readSafetensorsFolder(folder);
+    const adapter = { a: stored.get("a")!, b: stored.get("b")!, scale: 2 };
+    const second = whole.slice(width, 2 * width).map((value, column) => value + 2 * 1.5 * a[column]);
+    assert.deepEqual(
+      mergeRows({ weight, adapter, from: 1, count: 1 }),
+      new Uint8Array(storedBytes(second, type)),
+    );
+  });
+}
+
+test("a head's rows that a file holds in another order are exported by themselves as among others", () => {
+  const { tensors } = readGguf("test/fixtures/gguf/llama3-rope.gguf");
+  const stored = tensors.get("blk.0.attn_q.weight")!;
+  const weight = { ...stored, rearranged: { kind: "paired-rows", headCount: 4 } } as const;
+  const [rowCount, width] = stored.shape;
+  const from = rowCount / 4;
+  const rows = mergeRows({ weight, adapter: null, from, count: 2 * from });
+  const expected = readFloats(weight).slice(from * width, 3 * from * width);
+  assert.deepEqual(rows, new Uint8Array(storedBytes(expected, "BF16")));
+});
 
 test("a merged model has what belongs to the model, and no other weights or hidden files", async () => {
   const folder = baseWith("BF16");

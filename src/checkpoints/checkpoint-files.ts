@@ -205,7 +205,8 @@ export class CheckpointFiles {
   }
 
   async *#piecesOf(part: FilePart): AsyncGenerator<Uint8Array, void> {
-    if (part.kind === "merged") yield await this.#pool.run("merge", part.rows);
+    if (part.kind === "made") yield part.bytes;
+    else if (part.kind === "merged") yield await this.#pool.run("merge", part.rows);
     else yield* bytesOf(part.file, part.start, part.end);
   }
 }

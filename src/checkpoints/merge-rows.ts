@@ -1,33 +1,52 @@
-// Rows of a base model's projection with an adapter in them: W + scale · B A, summed in double precision, in the base's own
-// type. Reads no more of the files than the rows need.
+// Rows of a base model's weight as an exported model has them, in a type that holds what the base's own says exactly: with an
+// adapter in them, W + scale · B A, summed in double precision, or as they are. Reads no more of the files than the rows need.
 import { assert } from "../domain/assert.ts";
-import { readFloats, rowsOf, type PlainType, type StoredTensor } from "../model-files/stored-tensor.ts";
-import { storedBytes } from "../model-files/write-safetensors.ts";
+import { readFloats, rowsOf, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { storedBytes, type WrittenType } from "../model-files/write-safetensors.ts";
 
 export interface RowsToMerge {
-  /** W [outputSize, inputSize]. */
-  readonly weight: StoredTensor<PlainType>;
-  /** A [rank, inputSize]. */
-  readonly a: StoredTensor;
-  /** B [outputSize, rank]. */
-  readonly b: StoredTensor;
-  readonly scale: number;
+  /** W [outputSize, inputSize]; a vector is one row. */
+  readonly weight: StoredTensor;
+  /** What is added to it; null for nothing. */
+  readonly adapter: MatricesToMerge | null;
   /** Index of the first row of W. */
   readonly from: number;
   readonly count: number;
 }
 
+export interface MatricesToMerge {
+  /** A [rank, inputSize]. */
+  readonly a: StoredTensor;
+  /** B [outputSize, rank]. */
+  readonly b: StoredTensor;
+  readonly scale: number;
+}
+
+/** The type that an exported model has a weight in: its own, or one that holds whatever quantized numbers say. */
+export function exportedType({ name, type }: StoredTensor): WrittenType {
+  assert(type !== "I64", `${name} are floating-point numbers`);
+  return type === "F16" || type === "BF16" ? type : "F32";
+}
+
 /**
- * Merges rows.
+ * Reads rows, and merges what there is to merge.
  *
- * @returns their bytes in the type of W, which has no fewer rows
+ * @returns their bytes in {@link exportedType} of W
  * @throws ServiceError `invalid` when a file is not what its header says
  */
-export function mergeRows({ weight, a, b, scale, from, count }: RowsToMerge): Uint8Array {
-  const { type } = weight;
-  assert(type !== "I64", "weights are floating-point numbers");
+export function mergeRows({ weight, adapter, from, count }: RowsToMerge): Uint8Array {
+  const rows = readFloats(weight.shape.length === 1 ? weight : rowsOf(weight, from, count));
+  if (adapter !== null) addProduct(rows, adapter, { from, count });
+  return storedBytes(rows, exportedType(weight));
+}
+
+/** Changes `rows` [count, inputSize]. */
+function addProduct(
+  rows: Float32Array,
+  { a, b, scale }: MatricesToMerge,
+  { from, count }: Pick<RowsToMerge, "from" | "count">,
+): void {
   const [rank, inputSize] = a.shape;
-  const rows = readFloats(rowsOf(weight, from, count));
   const a_RD = readFloats(a);
   const b_OR = readFloats(rowsOf(b, from, count));
   const sums = new Float64Array(inputSize);
@@ -41,5 +60,4 @@ export function mergeRows({ weight, a, b, scale, from, count }: RowsToMerge): Ui
     const start = row * inputSize;
     for (let column = 0; column < inputSize; column++) rows[start + column] += scale * sums[column];
   }
-  return storedBytes(rows, type);
 }

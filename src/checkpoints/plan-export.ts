@@ -1,5 +1,5 @@
 // What a version is made of as files: its PEFT folder as it lies, or its base model's folder with the adapter in the weights.
-// A plan names places in files; the bytes are read as they are sent.
+// A plan names places in files; the bytes are read as they are sent. Weights in a GGUF file leave as safetensors.
 import { readdirSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { present } from "../domain/assert.ts";
@@ -8,15 +8,18 @@ import type { AdaptedModule } from "../model/config/adapted-modules.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { openLoraAdapter, type StoredLoraAdapter } from "../model/peft-folder.ts";
-import { readSafetensorsFolder } from "../model-files/safetensors.ts";
-import type { PlainType, StoredTensor } from "../model-files/stored-tensor.ts";
-import type { RowsToMerge } from "./merge-rows.ts";
+import { isDerivedFromGguf } from "../model-files/gguf/gguf-model.ts";
+import { rowsReadTogether, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { readStoredTensors } from "../model-files/weight-files.ts";
+import { safetensorsHeader, writtenBytes } from "../model-files/write-safetensors.ts";
+import { exportedType, type MatricesToMerge, type RowsToMerge } from "./merge-rows.ts";
 
 /** `peft` for libraries that load adapters, `merged` for those that load models. */
 export type ExportFormat = "peft" | "merged";
 
-/** Bytes of a file in order: some as they lie in a file, or rows that are merged. */
+/** Bytes of a file in order: some that the plan holds, some as they lie in a file, or rows that are merged. */
 export type FilePart =
+  | { readonly kind: "made"; readonly bytes: Uint8Array }
   | { readonly kind: "copied"; readonly file: string; readonly start: number; readonly end: number }
   | { readonly kind: "merged"; readonly rows: RowsToMerge };
 
@@ -38,7 +41,7 @@ export interface ExportPlanRequest {
 /**
  * Plans the files of a version.
  *
- * @throws ServiceError as `requireAdapter`, `openLoraAdapter` and `readSafetensorsFolder`
+ * @throws ServiceError as `requireAdapter`, `openLoraAdapter` and `readStoredTensors`
  */
 export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
   const { format, baseFolder, adapterFolder } = request;
@@ -52,85 +55,103 @@ export function planExport(request: ExportPlanRequest): readonly PlannedFile[] {
 const partBytesMax = 1 << 22;
 
 function planMerged(baseFolder: string, adapterFolder: string | null): readonly PlannedFile[] {
-  const tensors = [...readSafetensorsFolder(baseFolder).values()];
-  const merges =
-    adapterFolder === null ? new Map<string, RowsToMerge>() : mergesOf(baseFolder, adapterFolder);
-  const weightFiles = [...new Set(tensors.map(({ file }) => file))];
+  const tensors = readStoredTensors(baseFolder);
+  const merges = adapterFolder === null ? [] : mergesOf({ baseFolder, adapterFolder, tensors });
+  const weightFiles = isDerivedFromGguf(baseFolder)
+    ? [convertedFile([...tensors.values()], merges)]
+    : [...new Set([...tensors.values()].map(({ file }) => file))].map((file) => mergedFile(file, merges));
   const others = filesBeside(
     baseFolder,
-    weightFiles.map((file) => basename(file)),
+    weightFiles.map(({ name }) => name),
   );
-  return [
-    ...others.map(copied),
-    ...weightFiles.map((file) =>
-      mergedFile(
-        file,
-        tensors.filter((tensor) => tensor.file === file),
-        merges,
-      ),
-    ),
-  ];
+  return [...others.map(copied), ...weightFiles];
 }
 
-/** By the name of the weight that changes, what is merged into it, with all of its rows. */
-function mergesOf(baseFolder: string, adapterFolder: string): ReadonlyMap<string, RowsToMerge> {
+/** A weight that changes, and what is added to it. */
+interface Merge {
+  readonly weight: StoredTensor;
+  readonly adapter: MatricesToMerge;
+}
+
+function mergesOf({
+  baseFolder,
+  adapterFolder,
+  tensors,
+}: {
+  readonly baseFolder: string;
+  readonly adapterFolder: string;
+  readonly tensors: ReadonlyMap<string, StoredTensor>;
+}): readonly Merge[] {
   const config = readModelConfig(baseFolder);
   const adapter = openLoraAdapter(adapterFolder, config);
-  const weights = readSafetensorsFolder(baseFolder);
-  return new Map(
-    loraProjections(config, adapter.targets).flatMap(({ path, outputSize }) => {
-      const module = adapter.modules.get(path);
-      if (module === undefined) return [];
-      const name = `${path}.weight`;
-      const weight = present(weights.get(name), name);
-      return [[name, { weight, ...matricesOf(adapter, path, module), from: 0, count: outputSize }]];
-    }),
-  );
+  return loraProjections(config, adapter.targets).flatMap(({ path }) => {
+    const module = adapter.modules.get(path);
+    if (module === undefined) return [];
+    const name = `${path}.weight`;
+    return [{ weight: present(tensors.get(name), name), adapter: matricesOf(adapter, path, module) }];
+  });
 }
 
-function matricesOf(
-  { stored }: StoredLoraAdapter,
-  path: string,
-  { scale }: AdaptedModule,
-): Pick<RowsToMerge, "a" | "b" | "scale"> {
+function matricesOf({ stored }: StoredLoraAdapter, path: string, { scale }: AdaptedModule): MatricesToMerge {
   const names = loraNames(path);
   return { a: present(stored.get(names.a), names.a), b: present(stored.get(names.b), names.b), scale };
 }
 
-/** A file of weights: as it lies, header included, but for the tensors that change. */
-function mergedFile(
-  file: string,
-  tensors: readonly StoredTensor<PlainType>[],
-  merges: ReadonlyMap<string, RowsToMerge>,
-): PlannedFile {
+/** A file of weights: as it lies, header included, but for the weights that change. */
+function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   const { name, byteCount } = copied(file);
   const parts: FilePart[] = [];
   let end = 0;
   const copyUntil = (offset: number): void => {
     if (offset > end) parts.push({ kind: "copied", file, start: end, end: offset });
   };
-  for (const tensor of tensors.toSorted((one, other) => one.offset - other.offset)) {
-    const rows = merges.get(tensor.name);
-    if (rows === undefined) continue;
-    copyUntil(tensor.offset);
-    parts.push(...inParts(rows));
-    end = tensor.offset + tensor.byteLength;
+  const here = merges.filter(({ weight }) => weight.file === file);
+  for (const { weight, adapter } of here.toSorted((one, other) => one.weight.offset - other.weight.offset)) {
+    copyUntil(weight.offset);
+    parts.push(...inParts(weight, adapter));
+    end = weight.offset + weight.byteLength;
   }
   copyUntil(byteCount);
   return { name, byteCount, parts };
 }
 
-function inParts(rows: RowsToMerge): readonly FilePart[] {
-  const { weight, count } = rows;
-  const rowsAtOnce = Math.max(1, Math.floor(partBytesMax / (weight.byteLength / count)));
-  return Array.from({ length: Math.ceil(count / rowsAtOnce) }, (_, index) => {
+/** One file of all weights, each in the type that holds its numbers. */
+function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[]): PlannedFile {
+  const adapterOf = new Map(merges.map(({ weight, adapter }) => [weight.name, adapter]));
+  const written = tensors.map((tensor) => ({
+    name: tensor.name,
+    shape: tensor.shape,
+    type: exportedType(tensor),
+  }));
+  const header = safetensorsHeader(written);
+  return {
+    name: "model.safetensors",
+    byteCount: written.reduce((bytes, tensor) => bytes + writtenBytes(tensor), header.length),
+    parts: [
+      { kind: "made", bytes: header },
+      ...tensors.flatMap((tensor) => inParts(tensor, adapterOf.get(tensor.name) ?? null)),
+    ],
+  };
+}
+
+function inParts(weight: StoredTensor, adapter: MatricesToMerge | null): readonly FilePart[] {
+  const { shape } = weight;
+  const rowCount = shape.length === 1 ? 1 : shape[0];
+  const together = shape.length === 1 ? 1 : rowsReadTogether(weight);
+  const bytes = writtenBytes({ shape, type: exportedType(weight) });
+  const rowsAtOnce = Math.max(1, Math.floor(partBytesMax / ((bytes / rowCount) * together))) * together;
+  return Array.from({ length: Math.ceil(rowCount / rowsAtOnce) }, (_, index) => {
     const from = index * rowsAtOnce;
-    return { kind: "merged", rows: { ...rows, from, count: Math.min(rowsAtOnce, count - from) } };
+    return {
+      kind: "merged",
+      rows: { weight, adapter, from, count: Math.min(rowsAtOnce, rowCount - from) },
+    };
   });
 }
 
 /** Configuration, tokenizer, templates and licences: what belongs to the model, whatever its weights are. */
-const belongs = /^(?!\.|adapter_config\.json$).*\.(json|jinja|txt|model|tiktoken)$|^(LICENSE|NOTICE)/;
+const belongs =
+  /^(?!\.|adapter_config\.json$|.*\.gguf\.json$).*\.(json|jinja|txt|model|tiktoken)$|^(LICENSE|NOTICE)/;
 
 function filesBeside(folder: string, weightFiles: readonly string[]): readonly string[] {
   const isSharded = !weightFiles.includes("model.safetensors");

@@ -56,10 +56,15 @@ export function byteLengthOf(type: StoredType, shape: readonly number[]): number
   return shape.slice(0, -1).reduce((product, size) => product * size, (width / weights) * bytes);
 }
 
+/** How many rows of a tensor are read together: a head's, where reading puts those in another order. */
+export function rowsReadTogether({ shape, rearranged }: StoredTensor): number {
+  return rearranged?.kind === "paired-rows" ? shape[0] / rearranged.headCount : 1;
+}
+
 /**
  * Rows of a tensor of rank 2, as a tensor of its own in the same place.
  *
- * @param from index of the first row
+ * @param from index of the first row; this and `count` are multiples of {@link rowsReadTogether}
  */
 export function rowsOf<Type extends StoredType>(
   tensor: StoredTensor<Type>,
@@ -68,10 +73,13 @@ export function rowsOf<Type extends StoredType>(
 ): StoredTensor<Type> {
   const [rowCount, width] = tensor.shape;
   assert(tensor.shape.length === 2 && from + count <= rowCount, `${tensor.name} has the rows`);
-  assert(tensor.rearranged?.kind !== "paired-rows", `the rows of ${tensor.name} lie in their order`);
+  const together = rowsReadTogether(tensor);
+  assert(from % together === 0 && count % together === 0, `the heads of ${tensor.name} are whole`);
   const rowBytes = tensor.byteLength / rowCount;
   const offset = tensor.offset + from * rowBytes;
-  return { ...tensor, shape: [count, width], offset, byteLength: count * rowBytes };
+  const rows = { ...tensor, shape: [count, width], offset, byteLength: count * rowBytes };
+  if (tensor.rearranged?.kind !== "paired-rows") return rows;
+  return { ...rows, rearranged: { kind: "paired-rows", headCount: count / together } };
 }
 
 /** Reads one tensor's values, widened to float32; `I64` is refused. */

@@ -10,8 +10,21 @@ export interface NamedTensor {
   readonly data: Float32Array;
 }
 
+/** The types that numbers are written in. */
+export type WrittenType = "F32" | "F16" | "BF16";
+
+/** What the header says of a tensor. */
+export interface WrittenTensor {
+  readonly name: string;
+  readonly type: WrittenType;
+  readonly shape: readonly number[];
+}
+
+/** How other programs know that a file was made for PyTorch's layout of weights. */
+const usualMetadata = { format: "pt" };
+
 /** The bytes of values as a file of the type stores them; `F32` without a copy. */
-export function storedBytes(values: Float32Array, type: "F32" | "F16" | "BF16"): Uint8Array {
+export function storedBytes(values: Float32Array, type: WrittenType): Uint8Array {
   const stored =
     type === "F32" ? values : type === "F16" ? float32ToFloat16(values) : float32ToBfloat16(values);
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
@@ -27,9 +40,14 @@ export interface WriteOptions {
 export function writeSafetensors(
   file: string,
   tensors: readonly NamedTensor[],
-  { type, metadata = { format: "pt" } }: WriteOptions,
+  { type, metadata = usualMetadata }: WriteOptions,
 ): void {
-  const header = headerBytes(tensors, type, metadata);
+  for (const { name, shape, data } of tensors)
+    assert(elementCount(shape) === data.length, `${name} fills its shape`);
+  const header = safetensorsHeader(
+    tensors.map(({ name, shape }) => ({ name, shape, type })),
+    metadata,
+  );
   const partial = `${file}.partial`;
   const descriptor = openSync(partial, "w");
   try {
@@ -45,17 +63,16 @@ export function writeSafetensors(
   renameSync(partial, file);
 }
 
-function headerBytes(
-  tensors: readonly NamedTensor[],
-  type: WriteOptions["type"],
-  metadata: Readonly<Record<string, string>>,
+/** What a file begins with whose tensors follow each other in the given order, without gaps. */
+export function safetensorsHeader(
+  tensors: readonly WrittenTensor[],
+  metadata: Readonly<Record<string, string>> = usualMetadata,
 ): Uint8Array {
   const entries: Record<string, unknown> = { __metadata__: metadata };
   let offset = 0;
-  for (const { name, shape, data } of tensors) {
-    assert(shape.reduce((product, size) => product * size, 1) === data.length, `${name} fills its shape`);
+  for (const { name, shape, type } of tensors) {
     assert(!Object.hasOwn(entries, name), `${name} occurs once`);
-    const end = offset + data.length * (type === "F32" ? 4 : 2);
+    const end = offset + writtenBytes({ shape, type });
     entries[name] = { dtype: type, shape, data_offsets: [offset, end] };
     offset = end;
   }
@@ -65,6 +82,15 @@ function headerBytes(
   padded.writeBigUInt64LE(BigInt(padded.length - 8), 0);
   json.copy(padded, 8);
   return padded;
+}
+
+/** The bytes that a tensor takes in a file. */
+export function writtenBytes({ shape, type }: Omit<WrittenTensor, "name">): number {
+  return elementCount(shape) * (type === "F32" ? 4 : 2);
+}
+
+function elementCount(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1);
 }
 
 /** Writes all bytes: one system call may take fewer. */

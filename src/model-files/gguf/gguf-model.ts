@@ -98,10 +98,15 @@ function hashOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
 }
 
+/** Whether {@link writeGgufFolder} wrote the folder. */
+export function isDerivedFromGguf(folder: string): boolean {
+  return existsSync(join(folder, pointerName));
+}
+
 /** The files of the weights of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder. */
 export function ggufFilesOf(folder: string): readonly string[] | null {
+  if (!isDerivedFromGguf(folder)) return null;
   const pointer = join(folder, pointerName);
-  if (!existsSync(pointer)) return null;
   const { file } = JSON.parse(readFileSync(pointer, "utf8")) as { readonly file?: unknown };
   if (typeof file !== "string") throw corrupt(pointer, "it names no file; add the model again");
   return ggufParts(isAbsolute(file) ? file : join(folder, file));
