@@ -1,6 +1,6 @@
 // Models in GGUF files against the Hugging Face folders they were made of (test/fixtures/gguf/make-models.py).
 import assert from "node:assert/strict";
-import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -41,6 +41,11 @@ for (const name of ["llama3-rope", "qwen2", "qwen3", "gemma3", "granite", "smoll
     readModelWeights(ours, { ...config, rotaries }, { cacheFolder: null });
   });
 }
+
+test("what the file names no token for has none in the configuration, whatever published models of the family have", () => {
+  const config = JSON.parse(readFileSync(join(ggufFolder("smollm3"), "config.json"), "utf8")) as object;
+  assert.deepEqual({ ...config, bos_token_id: null, eos_token_id: 2, pad_token_id: null }, config);
+});
 
 test("a folder is made once of a file, and anew when the file has changed", async () => {
   const cache = join(scratch, "cache");

@@ -136,8 +136,15 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
       : {}),
     ...ropeScaling(tensors, metadata, prefix),
     ...known.fields(metadata, prefix),
+    ...tokenIds(metadata),
     torch_dtype: "float32",
   };
+}
+
+/** Null where the file names none: the classes of other programs have ids of published models in their place. */
+function tokenIds(metadata: GgufMetadata): Readonly<Record<string, number | null>> {
+  const id = (role: string): number | null => metadata.number(`tokenizer.ggml.${role}_token_id`);
+  return { bos_token_id: id("bos"), eos_token_id: id("eos"), pad_token_id: id("padding") };
 }
 
 /** The shortest decimal that is the number in float32: what the file's maker had before it was rounded. */

@@ -55,7 +55,7 @@ export function writeGgufFolder(file: string, folder: string): void {
 }
 
 /** Changes whenever another folder would be made of the same file. */
-const folderFormat = "hone-gguf-2";
+const folderFormat = "hone-gguf-3";
 
 /**
  * The folder of the model in a file, made in `cacheFolder` unless it is there already; of an earlier content of the file
