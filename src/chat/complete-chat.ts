@@ -160,7 +160,7 @@ class Completion implements ChatCompletion {
   }
 
   async #submit(): Promise<{ base: ServedBase; plan: GenerationPlan; generation: Generation }> {
-    const { running, directory, adapters, bases, metrics, logger } = this.#shared;
+    const { running, metrics, logger } = this.#shared;
     const { request, caller, signal, onSubmitted } = this.#asked;
     const { requestId } = request.identity;
     const id = runningId(request, caller);
@@ -168,12 +168,7 @@ class Completion implements ChatCompletion {
     throwIfAborted(signal);
     running.add(id);
     this.#ends.push(() => running.delete(id));
-    const model = await directory.resolve(request.identity.model, caller);
-    this.#ends.push(adapters.enter(model.adapter?.id ?? null));
-    const found = bases.find(({ model: { name } }) => name === model.base);
-    const base = present(found, "the directory names served base models only");
-    refuseCalls(request, base);
-    refuseMissingFeatures(request, base.engine.capabilities);
+    const { model, base } = await this.#reachModel();
     const plan = await planGeneration(request, model, base, { client: caller.keyId, signal });
     throwIfAborted(signal);
     const generation = base.engine.submit({ ...plan.generation, id });
@@ -188,6 +183,22 @@ class Completion implements ChatCompletion {
     });
     onSubmitted?.();
     return { base, plan, generation };
+  }
+
+  /** The model and its base, whose engine is loaded and stays so until the end. */
+  async #reachModel(): Promise<{ model: ResolvedModel; base: ServedBase }> {
+    const { directory, adapters, bases } = this.#shared;
+    const { request, caller, signal } = this.#asked;
+    const model = await directory.resolve(request.identity.model, caller);
+    this.#ends.push(adapters.enter(model.adapter?.id ?? null));
+    const found = bases.find(({ model: { name } }) => name === model.base);
+    const base = present(found, "the directory names served base models only");
+    refuseCalls(request, base);
+    refuseMissingFeatures(request, base.engine.capabilities);
+    const { kind } = base.engine.status().state;
+    if (base.hold !== undefined) this.#ends.push(await base.hold({ signal }));
+    // Which weights it has, and so what may run on them, is known for sure once it is loaded.
+    return kind === "unloaded" || kind === "loading" ? this.#reachModel() : { model, base };
   }
 
   /** What an error means for the request. */

@@ -12,6 +12,14 @@ import type { PromptWriter } from "./prompts/write-prompt.ts";
 export interface ServedBase {
   readonly model: Pick<BaseModel, "name" | "folder" | "toolCalls">;
   readonly engine: Engine;
+  /**
+   * Absent where its engine is always loaded. Resolves once it is, and keeps it loaded until what this resolves to is called;
+   * requests that one signal ends are let in together.
+   *
+   * @throws ServiceError `unavailable` where it cannot be loaded, or no memory is free for it in time; `overloaded` where too
+   *   many wait; `cancelled` when the signal aborts
+   */
+  readonly hold?: (options: { readonly signal: AbortSignal }) => Promise<() => void>;
   readonly prompts: PromptWriter;
   /** Of answers alone: what is tokenized may take long, and is a matter of `prompts`. */
   readonly tokenizer: Tokenizer;

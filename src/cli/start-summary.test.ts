@@ -9,6 +9,8 @@ test("a server that has started says where it is, how one gets in, and how it re
     vocabularySize: 1,
     isExact: true,
     replies: { calls: { format, reason: "" }, thoughts: { areRead, reason: "" } },
+    presence: { status: "loaded" as const, reason: "" },
+    memoryBytes: 1,
   });
   const summary = startSummary(
     {

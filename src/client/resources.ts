@@ -126,6 +126,12 @@ export interface ServedModelResource {
   readonly root: string;
   /** The base of a trained model; null for a base. */
   readonly parent: string | null;
+  /** Whether its base is in memory; null where that is not served. */
+  readonly status: {
+    readonly value: "loaded" | "loading" | "unloaded" | "failed";
+    readonly reason: string;
+    readonly memory_bytes: number;
+  } | null;
 }
 
 export interface TrainingJobResource {

@@ -274,8 +274,14 @@ export interface EngineLimits {
 }
 
 export type EngineState =
-  /** `reason` is for people. */
-  | { readonly kind: "starting" | "restarting" | "stopped" | "failed"; readonly reason: string }
+  /**
+   * `reason` is for people. An engine that is `unloaded` gives its memory to others until a request comes, and is `loading`
+   * from then on until it is ready.
+   */
+  | {
+      readonly kind: "unloaded" | "loading" | "starting" | "restarting" | "stopped" | "failed";
+      readonly reason: string;
+    }
   | {
       readonly kind: "ready";
       readonly limits: EngineLimits;

@@ -8,6 +8,8 @@ export interface Machine {
   readonly coreCount: number;
   /** What this process may take of it at most. */
   readonly memoryBytes: number;
+  /** What base models may take of that, where the operator said so. */
+  readonly modelBytes?: number;
 }
 
 /** One setting. */

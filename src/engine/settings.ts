@@ -25,8 +25,8 @@ export const engineSettings = {
     min: 0,
     max: 2 ** 50,
     about:
-      "Memory for the keys and values of running requests, in bytes; 0 takes a quarter of the machine's memory.",
-    byMachine: ({ memoryBytes }) => Math.floor(memoryBytes / 4),
+      "Memory for the keys and values of running requests of a base model, in bytes; 0 takes a quarter of the machine's memory, and of `models.memoryBytes` where that is less.",
+    byMachine: ({ memoryBytes, modelBytes = Infinity }) => Math.floor(Math.min(memoryBytes, modelBytes) / 4),
   },
   scheduling: {
     kind: "choice",

@@ -25,11 +25,13 @@ export type ChatPort = Pick<ChatService, "begin">;
 /** Durable work, of jobs/. */
 export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;
 
-/** The engines as one: as well as the worst of them. */
+/** The engines as one: as well as the worst of them; one that is loaded when it is needed is well. */
 export interface EngineHealth {
   readonly state: EngineState["kind"];
   /** Why it is not ready, for people; empty when ready. */
   readonly reason: string;
+  /** Of each base model whether it is in memory, with why not, for people. */
+  readonly models: Readonly<Record<string, string>>;
 }
 
 /** A base model as lists of models show it. */
@@ -47,6 +49,13 @@ export interface ListedBase {
     readonly calls: { readonly format: string; readonly reason: string };
     readonly thoughts: { readonly areRead: boolean; readonly reason: string };
   };
+  /** Whether it is in memory; `reason` says why not, for people. */
+  readonly presence: {
+    readonly status: "loaded" | "loading" | "unloaded" | "failed";
+    readonly reason: string;
+  };
+  /** What it takes while it is. */
+  readonly memoryBytes: number;
 }
 
 export interface HttpDependencies {

@@ -84,8 +84,12 @@ export function readConfig(
     ];
     const first = given.find(([, value]) => value !== undefined);
     if (first !== undefined) values[section][name] = readSetting(first[0], setting, first[1]);
+  }
+  // Read as a whole number of at least 0.
+  const modelBytes = (values.models["memoryBytes"] as number) || Infinity;
+  for (const { section, name, setting } of spellings) {
     if ("byMachine" in setting && values[section][name] === 0)
-      values[section][name] = setting.byMachine?.(machine);
+      values[section][name] = setting.byMachine?.({ ...machine, modelBytes });
   }
   values.server["data"] = dataFolder;
   // The record was filled from the sections' own schemas.

@@ -31,11 +31,18 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
     engine: { status: () => status },
     prompts: { waitingCount: 7 + index },
   }));
-  exposeGauges(metrics, { bases, jobQueue: { status: () => ({ runningCount: 6, watcherCount: 2 }) } });
+  exposeGauges(metrics, {
+    bases,
+    memory: { bytes: 10, bytesMax: 20, waitingCount: 3 },
+    jobQueue: { status: () => ({ runningCount: 6, watcherCount: 2 }) },
+  });
   const { text } = await metrics.expose();
   assert.deepEqual(
     text.split("\n").filter((line) => line.startsWith("hone_")),
     [
+      "hone_model_memory_bytes 10",
+      "hone_model_memory_bytes_max 20",
+      "hone_model_requests_waiting 3",
       'hone_engine_ready{base_model="a"} 1',
       'hone_engine_ready{base_model="b"} 0',
       'hone_engine_requests_running{base_model="a"} 1',

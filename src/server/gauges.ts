@@ -11,11 +11,13 @@ interface Base {
 
 interface Parts {
   readonly bases: readonly Base[];
+  readonly memory: { readonly bytes: number; readonly bytesMax: number; readonly waitingCount: number };
   readonly jobQueue: { status(): { readonly runningCount: number; readonly watcherCount: number } };
 }
 
 /** Registers the gauges. */
-export function exposeGauges(metrics: Metrics, { bases, jobQueue }: Parts): void {
+export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Parts): void {
+  exposeMemory(metrics, memory);
   const perEngine = (name: string, help: string, read: (status: EngineStatus) => number): void =>
     metrics.gauge({ name, help, labels: ["base_model"] }, () =>
       bases.map((base) => ({ labels: { base_model: base.model.name }, value: read(base.engine.status()) })),
@@ -53,6 +55,25 @@ export function exposeGauges(metrics: Metrics, { bases, jobQueue }: Parts): void
   metrics.gauge({ name: "hone_job_event_streams", help: "Streams of training jobs' events." }, () => [
     { value: jobQueue.status().watcherCount },
   ]);
+}
+
+/** What base models take together, and who waits for it. */
+function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
+  metrics.gauge(
+    { name: "hone_model_memory_bytes", help: "What the base models in memory take at most, as estimated." },
+    () => [{ value: memory.bytes }],
+  );
+  metrics.gauge(
+    {
+      name: "hone_model_memory_bytes_max",
+      help: "The limit of hone_model_memory_bytes; absent without one.",
+    },
+    () => (memory.bytesMax === Infinity ? [] : [{ value: memory.bytesMax }]),
+  );
+  metrics.gauge(
+    { name: "hone_model_requests_waiting", help: "Requests that wait for a base model to be loaded." },
+    () => [{ value: memory.waitingCount }],
+  );
 }
 
 /** What each kind of engine shows of itself, with `_max` for a limit; engines of one kind share a metric. */

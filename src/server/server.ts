@@ -21,6 +21,7 @@ import {
   type ConstraintChecker,
 } from "../engine/constraint-check/constraint-checker.ts";
 import { engineSettingsWith, type EngineSettings } from "../engine/settings.ts";
+import { sharedMemorySettingsWith, type SharedMemorySettings } from "../engine/on-demand/settings.ts";
 import { constraintSettingsWith, type ConstraintSettings } from "../engine/token-masks/settings.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { fileSettingsWith, type FileSettings } from "../files/settings.ts";
@@ -40,6 +41,7 @@ import { createBaseCheck } from "./checks/base-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
 import { settleChildEnvironment } from "./bases/engines-ahead.ts";
 import { exposeGauges } from "./gauges.ts";
+import { memoryObserver } from "./bases/memory-observer.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
 import { databasePlace } from "./database-place.ts";
@@ -85,6 +87,7 @@ export interface ServerLimits {
   readonly files?: Partial<FileSettings>;
   readonly training?: Partial<TrainingSettings>;
   readonly jobs?: Partial<JobSettings>;
+  readonly memory?: Partial<SharedMemorySettings>;
 }
 
 /** What an operator set, with the settings of each part that nobody sets. */
@@ -100,6 +103,8 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
     training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
     jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
+    models: config.models,
+    memory: sharedMemorySettingsWith(limits.memory),
   };
 }
 
@@ -239,13 +244,21 @@ async function construct(
   const models = listBaseModels({ named, defaultModel, folderOfFile }, builtIn);
   const baseNames = models.map((model) => model.name);
 
-  const bases = await createServedBases(models, { cacheFolder, settings, clock, log, logger });
+  const observer = memoryObserver(metrics, logger);
+  const { bases, memory } = await createServedBases(models, {
+    cacheFolder,
+    settings,
+    observer,
+    clock,
+    log,
+    logger,
+  });
   const engineOf = (name: string): Engine | undefined =>
     bases.find(({ model }) => model.name === name)?.engine;
-  /** Of the weights that a base's engine computes with. */
+  /** Of the weights that a base's engine computes with, or did when it was loaded last. */
   const weightsOf = (name: string): string | null => {
     const state = engineOf(name)?.status().state;
-    return state?.kind === "ready" ? (state.weights ?? null) : null;
+    return (state?.kind === "ready" ? state.weights : records.hashesOf(name)?.weights) ?? null;
   };
   const directory = createModelDirectory({
     store: database.models,
@@ -386,7 +399,7 @@ async function construct(
     defaultEntity: config.server.entity,
     version,
   };
-  exposeGauges(metrics, { bases, jobQueue });
+  exposeGauges(metrics, { bases, memory, jobQueue });
   const { models: modelStore, jobs } = database;
   const { optimizerStatesKept } = settings.jobs;
   const sweep = async (): Promise<void> => {

@@ -9,6 +9,10 @@ export const healthSchema = Type.Object(
       description: "`ready`, `starting`, `restarting`, `draining`, `failed` or `stopped`.",
     }),
     reason: Type.String({ description: "Why it is not ready, for people; empty when ready." }),
+    models: Type.Record(Type.String(), Type.String(), {
+      description:
+        "Each base model: `loaded`, `loading`, `unloaded` or `failed`, with why. One that is not loaded is, as soon as a request asks for it.",
+    }),
   },
   { title: "Health" },
 );
@@ -33,6 +37,7 @@ export const unhealthySchema = Type.Object(
     ...healthSchema.properties,
     state: Type.Optional(healthSchema.properties.state),
     reason: Type.Optional(healthSchema.properties.reason),
+    models: Type.Optional(healthSchema.properties.models),
     ...errorSchema.properties,
   },
   { additionalProperties: part("A part of the server"), title: "Unavailable" },

@@ -255,6 +255,21 @@ export const servedModelSchema = Type.Object(
       }),
       { description: "What the model thinks before it answers; null where the base model is not served." },
     ),
+    status: orNull(
+      Type.Object({
+        value: Type.Enum(["loaded", "loading", "unloaded", "failed"]),
+        reason: Type.String({ description: "Why it is not loaded, for people; empty when it is." }),
+        memory_bytes: Type.Integer({
+          minimum: 0,
+          description:
+            "What the base model takes while it is loaded, its running requests included, at most.",
+        }),
+      }),
+      {
+        description:
+          "Whether the base model is in memory. One that is not is loaded for its next request. Null where it is not served.",
+      },
+    ),
   },
   { title: "ServedModel" },
 );
@@ -273,6 +288,18 @@ export function servedRepliesBody(
   if (replies === null) return { tool_calls: null, thoughts: null };
   const { areRead, reason } = replies.thoughts;
   return { tool_calls: replies.calls, thoughts: { read: areRead, reason } };
+}
+
+/** @param base null where it is not served */
+export function servedStatusBody(
+  base: {
+    readonly presence: { readonly status: string; readonly reason: string };
+    readonly memoryBytes: number;
+  } | null,
+): object {
+  if (base === null) return { status: null };
+  const { status: value, reason } = base.presence;
+  return { status: { value, reason, memory_bytes: base.memoryBytes } };
 }
 
 export const baseModelsSchema = Type.Array(Type.String(), { description: "The default first." });

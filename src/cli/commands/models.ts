@@ -1,7 +1,11 @@
 // `hone models`: what the server can serve and what it trains.
 import type { Command } from "commander";
 import type { HoneClient } from "../../client/hone-client.ts";
-import type { CheckpointDeletionResource, ModelResource } from "../../client/resources.ts";
+import type {
+  CheckpointDeletionResource,
+  ModelResource,
+  ServedModelResource,
+} from "../../client/resources.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
@@ -21,14 +25,17 @@ export function addModelsCommand(program: Command): void {
       const client = connect(flags);
       const [bases, trained] = await Promise.all([client.listBaseModels(), client.listModels()]);
       const rows = [
-        ...bases.map((name) => ({
-          name,
-          kind: "base",
-          base_model: name,
-          step: null as number | null,
-          id: null as string | null,
-          ...adaptersOf({}),
-        })),
+        ...(await Promise.all(
+          bases.map(async (name) => ({
+            name,
+            kind: "base",
+            base_model: name,
+            step: null as number | null,
+            id: null as string | null,
+            ...adaptersOf({}),
+            memory: memoryOf(await client.findServedModel(name)),
+          })),
+        )),
         ...(await Promise.all(
           trained.map(async (model) => ({
             name: `${model.entity}/${model.project}/${model.name}`,
@@ -37,10 +44,14 @@ export function addModelsCommand(program: Command): void {
             step: (await client.listCheckpoints(model.id)).at(-1)?.step ?? 0,
             id: model.id,
             ...adaptersOf(model),
+            memory: null,
           })),
         )),
       ];
-      printRows(rows, { ...flags, columns: ["name", "kind", "base_model", "step", "id", "adapters"] });
+      printRows(rows, {
+        ...flags,
+        columns: ["name", "kind", "base_model", "step", "id", "adapters", "memory"],
+      });
     });
   addConnectionFlags(
     models
@@ -113,6 +124,11 @@ export function addModelsCommand(program: Command): void {
 }
 
 type AdapterFields = Pick<ModelResource, "lora_rank" | "lora_alpha" | "target_modules">;
+
+/** Whether a base is in memory, and what it takes there. */
+function memoryOf({ status }: ServedModelResource): string | null {
+  return status && `${status.value}, ${Math.ceil(status.memory_bytes / 2 ** 20)} MiB`;
+}
 
 /** What a model asks of its adapters, and the same in a few words where it asks for something. */
 function adaptersOf({

@@ -1,12 +1,16 @@
-// The engines of this project under the one contract: the embedded one, in this process, and the naive twin; and what is
-// reached over HTTP, with what vLLM offers, and with nothing but sampling.
+// The engines of this project under the one contract: the embedded one, in this process, and the naive twin; one that is
+// loaded when it is needed; and what is reached over HTTP, with what vLLM offers, and with nothing but sampling.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
+import { systemClock } from "../../domain/clock.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { constraintSettingsWith } from "../token-masks/settings.ts";
 import { LoopEngine } from "../loop-engine.ts";
+import { ModelMemory } from "../on-demand/model-memory.ts";
+import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
+import { sharedMemorySettingsWith } from "../on-demand/settings.ts";
 import { openModelFolder } from "../open-model-folder.ts";
 import { engineSettingsWith, type EngineSettings } from "../settings.ts";
 import { HttpEngine } from "../testing/http-engine.ts";
@@ -56,6 +60,30 @@ const naive = {
   },
 } as const satisfies EngineUnderTest;
 checkEngine(naive, 5);
+
+const onDemand = (folder: string, waitingCountMax: number): OnDemandEngine =>
+  new OnDemandEngine({
+    name: "qwen3",
+    make: () => embedded(folder, waitingCountMax),
+    memory: new ModelMemory({
+      limits: { bytesMax: 2, keepAliveMs: Infinity, turnMs: 0, pauseMs: 0 },
+      ...sharedMemorySettingsWith(),
+      waitingCountMax,
+      clock: systemClock,
+    }),
+    bytes: 1,
+    isReadyAtStart: true,
+    isKept: true,
+    logger: silentLogger,
+  });
+checkEngine(
+  {
+    name: "engine on demand",
+    make: ({ waitingCountMax }) => onDemand(modelFolder, waitingCountMax),
+    failing: { code: "not_found", make: () => onDemand(emptyFolder, 1) },
+  },
+  5,
+);
 
 for (const [name, features] of [
   [

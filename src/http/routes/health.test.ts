@@ -14,7 +14,12 @@ test("a server that can serve says so without credentials", async () => {
   for (const url of ["/health", "/v1/health", "/ping"]) {
     const answer = await get(server, url);
     assert.equal(answer.statusCode, 200);
-    assert.deepEqual(answer.json(), { status: "ok", state: "ready", reason: "" });
+    assert.deepEqual(answer.json(), {
+      status: "ok",
+      state: "ready",
+      reason: "",
+      models: { tiny: "loaded" },
+    });
   }
   assert.deepEqual((await get(server, "/v1/system-check")).json(), {
     status: "ok",
@@ -30,7 +35,7 @@ test("a server that can serve says so without credentials", async () => {
 
 test("one that cannot says its state and the reason, and when to ask again", async () => {
   const server = await fakeServer();
-  server.state.engine = { state: "restarting", reason: "its process ended" };
+  server.state.engine = { state: "restarting", reason: "its process ended", models: {} };
   const answer = await get(server, "/health");
   assert.equal(answer.statusCode, 503);
   assert.match(String(answer.headers["retry-after"]), /^\d+$/);

@@ -8,7 +8,7 @@ import {
   unhealthySchema,
   versionSchema,
 } from "../../wire/health.ts";
-import type { HttpDependencies } from "../dependencies.ts";
+import type { EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { errorAnswer } from "../errors.ts";
 import type { InFlight } from "../in-flight.ts";
@@ -17,6 +17,7 @@ interface Health {
   readonly state: string;
   /** Why the state is not `ready`, for people. */
   readonly reason: string;
+  readonly models: EngineHealth["models"];
 }
 
 export function healthRoutes(
@@ -25,10 +26,12 @@ export function healthRoutes(
   inFlight: Pick<InFlight, "total">,
 ): void {
   const answerHealth = (request: FastifyRequest, reply: FastifyReply): object => {
-    const { state, reason } = healthOf(dependencies);
+    const { state, reason, models } = healthOf(dependencies);
     const isWell = state === "ready";
     const why = `The server is ${state}${reason === "" ? "" : `: ${reason}`}`;
-    return isWell ? { status: "ok", state, reason } : unwell(request, reply, { state, reason }, why);
+    return isWell
+      ? { status: "ok", state, reason, models }
+      : unwell(request, reply, { state, reason, models }, why);
   };
   for (const url of ["/health", "/v1/health", "/ping"]) {
     app.get(url, { schema: documentation("Say whether the server can serve", healthSchema) }, answerHealth);
@@ -94,9 +97,8 @@ function documentation(summary: string, schema: object): object {
 }
 
 function healthOf({ engineHealth, isDraining }: HttpDependencies): Health {
-  if (isDraining()) return { state: "draining", reason: "The server is stopping." };
-  const { state, reason } = engineHealth();
-  return { state, reason };
+  const health = engineHealth();
+  return isDraining() ? { ...health, state: "draining", reason: "The server is stopping." } : health;
 }
 
 async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {

@@ -11,6 +11,7 @@ import {
   servedModelListSchema,
   servedModelSchema,
   servedRepliesBody,
+  servedStatusBody,
 } from "../../wire/model.ts";
 import { locate } from "../../wire/places.ts";
 import type { HttpDependencies } from "../dependencies.ts";
@@ -116,6 +117,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       ...adapterWishBody(adapter),
       exact: listed?.isExact ?? null,
       ...servedRepliesBody(listed?.replies ?? null),
+      ...servedStatusBody(listed ?? null),
     };
   };
 }

@@ -103,7 +103,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const { models, jobs, trajectories } = database;
   const feedback = new FakeFeedback();
   await addKeys(database.keys);
-  const engine: EngineHealth = { state: "ready", reason: "" };
+  const engine: EngineHealth = { state: "ready", reason: "", models: { tiny: "loaded" } };
   const state = {
     engine,
     isDraining: false,
@@ -181,6 +181,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         vocabularySize: 512,
         isExact: true,
         replies: listedReplies,
+        presence: { status: "loaded", reason: "" },
+        memoryBytes: 2 ** 20,
       })),
     directory,
     keys: database.keys,

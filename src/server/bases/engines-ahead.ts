@@ -10,9 +10,10 @@ export function settleChildEnvironment(): void {
   hideSecretsFromChildren();
 }
 
-/** Starts a process for the engine of each base model of the server that is about to be made. */
-export function startEnginesAhead({ server: { model: named, builtInModel } }: HoneConfig): void {
+/** Starts a process for each engine that the server which is about to be made is sure to load. */
+export function startEnginesAhead({ server: { model: named, builtInModel }, models }: HoneConfig): void {
   settleChildEnvironment();
-  const count = named.length + (builtInModel === "on" ? 1 : 0);
+  // Which ones fit is not known yet, but that the default model does.
+  const count = models.memoryBytes > 0 ? 1 : named.length + (builtInModel === "on" ? 1 : 0);
   for (let index = 0; index < count; index++) startEngineAhead();
 }

@@ -1,6 +1,8 @@
-// Loads the base models that are served: for each its tokenizer, chat template, defaults and engine.
+// The base models that are served: for each its tokenizer, chat template and defaults, and its engine, which is in memory
+// while there is room for it (engine/on-demand).
+import { unreachable } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Engine } from "../../domain/generation.ts";
+import type { Engine, EngineState } from "../../domain/generation.ts";
 import type { BaseEngine, BaseModel } from "../../domain/model.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import { createPromptThreads, type PromptThreads } from "../../chat/prompts/prompt-threads.ts";
@@ -13,9 +15,15 @@ import type { ChatSettings } from "../../chat/settings.ts";
 import type { ConstraintSettings } from "../../engine/token-masks/settings.ts";
 import type { EngineSettings } from "../../engine/settings.ts";
 import { createEmbeddedEngine } from "../../engine/embedded-engine.ts";
+import { engineMemoryBytes } from "../../engine/on-demand/memory-need.ts";
+import { ModelMemory, type MemoryObserver } from "../../engine/on-demand/model-memory.ts";
+import { OnDemandEngine } from "../../engine/on-demand/on-demand-engine.ts";
+import { readyAtStart } from "../../engine/on-demand/plan-room.ts";
+import type { SharedMemorySettings } from "../../engine/on-demand/settings.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
 import type { EngineHealth, ListedBase } from "../../http/dependencies.ts";
+import type { ModelSettings } from "../../registry/settings.ts";
 import type { Logger, LogStyle } from "../../telemetry/logger.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
@@ -24,6 +32,7 @@ import { vocabularyOf } from "../constraints/vocabularies.ts";
 
 /** A served base whose prompts are made in threads. */
 export type EngineBase = ServedBase & {
+  readonly engine: OnDemandEngine;
   readonly prompts: PromptThreads;
   readonly vocabulary: TokenVocabulary;
   /** Token ids are below it. */
@@ -36,26 +45,46 @@ interface Options {
     readonly chat: ChatSettings;
     readonly engine: EngineSettings;
     readonly constraints: ConstraintSettings;
+    readonly models: ModelSettings;
+    readonly memory: SharedMemorySettings;
   };
+  readonly observer: MemoryObserver;
   readonly clock: Clock;
   readonly log: LogStyle;
   readonly logger: Logger;
 }
 
-/** Checks every model folder and builds its engine, which is not started yet. */
+/** Every base with the memory that they share. */
+export interface ServedBases {
+  readonly bases: readonly EngineBase[];
+  readonly memory: ModelMemory;
+}
+
+/**
+ * Checks every model folder and builds its engine, which is not started yet.
+ *
+ * @param models the default first
+ */
 export async function createServedBases(
   models: readonly BaseModel[],
   options: Options,
-): Promise<readonly EngineBase[]> {
+): Promise<ServedBases> {
   refuseStrangeModels(
     models.map(({ name }) => name),
     options.settings.chat,
   );
   const formats = await loadCallFormats(options.settings.chat.toolFormats);
-  return Promise.all(
-    models.map(async (model) => {
+  const memory = sharedMemory(options);
+  const needs = models.map((model) => ({
+    name: model.name,
+    bytes: memoryNeeds[model.engine.kind](model, options),
+  }));
+  const isReady = readyAtStart(needs, memory.bytesMax);
+  const bases = await Promise.all(
+    models.map(async (model, index) => {
       const { settings, clock, logger } = options;
-      const { contextLength, endOfTextIds, vocabularySize } = readServedConfig(model.folder);
+      const { endOfTextIds, vocabularySize, ...served } = readServedConfig(model.folder);
+      const contextLength = Math.min(served.contextLength, settings.engine.contextLengthMax);
       const [tokenizer, { defaults, notApplied }, template] = await Promise.all([
         loadTokenizer(model.folder),
         readGenerationDefaults(model.folder, endOfTextIds),
@@ -76,12 +105,47 @@ export async function createServedBases(
       logUnshown(unshownBy(shown), model.name, logger);
       const prompts = createPromptThreads({ folder: model.folder, toolsAsText });
       const vocabulary = vocabularyOf(tokenizer, replies.markIds);
-      const engine = engineMakers[model.engine.kind](model, vocabulary, options);
+      const engine = new OnDemandEngine({
+        ...needs[index],
+        make: () => engineMakers[model.engine.kind](model, vocabulary, options),
+        memory,
+        isReadyAtStart: isReady.has(model.name),
+        isKept: index === 0 && settings.models.keepDefaultModel === "on",
+        logger,
+      });
+      const hold: ServedBase["hold"] = (holdOptions) => engine.hold(holdOptions);
       const facts = { defaults, replies, contextLength, vocabularySize };
-      return { model, engine, prompts, tokenizer, vocabulary, ...facts };
+      return { model, engine, hold, prompts, tokenizer, vocabulary, ...facts };
     }),
   );
+  return { bases, memory };
 }
+
+/** The memory that the bases share, as the operator set it; 0 sets no limit. */
+function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
+  const { memoryBytes, keepAliveSeconds } = settings.models;
+  const { waitMs, turnMs, pauseMs } = settings.memory;
+  const limits = {
+    bytesMax: memoryBytes || Infinity,
+    keepAliveMs: keepAliveSeconds * 1000 || Infinity,
+    turnMs,
+    pauseMs,
+  };
+  return new ModelMemory({
+    limits,
+    waitMs,
+    waitingCountMax: settings.engine.waitingCountMax,
+    clock,
+    observer,
+  });
+}
+
+/** How much memory of this machine an engine takes. */
+const memoryNeeds: {
+  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, options: Options) => number;
+} = {
+  embedded: ({ folder }, { settings }) => engineMemoryBytes(folder, settings.engine),
+};
 
 /** What makes the engine of a base, which is not started yet; each refuses a folder that it cannot serve. */
 const engineMakers: {
@@ -123,6 +187,8 @@ export function listedBase(base: EngineBase): ListedBase {
     vocabularySize: base.vocabularySize,
     isExact: base.engine.capabilities.isExact,
     replies: repliesOf(base.replies),
+    presence: presenceOf(base.engine.status().state),
+    memoryBytes: base.engine.bytes,
   };
 }
 
@@ -136,10 +202,37 @@ function repliesOf({ callFormat, thinks, reasons }: ReplyAbilities): ListedBase[
 
 /** All engines as one: as well as the worst of them. */
 export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
-  const order = ["ready", "starting", "restarting", "stopped", "failed"] as const;
+  const order = ["ready", "unloaded", "loading", "starting", "restarting", "stopped", "failed"] as const;
   const all = bases.map(({ model, engine }) => ({ name: model.name, state: engine.status().state }));
   const { name, state } = all.reduce((one, other) =>
     order.indexOf(other.state.kind) > order.indexOf(one.state.kind) ? other : one,
   );
-  return { state: state.kind, reason: state.kind === "ready" ? "" : `${name}: ${state.reason}` };
+  const models = Object.fromEntries(
+    all
+      .map((one) => [one.name, presenceOf(one.state)] as const)
+      .map(([of, { status, reason }]) => [of, reason === "" ? status : `${status}: ${reason}`]),
+  );
+  const isWell = state.kind === "ready" || state.kind === "unloaded" || state.kind === "loading";
+  return isWell
+    ? { state: "ready", reason: "", models }
+    : { state: state.kind, reason: `${name}: ${state.reason}`, models };
+}
+
+/** Whether a base is in memory, as lists say it. */
+function presenceOf(state: EngineState): ListedBase["presence"] {
+  switch (state.kind) {
+    case "ready":
+      return { status: "loaded", reason: "" };
+    case "unloaded":
+    case "loading":
+    case "failed":
+      return { status: state.kind, reason: state.reason };
+    case "starting":
+    case "restarting":
+      return { status: "loading", reason: state.reason };
+    case "stopped":
+      return { status: "unloaded", reason: state.reason };
+    default:
+      return unreachable(state);
+  }
 }

@@ -1,7 +1,7 @@
 // Fills in what versions of older programs lack: the base model they were trained over, and the hash of their adapter. What
 // their job recorded counts; what is recorded nowhere is taken from the files as they are, and the log says so.
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
-import type { BaseModel, ModelStore, ModelVersion } from "../../domain/model.ts";
+import type { BaseHashes, BaseModel, ModelStore, ModelVersion } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";
 import type { Logger } from "../../telemetry/logger.ts";
@@ -18,17 +18,22 @@ export interface VersionRecordsDependencies {
 export interface VersionRecords {
   /** To be called before jobs run. */
   completeBases(): Promise<void>;
+  /** Of a base as it was then; null before. */
+  hashesOf(base: string): BaseHashes | null;
   /** Hashes adapters beside all else that runs, one after the other. */
   readonly adapters: Service;
 }
 
 export function createVersionRecords(dependencies: VersionRecordsDependencies): VersionRecords {
   const { models, store, cacheFolder, logger } = dependencies;
+  const known = new Map<string, BaseHashes>();
   let hashing: Promise<void> = Promise.resolve();
   return {
+    hashesOf: (base) => known.get(base) ?? null,
     completeBases: async () => {
       for (const { name, folder } of models) {
         const hashes = await baseHashes(folder, cacheFolder);
+        known.set(name, hashes);
         const count = await store.adoptBase(name, hashes);
         if (count > 0)
           logger.warn(

@@ -1,0 +1,26 @@
+// What an engine takes, beside what the files of a model hold.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readStoredTensors } from "../../model-files/weight-files.ts";
+import { engineSettingsWith } from "../settings.ts";
+import { engineMemoryBytes } from "./memory-need.ts";
+
+const folder = "test/fixtures/goldens/models/qwen3";
+/** As its config.json has them. */
+const model = { layerCount: 3, kvHeadCount: 2, headSize: 32, contextLength: 256 };
+
+test("the estimate grows by the weights in float32, and by the keys and values of as many tokens as may run", () => {
+  const needOf = (given: object): number => engineMemoryBytes(folder, engineSettingsWith(given));
+  const weightCount = [...readStoredTensors(folder).values()].reduce(
+    (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
+    0,
+  );
+  const rest = needOf({ kvCacheBytesMax: 0 });
+  assert.ok(rest > 4 * weightCount * 4, "weights, some of them more than once");
+  assert.ok(rest < 4 * weightCount * 4 + 2 ** 28, "and what a process takes");
+  const { layerCount, kvHeadCount, headSize, contextLength } = model;
+  const whole = 128 * contextLength * layerCount * 2 * kvHeadCount * headSize * 4;
+  assert.equal(needOf({ kvCacheBytesMax: 2 ** 40 }) - rest, whole);
+  assert.equal(needOf({ kvCacheBytesMax: 2 ** 40, contextLengthMax: 64 }) - rest, whole / 4);
+  assert.equal(needOf({ kvCacheBytesMax: 1000 }) - rest, 1000);
+});

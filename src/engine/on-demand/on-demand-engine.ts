@@ -1,0 +1,176 @@
+// An engine that is in memory only while it is needed: whoever has a request holds it, and it is loaded then where it is not
+// there. Made of any engine, of which it makes a new one for each load; when to load and let go is decided elsewhere.
+import { unreachable } from "../../domain/assert.ts";
+import type {
+  AdapterReference,
+  ChoiceRequest,
+  Engine,
+  EngineCapabilities,
+  EngineState,
+  EngineStatus,
+  Generation,
+  GenerationRequest,
+} from "../../domain/generation.ts";
+import { serviceOf } from "../../domain/lifecycle.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { ModelMemory, Place } from "./model-memory.ts";
+
+export interface OnDemandOptions {
+  /** Of the base model. */
+  readonly name: string;
+  /** An engine that has not started: called at once, for what it can do, and for each load after the first. */
+  readonly make: () => Engine;
+  readonly memory: ModelMemory;
+  /** What it takes while it is loaded. */
+  readonly bytes: number;
+  /** Loaded by the start; else by the first request. */
+  readonly isReadyAtStart: boolean;
+  /** Not let go for being idle. */
+  readonly isKept: boolean;
+  readonly logger: Logger;
+}
+
+/** Adapters that are prepared at the next load; the oldest are then loaded by their first request. */
+const preparedCountMax = 16;
+
+export class OnDemandEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly #options: OnDemandOptions;
+  readonly #place: Place;
+  /** Adapters of versions that were published while it was not loaded. */
+  readonly #unprepared = new Map<string, AdapterReference>();
+  /** The one that is loaded, or will be. */
+  #inner: Engine;
+  #isLoaded = false;
+  /** Why its start failed, for people. */
+  #startFault = "";
+  #phase: "new" | "starting" | "up" | "failed" | "stopped" = "new";
+  readonly #life = serviceOf("engine", {
+    start: (signal) => this.#start(signal),
+    stop: () => this.#stop(),
+  });
+
+  /** @throws ServiceError `invalid` for one that can never fit the memory */
+  constructor(options: OnDemandOptions) {
+    const { name, bytes, isKept, memory, make } = options;
+    this.#options = options;
+    this.#inner = make();
+    this.capabilities = this.#inner.capabilities;
+    this.#place = memory.add({
+      name,
+      bytes,
+      isKept,
+      load: () => this.#load(),
+      unload: () => this.#unload(),
+    });
+  }
+
+  /** What it takes while it is loaded, in bytes. */
+  get bytes(): number {
+    return this.#options.bytes;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  /**
+   * Resolves once it takes requests, which it then does until what this resolves to is called; whoever submits holds it.
+   *
+   * @throws ServiceError as `Place.hold`
+   */
+  hold(options: { readonly signal: AbortSignal }): Promise<() => void> {
+    return this.#place.hold(options);
+  }
+
+  submit(request: GenerationRequest): Generation {
+    return this.#inner.submit(request);
+  }
+
+  roomFor(choices: ChoiceRequest): number {
+    return this.#inner.roomFor(choices);
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    if (this.#isLoaded || this.#phase !== "up") return this.#inner.prepareAdapter(reference);
+    this.#unprepared.delete(reference.id);
+    this.#unprepared.set(reference.id, reference);
+    const [oldest] = this.#unprepared.keys();
+    if (this.#unprepared.size > preparedCountMax) this.#unprepared.delete(oldest);
+  }
+
+  dropAdapter(id: string): void {
+    this.#unprepared.delete(id);
+    this.#inner.dropAdapter(id);
+  }
+
+  status(): EngineStatus {
+    const status = this.#inner.status();
+    return {
+      ...status,
+      state: this.#state(status.state),
+      waitingCount: status.waitingCount + this.#place.waitingCount,
+    };
+  }
+
+  #state(inner: EngineState): EngineState {
+    if (this.#phase === "stopped") return { kind: "stopped", reason: "The engine is stopped." };
+    if (this.#phase === "failed") return { kind: "failed", reason: this.#startFault };
+    if (this.#phase !== "up") return inner;
+    const { presence } = this.#place;
+    switch (presence.kind) {
+      case "loaded":
+        return inner;
+      case "loading":
+        return { kind: "loading", reason: "The model is being loaded." };
+      case "waiting":
+        return { kind: "loading", reason: presence.reason };
+      case "unloading":
+        return { kind: "unloaded", reason: "The model is being let go." };
+      case "unloaded":
+        return { kind: "unloaded", reason: presence.reason || "The model is loaded at its next request." };
+      default:
+        return unreachable(presence);
+    }
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    this.#phase = "starting";
+    signal.addEventListener("abort", () => void this.#inner.stop().catch(() => undefined), { once: true });
+    try {
+      if (this.#options.isReadyAtStart) await this.#place.load();
+      this.#phase = "up";
+    } catch (error) {
+      this.#phase = "failed";
+      this.#startFault = error instanceof Error ? error.message : String(error);
+      throw error;
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#phase = "stopped";
+    await this.#place.stop();
+  }
+
+  async #load(): Promise<void> {
+    await this.#inner.start();
+    this.#isLoaded = true;
+    for (const reference of this.#unprepared.values()) {
+      this.#inner.prepareAdapter(reference).catch((error: unknown) => {
+        this.#options.logger.warn({ err: error, adapter: reference.id }, "an adapter could not be prepared");
+      });
+    }
+    this.#unprepared.clear();
+  }
+
+  async #unload(): Promise<void> {
+    const gone = this.#inner;
+    this.#isLoaded = false;
+    await gone.stop();
+    if (this.#phase !== "stopped") this.#inner = this.#options.make();
+  }
+}
