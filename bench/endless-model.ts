@@ -54,19 +54,26 @@ export function endlessLlama135m(): string {
     size += 1;
   }
   writeFileSync(file, JSON.stringify(tokenizer));
-  const tensors = modelParameters(config).map(({ name, shape }) => {
+  const tensors = modelParameters(config).map(({ name, shape }, index) => {
     const size = shape.reduce((product, length) => product * length, 1);
-    return { name, shape, data: isNormWeight(name) ? new Float32Array(size).fill(1) : repeatedNumbers(size) };
+    const data = isNormWeight(name) ? new Float32Array(size).fill(1) : repeatedNumbers(size, 1009 * index);
+    return { name, shape, data };
   });
   writeSafetensors(join(folder, "model.safetensors"), tensors, { type: "F32" });
   return folder;
 }
 
-/** Random numbers over and over: a number for each of the weights would take minutes. */
-function repeatedNumbers(size: number): Float32Array {
+/**
+ * Random numbers over and over, from another one on for each tensor: a number for each of the weights would take minutes, and
+ * of equal tensors the runtime keeps one.
+ */
+function repeatedNumbers(size: number, first: number): Float32Array {
   const numbers = new Float32Array(size);
-  for (let start = 0; start < size; start += randomNumbers.length)
-    numbers.set(randomNumbers.subarray(0, Math.min(randomNumbers.length, size - start)), start);
+  for (let start = -first; start < size; start += randomNumbers.length) {
+    const from = Math.max(0, -start);
+    const count = Math.min(randomNumbers.length - from, size - start - from);
+    numbers.set(randomNumbers.subarray(from, from + count), start + from);
+  }
   return numbers;
 }
 

@@ -5,14 +5,15 @@ import type { Clock } from "../domain/clock.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
-import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
+import { buildDecodeGraph, cacheNames, laterPartCount } from "../model/serving-graphs.ts";
 import { AdapterCache } from "./adapter-cache.ts";
+import { type ArrangedCache, mappedWeights } from "./sessions/arranged-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
 import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
-import { ServingSessions, type GraphKind, type SessionsOptions } from "./serving-sessions.ts";
+import { ServingSessions, type GraphKind, type SessionsOptions } from "./sessions/serving-sessions.ts";
 
 export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
@@ -20,13 +21,19 @@ export interface GraphRunnerOptions extends SessionsOptions {
   readonly weightsHash?: string;
   /** With it, what only some requests need is prepared in moments without calls; without, at its first use. */
   readonly clock?: Clock;
+  /** With it, large weights are arranged for the runtime once and mapped; without, every session has a copy in memory. */
+  readonly arrangedCache?: ArrangedCache;
 }
 
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
-  const sessions = new ServingSessions(options);
+  const { config, clock = null, arrangedCache } = options;
+  const weights =
+    arrangedCache === undefined
+      ? options.weights
+      : await mappedWeights(buildDecodeGraph(config, { lora: null }), arrangedCache, options);
+  const sessions = new ServingSessions({ ...options, weights });
   await sessions.prepare();
-  const { clock = null } = options;
   return new GraphRunner(options, sessions, clock && new IdleWork(clock, sessions.furtherTasks()));
 }
 
@@ -73,7 +80,7 @@ class GraphRunner implements ModelRunner {
     parts: readonly PromptPart[],
   ): Promise<readonly Float32Array[]> {
     const logits = new Map<PromptPart, Float32Array>();
-    for (const { kind, group } of this.#groups(lane, adapter, parts)) {
+    for (const { kind, group } of this.#groups(lane, parts)) {
       const results = await this.#prefillTogether(kind, lane, adapter, group);
       group.forEach((part, index) => logits.set(part, results[index]));
     }
@@ -105,15 +112,9 @@ class GraphRunner implements ModelRunner {
   }
 
   /** The parts that share a call: first parts, or later parts as many as their graph has room for. */
-  #groups(lane: KvLane, adapter: LoadedAdapter | null, parts: readonly PromptPart[]): readonly PartGroup[] {
+  #groups(lane: KvLane, parts: readonly PromptPart[]): readonly PartGroup[] {
     const isFirst = ({ slot }: PromptPart): boolean => lane.lengths[slot] === 0;
-    const groupsOf = (
-      kind: "first" | "later",
-      members: readonly PromptPart[],
-      countMax: number,
-    ): PartGroup[] => {
-      // Only arranged weights give a row the same numbers alone and among others.
-      const size = this.#sessions.isPrepacked(kind, loraOf(adapter)) ? countMax : 1;
+    const groupsOf = (kind: "first" | "later", members: readonly PromptPart[], size: number): PartGroup[] => {
       const starts = members.flatMap((_, index) => (index % size === 0 ? [index] : []));
       return starts.map((start) => ({ kind, group: members.slice(start, start + size) }));
     };

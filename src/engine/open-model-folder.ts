@@ -1,4 +1,5 @@
 // A model folder made ready to compute.
+import { realpathSync } from "node:fs";
 import { systemClock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
@@ -27,6 +28,7 @@ export async function openModelFolder(
       adapterCountMax: settings.adapterCountMax,
       clock: systemClock,
       weightsHash: weights,
+      arrangedCache: { folder: cacheFolder, model: realpathSync(modelFolder), weightsHash: weights },
     });
     return { runner, weights };
   } catch (error) {

@@ -5,7 +5,25 @@ import type { DataArrays } from "./tensor.ts";
 /** A parameter's bytes, little-endian and row-major: in memory, or in a file from `offset` (bytes) on. */
 export type WeightSource<D extends DataType = DataType> =
   | { readonly data: DataArrays[D] }
-  | { readonly file: string; readonly offset: number };
+  | {
+      readonly file: string;
+      readonly offset: number;
+      /** What else of the graph's weights lies in that file: any parameter's, not this one's alone. */
+      readonly arranged?: readonly ArrangedWeight[];
+    };
+
+/** A copy of a weight in the order in which a kernel of the runtime reads it. */
+export interface ArrangedWeight {
+  /** By which the runtime knows it: the kernel and a hash of the bytes. */
+  readonly key: string;
+  /** Where its bytes lie in the file. */
+  readonly pieces: readonly FilePiece[];
+}
+
+export interface FilePiece {
+  readonly offset: number;
+  readonly byteLength: number;
+}
 
 const bytesPerElement = { float32: 4, int32: 4, int64: 8, bool: 1 } as const;
 

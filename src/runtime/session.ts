@@ -26,8 +26,9 @@ export interface SessionOptions {
   /** How many threads compute, the caller's included. */
   readonly threads: number;
   /**
-   * Lets the runtime keep its own copy of the weights, arranged for its kernels, instead of reading
-   * them from the mapped file. Default true. One thread of an AMD Zen 4, linear layers of a 135 M
+   * Lets the runtime have a copy of the weights, arranged for its kernels, instead of reading them
+   * from the mapped file: its own, or one that is mapped too (`arranged-weights.ts`). Default true.
+   * One thread of an AMD Zen 4, linear layers of a 135 M
    * Llama: 14.9 ms with against 22.7 ms without at 1 row, 18 against 32 at 4, 30 against 48 at 16;
    * at 256 rows and in a training step 5 to 10 % faster. Without it a session costs no memory for
    * weights and loads at once, so it suits a session beside another of the same weights. Storing
@@ -62,13 +63,28 @@ const spinMicroseconds = 50;
  * @throws ServiceError `internal` if the runtime cannot load the program or its weights
  */
 export async function createSession(graph: Graph, options: SessionOptions): Promise<Session> {
+  return new Session(graph, await loadProgram(graph, options));
+}
+
+/** Where the runtime writes a program that it has loaded: the model, and its weights with their arranged copies. */
+export interface SavedProgram {
+  readonly modelFile: string;
+  /** Lies beside it. */
+  readonly dataName: string;
+}
+
+/** As {@link createSession}, without what makes a session of it; `saved` writes the program as well. */
+export async function loadProgram(
+  graph: Graph,
+  options: SessionOptions,
+  saved: SavedProgram | null = null,
+): Promise<InferenceSession> {
   const { model, externalData } = lowerWithWeights(graph, options.weights);
   try {
-    const session = await InferenceSession.create(model, {
-      ...ortOptions(options),
+    return await InferenceSession.create(model, {
+      ...ortOptions(options, saved),
       ...(externalData.length > 0 ? { externalData } : {}),
     });
-    return new Session(graph, session);
   } catch (cause) {
     throw new ServiceError({
       code: "internal",
@@ -151,7 +167,7 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
     const source = sourceOf(name);
     if ("file" in source) {
       // All paths are below one folder, the root; see `ortOptions`.
-      return { file: resolve(source.file).replace(/^\/+/, ""), offset: source.offset };
+      return { ...source, file: resolve(source.file).replace(/^\/+/, "") };
     }
     const bytes = bytesOf(source.data);
     assert(
@@ -165,13 +181,12 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
   return { model, externalData };
 }
 
-function ortOptions({
-  threads,
-  prepackWeights = true,
-  plansMemory = true,
-  flushesDenormals = true,
-}: SessionOptions): InferenceSession.SessionOptions {
+function ortOptions(
+  { threads, prepackWeights = true, plansMemory = true, flushesDenormals = true }: SessionOptions,
+  saved: SavedProgram | null,
+): InferenceSession.SessionOptions {
   return {
+    ...(saved && { optimizedModelFilePath: saved.modelFile }),
     executionProviders: ["cpu"],
     executionMode: "sequential",
     // Our programs are already in their final form: higher levels gained nothing.
@@ -186,6 +201,11 @@ function ortOptions({
         intra_op: { allow_spinning: "1", spin_duration_us: `${spinMicroseconds}` },
         disable_prepacking: prepackWeights ? "0" : "1",
         set_denormal_as_zero: flushesDenormals ? "1" : "0",
+        ...(saved && {
+          save_external_prepacked_constant_initializers: "1",
+          optimized_model_external_initializers_file_name: saved.dataName,
+          optimized_model_external_initializers_min_size_in_bytes: "1",
+        }),
       },
     },
   };

@@ -11,6 +11,7 @@ import type { Dimension, Shape } from "../dimension.ts";
 import type { DataType, NamedValue } from "../graph.ts";
 import type { DataArrays } from "../tensor.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../weight-source.ts";
+import { arrangedEntry } from "./external-data.ts";
 
 /** The newest versions whose kernels the runtime has and that we use. */
 const IR_VERSION = 10;
@@ -75,12 +76,13 @@ export class OnnxModelWriter {
       this.#initializers.push(writer.finish());
       return;
     }
-    const entries = {
-      location: source.file,
-      offset: `${source.offset}`,
-      length: `${byteLengthOf(value)}`,
-    };
-    for (const [key, text] of Object.entries(entries)) {
+    const entries: readonly (readonly [string, string])[] = [
+      ["location", source.file],
+      ["offset", `${source.offset}`],
+      ["length", `${byteLengthOf(value)}`],
+      ...(source.arranged ?? []).map(arrangedEntry),
+    ];
+    for (const [key, text] of entries) {
       const entry = new BinaryWriter().tag(1, WireType.LengthDelimited).string(key);
       entry.tag(2, WireType.LengthDelimited).string(text);
       writer.tag(13, WireType.LengthDelimited).bytes(entry.finish());

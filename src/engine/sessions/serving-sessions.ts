@@ -1,18 +1,18 @@
-// The sessions of a model's serving graphs: which there are, when they are made, and which keep weights of their own.
-// A session is made at its first use unless that was done before; what goes through it is not known here.
-import { unreachable } from "../domain/assert.ts";
-import type { Graph } from "../graph/graph.ts";
-import type { ModelConfig } from "../model/config.ts";
-import type { LoraForm } from "../model/lora.ts";
-import { modelParameters } from "../model/parameters.ts";
+// The sessions of a model's serving graphs: which there are and when they are made: at its first use, unless that was done
+// before. All have their weights arranged, since only so are a row's numbers the same alone and among others; where they have
+// them from is the caller's concern, and what goes through a session is not known here.
+import { unreachable } from "../../domain/assert.ts";
+import type { Graph } from "../../graph/graph.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import type { LoraForm } from "../../model/lora.ts";
 import {
   buildContinuationGraph,
   buildDecodeGraph,
   buildPrefillGraph,
   type ServingOptions,
-} from "../model/serving-graphs.ts";
-import type { WeightSource } from "../graph/weight-source.ts";
-import { createSession, type Session } from "../runtime/session.ts";
+} from "../../model/serving-graphs.ts";
+import type { WeightSource } from "../../graph/weight-source.ts";
+import { createSession, type Session } from "../../runtime/session.ts";
 
 /** First parts of prompts, later parts, and one token a row. */
 export type GraphKind = "first" | "later" | "token";
@@ -27,21 +27,12 @@ export interface SessionsOptions {
   readonly threads: number;
 }
 
-/** Weights beyond this are not copied for graphs that do well without. */
-const largeModelBytes = 256 * 1024 * 1024;
-
 export class ServingSessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Promise<Session>>();
-  readonly #isLarge: boolean;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
-    const weightCount = modelParameters(options.config).reduce(
-      (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
-      0,
-    );
-    this.#isLarge = weightCount * Float32Array.BYTES_PER_ELEMENT > largeModelBytes;
   }
 
   /** Makes what every request needs. */
@@ -50,20 +41,13 @@ export class ServingSessions {
     await this.get("first", null);
   }
 
-  /**
-   * Each makes a session that some requests need, those of adapters first. The rest stays for its first use: adapters of
-   * great rank, and of large models what would take another copy of the weights for long prompts alone.
-   */
+  /** Each makes a session that some requests need; those of adapters of great rank stay for their first use. */
   furtherTasks(): readonly (() => Promise<unknown>)[] {
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
       ["token", "whole"],
       ["first", "whole"],
-      ...(this.#isLarge
-        ? []
-        : ([
-            ["later", null],
-            ["later", "whole"],
-          ] as const)),
+      ["later", null],
+      ["later", "whole"],
     ];
     return kinds.map(
       ([kind, lora]) =>
@@ -78,22 +62,10 @@ export class ServingSessions {
     const made = this.#sessions.get(name);
     if (made !== undefined) return made;
     const { config, weights, threads } = this.#options;
-    const making = createSession(graphOf(kind, config, { lora }), {
-      weights,
-      threads,
-      prepackWeights: this.isPrepacked(kind, lora),
-    });
+    const making = createSession(graphOf(kind, config, { lora }), { weights, threads });
     this.#sessions.set(name, making);
     making.catch(() => this.#sessions.delete(name));
     return making;
-  }
-
-  /**
-   * Whether a session keeps its own arranged copy of the weights also of a large model: where rows of several requests
-   * meet, since only arranged weights give a row the same numbers alone and among others. The rest goes without the copy.
-   */
-  isPrepacked(kind: GraphKind, lora: Lora): boolean {
-    return !this.#isLarge || kind === "token" || lora === null;
   }
 
   async close(): Promise<void> {

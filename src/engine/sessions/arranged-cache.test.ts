@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { seededRandom } from "../../domain/random.ts";
+import { GraphBuilder } from "../../graph/builder.ts";
+import type { Graph } from "../../graph/graph.ts";
+import type { WeightSource } from "../../graph/weight-source.ts";
+import { mappedWeights } from "./arranged-cache.ts";
+
+type Weights = ReadonlyMap<string, WeightSource>;
+
+function product([outputs, inputs]: readonly [number, number]): Graph {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B", inputs]);
+  const w = builder.parameter("w", [outputs, inputs]);
+  return builder.build({ y: builder.matMul(x, w, { transposeB: true }) });
+}
+
+test("large weights are arranged once for each content, and one model's earlier ones go", async () => {
+  const root = mkdtempSync(join(tmpdir(), "arranged-cache-"));
+  const folder = join(root, "cache");
+  const random = seededRandom("weights");
+  const shape = [4096, 4352] as const;
+  const values = Float32Array.from({ length: shape[0] * shape[1] }, () => random.uniform());
+  writeFileSync(join(root, "weights"), new Uint8Array(values.buffer));
+  const weights: Weights = new Map([["w", { file: join(root, "weights"), offset: 0 }]]);
+  const make = (model: string, weightsHash: string): Promise<Weights> =>
+    mappedWeights(product(shape), { folder, model, weightsHash }, { weights, threads: 1 });
+  const stamps = (): ReadonlyMap<string, number> =>
+    new Map(readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mtimeMs]));
+  try {
+    assert.ok("arranged" in ((await make("one", "a")).get("w") ?? {}));
+    const first = stamps();
+    await make("one", "a");
+    assert.deepEqual(stamps(), first, "made once");
+    await make("other", "a");
+    assert.equal(stamps().size, 2, "each model has its own");
+    const [name = ""] = first.keys();
+    mkdirSync(join(folder, `${name}.1.partial`));
+    await make("one", "b");
+    assert.equal(stamps().size, 2, "what was arranged of a model's earlier weights is gone");
+    assert.ok(!stamps().has(name));
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+});
+
+test("small weights, and those in memory, stay as they are", async () => {
+  const folder = join(tmpdir(), "never-made");
+  const cache = { folder, model: "one", weightsHash: "a" };
+  const inMemory: Weights = new Map([["w", { data: new Float32Array(4096 * 4352) }]]);
+  assert.equal(
+    await mappedWeights(product([4096, 4352]), cache, { weights: inMemory, threads: 1 }),
+    inMemory,
+  );
+  const small: Weights = new Map([["w", { file: "not read", offset: 0 }]]);
+  assert.equal(await mappedWeights(product([64, 64]), cache, { weights: small, threads: 1 }), small);
+});
