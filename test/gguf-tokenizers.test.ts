@@ -28,7 +28,9 @@ const fixture = JSON.parse(readFileSync("test/fixtures/gguf/tokenizers.json", "u
 function tokenizerOf(model: "gpt2" | "llama", more: Readonly<Record<string, GgufValue>>): Tokenizer {
   const { ids: _, ...lists } = fixture[model];
   const values = { model, ...lists, ...more };
-  const metadata = Object.entries(values).map(([key, value]) => [`tokenizer.ggml.${key}`, value] as const);
+  const metadata = Object.entries(values).map(
+    ([key, value]) => [key.includes(".") ? key : `tokenizer.ggml.${key}`, value] as const,
+  );
   return createTokenizer(ggufTokenizer(new GgufMetadata("model.gguf", new Map(metadata))));
 }
 
@@ -52,3 +54,17 @@ for (const [prefix, expected] of Object.entries(fixture.llama.ids)) {
     check(tokenizerOf("llama", { add_space_prefix: prefix === "true", unknown_token_id: 0 }), expected);
   });
 }
+
+test("tokens of Phi-3 that mark turns take the blanks behind them, as in the tokenizers library", () => {
+  const phi3 = { "general.architecture": "phi3", add_space_prefix: true, unknown_token_id: 0 };
+  const tokenizer = tokenizerOf("llama", phi3);
+  const encoded = ["<|turn|>\nhello<|turn|>", "x <|turn|>  \t\n", "<|turn|> <|turn|>b", " <s> a<unk>  b"].map(
+    (text) => tokenizer.encode(text, { addSpecialTokens: false }),
+  );
+  assert.deepEqual(encoded, [
+    [3, 544, 275, 765, 3],
+    [345, 762, 3],
+    [3, 3, 306],
+    [8, 1, 8, 767, 0, 9, 804],
+  ]);
+});

@@ -36,6 +36,8 @@ const names = [
   "granite",
   "smollm3",
   "olmo2",
+  "phi3",
+  "phi3-sliding",
 ];
 
 type Feeds = Record<string, Tensor>;
@@ -374,6 +376,19 @@ test("the reference adapter changes the model as it does there", async () => {
   assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
   const { logprobs: untouched } = await trainingLogprobs(model, tokens);
   assert.ok(greatestDifference(untouched, logprobs) > 1e-2);
+});
+
+test("an adapter that PEFT made over fused projections changes the model as it does there", async () => {
+  const model = readModel("phi3");
+  const folder = `${goldens}/phi3-adapter`;
+  const adapter = readLoraAdapter(folder, model.config);
+  const golden = JSON.parse(readFileSync(`${folder}/golden.json`, "utf8")) as {
+    readonly token_ids: readonly number[];
+    readonly logprobs_of_next: readonly number[];
+  };
+  const { logprobs } = await trainingLogprobs(model, [[...golden.token_ids]], adapter);
+  const difference = greatestDifference(logprobs, golden.logprobs_of_next);
+  assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
 });
 
 /** An adapter whose B is not zero. */

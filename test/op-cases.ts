@@ -333,20 +333,18 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
     },
   ],
 
-  rotary: [
-    {
-      inputs: {
-        ...floats("x", [2, 3, 16], { shape: ["B", "T", 16] }),
-        ...ints("at", [2, 3], [0, 1, 2, 3, 4, 5], ["B", "T"]),
-        ...tables(6, 4),
-      },
-      fixed: ["cos", "sin"],
-      build: (b, value) => [
-        b.rotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin") }),
-        b.inverseRotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin") }),
-      ],
+  rotary: [8, 16].map((headSize): OpCase => ({
+    inputs: {
+      ...floats("x", [2, 3, 16], { shape: ["B", "T", 16] }),
+      ...ints("at", [2, 3], [0, 1, 2, 3, 4, 5], ["B", "T"]),
+      ...tables(6, 4),
     },
-  ],
+    fixed: ["cos", "sin"],
+    build: (b, value) => [
+      b.rotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin"), headSize }),
+      b.inverseRotary(value("x"), value("at"), { cos: value("cos"), sin: value("sin"), headSize }),
+    ],
+  })),
   causalAttention: [0, 3].map((window): OpCase => ({
     inputs: qkv(5, "T"),
     build: (b, value) => {

@@ -2,10 +2,14 @@
 // not applied here is refused by name, so that an adapter never runs as another one.
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { ModelConfig } from "../model/config.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
-import { baseWeightsOf, openLoraAdapter } from "../model/peft-folder.ts";
+import { loraNames } from "../model/parameters.ts";
+import { baseWeightsOf, openLoraAdapter, readBlock, type StoredLoraAdapter } from "../model/peft-folder.ts";
+import { blockStarts } from "../model/stacked-adapter.ts";
 import { readFloats, rowsOf, type StoredTensor } from "../model-files/stored-tensor.ts";
 
 /** An adapter that can be served. */
@@ -36,14 +40,16 @@ const valuesAtOnce = 1 << 20;
 export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
   refuseMissing(folder);
   try {
-    const adapter = openLoraAdapter(folder, readModelConfig(baseFolder));
+    const config = readModelConfig(baseFolder);
+    const adapter = openLoraAdapter(folder, config);
     if (adapter.rank > rankMax) {
       throw invalid(
         `The adapter's rank r is ${adapter.rank}; at most ${rankMax} is taken. Train one of a lower rank.`,
       );
     }
-    refuseMissingTargets(folder, adapter.targets);
+    refuseMissingTargets(folder, adapter.moduleNames);
     for (const matrix of adapter.stored.values()) refuseUnusable(matrix);
+    refuseStrayParts(adapter, config);
     return { hash: adapterHash(folder), baseWeights: baseWeightsOf(folder) };
   } catch (error) {
     throw withoutFolder(error, folder);
@@ -63,7 +69,7 @@ function refuseMissing(folder: string): void {
 }
 
 /** A module that is named and has no matrices would be trained in its maker's eyes alone. */
-function refuseMissingTargets(folder: string, targets: readonly string[]): void {
+function refuseMissingTargets(folder: string, moduleNames: readonly string[]): void {
   const config = JSON.parse(readFileSync(join(folder, adapterFiles.config), "utf8")) as {
     readonly target_modules?: unknown;
   };
@@ -71,7 +77,7 @@ function refuseMissingTargets(folder: string, targets: readonly string[]): void 
   // A pattern, which the matrices are the result of.
   if (!Array.isArray(named)) return;
   const names = new Set(named.map((module) => String(module).split(".").at(-1) ?? ""));
-  const without = [...names].filter((name) => !targets.includes(name));
+  const without = [...names].filter((name) => !moduleNames.includes(name));
   if (without.length > 0)
     throw invalid(
       `target_modules names ${without.join(", ")}, of which the file has no matrices; save the adapter again.`,
@@ -81,13 +87,29 @@ function refuseMissingTargets(folder: string, targets: readonly string[]): void 
 function refuseUnusable(matrix: StoredTensor): void {
   const { name, type } = matrix;
   if (type === "I64") throw invalid(`${name} holds integers (I64); F32, F16 or BF16 is needed.`);
-  const [rowCount, width] = matrix.shape;
-  const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));
-  for (let from = 0; from < rowCount; from += rowsAtOnce) {
-    const values = readFloats(rowsOf(matrix, from, Math.min(rowsAtOnce, rowCount - from)));
-    if (!values.every(Number.isFinite))
+  for (const rows of rowsInTurn(matrix)) {
+    if (!readFloats(rows).every(Number.isFinite))
       throw invalid(`${name} holds a number that is not finite; such an adapter answers nothing.`);
   }
+}
+
+/** What an adapter says that its parts are has to be all that its matrices do. */
+function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, config: ModelConfig): void {
+  if (unfused === null) return;
+  const starts = blockStarts(config, unfused);
+  for (const path of modules.keys()) {
+    const isTarget = unfused.targets.some((name) => path.endsWith(`.${name}`));
+    const start = present(starts.get(path), path);
+    const b = present(stored.get(loraNames(path).b), path);
+    for (const rows of rowsInTurn(b)) readBlock(rows, { start, rank: isTarget ? unfused.rank : 0 });
+  }
+}
+
+function* rowsInTurn(matrix: StoredTensor): Generator<StoredTensor, void> {
+  const [rowCount, width] = matrix.shape;
+  const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));
+  for (let from = 0; from < rowCount; from += rowsAtOnce)
+    yield rowsOf(matrix, from, Math.min(rowsAtOnce, rowCount - from));
 }
 
 /** Where the server keeps the files says nothing to whoever sent them. */

@@ -181,7 +181,7 @@ test("a merged model over a GGUF file is a folder of safetensors, with the adapt
   assert.deepEqual([...files.keys()].sort(), [...derived, "model.safetensors"].sort());
 });
 
-for (const name of ["llama3-rope", "gemma3", "granite", "smollm3", "olmo2"]) {
+for (const name of ["llama3-rope", "gemma3", "granite", "smollm3", "olmo2", "phi3"]) {
   test(`${name} out of a GGUF file is exported with the weights that the file was made of`, async () => {
     const gguf = ensureGgufFolder(`test/fixtures/gguf/${name}.gguf`, join(scratch, "gguf"));
     const folder = mkdtempSync(join(scratch, "converted-"));

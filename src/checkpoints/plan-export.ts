@@ -8,8 +8,9 @@ import type { AdaptedModule } from "../model/config/adapted-modules.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { loraNames, loraProjections } from "../model/parameters.ts";
 import { openLoraAdapter, type StoredLoraAdapter } from "../model/peft-folder.ts";
+import { parameterTensors } from "../model/stored-projections.ts";
 import { isDerivedFromGguf } from "../model-files/gguf/gguf-model.ts";
-import { rowsReadTogether, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { rowsOf, rowsReadTogether, type StoredTensor } from "../model-files/stored-tensor.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
 import { safetensorsHeader, writtenBytes } from "../model-files/write-safetensors.ts";
 import { exportedType, type MatricesToMerge, type RowsToMerge } from "./merge-rows.ts";
@@ -67,7 +68,7 @@ function planMerged(baseFolder: string, adapterFolder: string | null): readonly 
   return [...others.map(copied), ...weightFiles];
 }
 
-/** A weight that changes, and what is added to it. */
+/** Rows of a weight that changes, and what is added to them. */
 interface Merge {
   readonly weight: StoredTensor;
   readonly adapter: MatricesToMerge;
@@ -84,11 +85,12 @@ function mergesOf({
 }): readonly Merge[] {
   const config = readModelConfig(baseFolder);
   const adapter = openLoraAdapter(adapterFolder, config);
+  const weights = parameterTensors(tensors, config);
   return loraProjections(config, adapter.targets).flatMap(({ path }) => {
     const module = adapter.modules.get(path);
     if (module === undefined) return [];
     const name = `${path}.weight`;
-    return [{ weight: present(tensors.get(name), name), adapter: matricesOf(adapter, path, module) }];
+    return [{ weight: present(weights.get(name), name), adapter: matricesOf(adapter, path, module) }];
   });
 }
 
@@ -105,8 +107,7 @@ function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
   const copyUntil = (offset: number): void => {
     if (offset > end) parts.push({ kind: "copied", file, start: end, end: offset });
   };
-  const here = merges.filter(({ weight }) => weight.file === file);
-  for (const { weight, adapter } of here.toSorted((one, other) => one.weight.offset - other.weight.offset)) {
+  for (const { weight, adapter } of inOrder(merges.filter(({ weight }) => weight.file === file))) {
     copyUntil(weight.offset);
     parts.push(...inParts(weight, adapter));
     end = weight.offset + weight.byteLength;
@@ -117,7 +118,6 @@ function mergedFile(file: string, merges: readonly Merge[]): PlannedFile {
 
 /** One file of all weights, each in the type that holds its numbers. */
 function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[]): PlannedFile {
-  const adapterOf = new Map(merges.map(({ weight, adapter }) => [weight.name, adapter]));
   const written = tensors.map((tensor) => ({
     name: tensor.name,
     shape: tensor.shape,
@@ -127,11 +127,31 @@ function convertedFile(tensors: readonly StoredTensor[], merges: readonly Merge[
   return {
     name: "model.safetensors",
     byteCount: written.reduce((bytes, tensor) => bytes + writtenBytes(tensor), header.length),
-    parts: [
-      { kind: "made", bytes: header },
-      ...tensors.flatMap((tensor) => inParts(tensor, adapterOf.get(tensor.name) ?? null)),
-    ],
+    parts: [{ kind: "made", bytes: header }, ...tensors.flatMap((tensor) => convertedParts(tensor, merges))],
   };
+}
+
+/** Rows with an adapter may be some of a tensor's. */
+function convertedParts(tensor: StoredTensor, merges: readonly Merge[]): readonly FilePart[] {
+  const { file, offset, byteLength, shape } = tensor;
+  const isWithin = ({ weight }: Merge): boolean =>
+    weight.file === file && weight.offset >= offset && weight.offset < offset + byteLength;
+  const within = inOrder(merges.filter(isWithin));
+  if (within.length === 0) return inParts(tensor, null);
+  const parts: FilePart[] = [];
+  let row = 0;
+  for (const { weight, adapter } of within) {
+    const from = (weight.offset - offset) / (byteLength / shape[0]);
+    if (from > row) parts.push(...inParts(rowsOf(tensor, row, from - row), null));
+    parts.push(...inParts(weight, adapter));
+    row = from + weight.shape[0];
+  }
+  if (row < shape[0]) parts.push(...inParts(rowsOf(tensor, row, shape[0] - row), null));
+  return parts;
+}
+
+function inOrder(merges: readonly Merge[]): readonly Merge[] {
+  return merges.toSorted((one, other) => one.weight.offset - other.weight.offset);
 }
 
 function inParts(weight: StoredTensor, adapter: MatricesToMerge | null): readonly FilePart[] {

@@ -91,20 +91,33 @@ const refusals: readonly [string, (b: GraphBuilder, inputs: Inputs) => unknown, 
     "a rotation by tables of another width",
     (b, { x, ids }) => {
       const [cos, sin] = ["cos", "sin"].map((name) => b.parameter(name, [9, 2]));
-      return b.rotary(x, ids, { cos, sin });
+      return b.rotary(x, ids, { cos, sin, headSize: 4 });
     },
-    /rotary: \[B, T, 6\] with positions \[B, T\], cos \[9, 2\], sin \[9, 2\]/,
+    /rotary: \[B, T, 6\] in heads of 4 with positions \[B, T\], cos \[9, 2\], sin \[9, 2\]/,
+  ],
+  [
+    "a rotation of more than a head has",
+    (b, { x, ids }) => {
+      const [cos, sin] = ["cos", "sin"].map((name) => b.parameter(name, [9, 2]));
+      return b.rotary(x, ids, { cos, sin, headSize: 3 });
+    },
+    /rotary: \[B, T, 6\] in heads of 3/,
   ],
   [
     "a rotation by tables that differ",
-    (b, { x, ids }) => b.rotary(x, ids, { cos: b.parameter("cos", [9, 3]), sin: b.parameter("sin", [8, 3]) }),
+    (b, { x, ids }) => {
+      const [cos, sin] = [b.parameter("cos", [9, 3]), b.parameter("sin", [8, 3])];
+      return b.rotary(x, ids, { cos, sin, headSize: 6 });
+    },
     /rotary: .* cos \[9, 3\], sin \[8, 3\]/,
   ],
   [
     "positions of other rows",
-    (b, { x, y }) =>
-      b.rotary(x, b.cast(y, "int64"), { cos: b.parameter("cos", [9, 3]), sin: b.parameter("sin", [9, 3]) }),
-    /rotary: \[B, T, 6\] with positions \[B, 5\]/,
+    (b, { x, y }) => {
+      const [cos, sin] = ["cos", "sin"].map((name) => b.parameter(name, [9, 3]));
+      return b.rotary(x, b.cast(y, "int64"), { cos, sin, headSize: 6 });
+    },
+    /rotary: \[B, T, 6\] in heads of 6 with positions \[B, 5\]/,
   ],
   ["a slice that ends before it begins", (b, { y }) => b.slice(y, 1, 3, 2), /slice: 3\.\.2 is outside/],
   ["a slice that begins before its axis", (b, { y }) => b.slice(y, 1, -1, 2), /slice: -1\.\.2 is outside/],

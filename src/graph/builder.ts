@@ -29,6 +29,13 @@ export interface FusedAttentionOptions {
   readonly window?: number;
 }
 
+/** Cosines and sines, each [positions, P], of the first 2 P of the `headSize` numbers of a head. */
+export interface Rotation {
+  readonly cos: Value;
+  readonly sin: Value;
+  readonly headSize: number;
+}
+
 export class GraphBuilder {
   readonly #nodes: Node[] = [];
   readonly #known = new Map<string, Node>();
@@ -352,18 +359,17 @@ export class GraphBuilder {
   }
 
   /**
-   * Rotates pairs (i, i + K/2) of every head by the angle of its position.
+   * Rotates pairs (i, i + P) of every head by the angle of its position, for all i below P; a head has K ≥ 2 P numbers.
    *
-   * @param x [B, T, H*K]; the number of heads follows from the tables' width
-   * @param tables cos and sin, each [positions, K/2]
+   * @param x [B, T, H*K]
    */
-  rotary(x: Value, positions_BT: Value, tables: { readonly cos: Value; readonly sin: Value }): Value {
-    return this.#append("rotary", [x, positions_BT, tables.cos, tables.sin], { inverse: false });
+  rotary(x: Value, positions_BT: Value, { cos, sin, headSize }: Rotation): Value {
+    return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: false, headSize });
   }
 
   /** The reverse rotation; also the gradient of `rotary`. */
-  inverseRotary(x: Value, positions_BT: Value, tables: { readonly cos: Value; readonly sin: Value }): Value {
-    return this.#append("rotary", [x, positions_BT, tables.cos, tables.sin], { inverse: true });
+  inverseRotary(x: Value, positions_BT: Value, { cos, sin, headSize }: Rotation): Value {
+    return this.#append("rotary", [x, positions_BT, cos, sin], { inverse: true, headSize });
   }
 
   /**

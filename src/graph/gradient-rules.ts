@@ -208,9 +208,9 @@ export const gradientRules: {
     ];
   },
 
-  rotary: ({ builder, inputs: [, positions, cos, sin], attributes: { inverse }, gradient }) => {
+  rotary: ({ builder, inputs: [, positions, cos, sin], attributes: { inverse, headSize }, gradient }) => {
     assert(positions !== undefined && cos !== undefined && sin !== undefined, "rotary has four operands");
-    const tables = { cos, sin };
+    const tables = { cos, sin, headSize };
     return [
       () =>
         inverse

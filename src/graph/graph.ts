@@ -130,7 +130,8 @@ export interface OpAttributes {
 
   // Attention.
   /** (x [B, T, H*K], positions [B, T], cos [P, K/2], sin [P, K/2]); pairs are (i, i + K/2). */
-  readonly rotary: { readonly inverse: boolean };
+  /** `headSize` is at least twice the width of the tables; what of a head is beyond that stays as it is. */
+  readonly rotary: { readonly inverse: boolean; readonly headSize: number };
   /**
    * (q [B, T, Hq*K], k [B, T, Hkv*K], v [B, T, Hkv*K]) → (attention [B, T, Hq*K],
    * keys [B, Hkv, T, K], values [B, Hkv, T, K]); every row starts at its first token.

@@ -215,7 +215,7 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     ];
   },
 
-  rotary: ([x, positions, cos, sin]) => {
+  rotary: ([x, positions, cos, sin], { headSize }) => {
     const { dtype, shape } = requireType("rotary", x, "float32");
     const positionShape = requireType("rotary", positions, "int64").shape;
     const cosShape = requireType("rotary", cos, "float32").shape;
@@ -229,10 +229,11 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
       sameShape(cosShape, sinShape) &&
       typeof width === "number" &&
       typeof half === "number" &&
-      width % (2 * half) === 0;
+      width % headSize === 0 &&
+      2 * half <= headSize;
     assert(
       fits,
-      `rotary: ${formatShape(shape)} with positions ${formatShape(positionShape)}, cos ${formatShape(cosShape)}, sin ${formatShape(sinShape)}`,
+      `rotary: ${formatShape(shape)} in heads of ${headSize} with positions ${formatShape(positionShape)}, cos ${formatShape(cosShape)}, sin ${formatShape(sinShape)}`,
     );
     return [{ dtype, shape }];
   },

@@ -12,6 +12,7 @@ export const architectures = [
   "GraniteForCausalLM",
   "SmolLM3ForCausalLM",
   "Olmo2ForCausalLM",
+  "Phi3ForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
@@ -34,6 +35,8 @@ export interface ModelConfig {
   readonly kvHeadCount: number;
   /** Need not be width / headCount. */
   readonly headSize: number;
+  /** How many numbers of each head the rotary embedding turns, the first ones; the others stay. Even. */
+  readonly rotarySize: number;
   /** Tokens in prompt and answer together. */
   readonly contextLength: number;
   readonly layers: readonly LayerConfig[];
@@ -50,6 +53,8 @@ export interface ModelConfig {
   readonly queryKeyNorm: "none" | "each-head" | "all-heads";
   readonly hasQueryKeyValueBias: boolean;
   readonly hasOutputBias: boolean;
+  /** Whether files hold queries, keys and values as one projection, and gate and up as another. */
+  readonly hasFusedProjections: boolean;
   readonly activation: "silu" | "gelu-tanh";
   /** Whether the output projection is the embedding. */
   readonly isTied: boolean;

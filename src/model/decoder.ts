@@ -38,7 +38,7 @@ export interface DecoderParts {
   readonly selectRows: (x_BTD: Value) => Value;
 }
 
-/** Cosines and sines, each [positions, K/2]. */
+/** Cosines and sines, each [positions, rotarySize/2]. */
 export interface RotaryTables {
   readonly cos: Value;
   readonly sin: Value;
@@ -103,7 +103,7 @@ export function rotaryTableNames(index: number): { readonly cos: string; readonl
 
 /** Declares the tables of every rotary embedding as parameters. */
 export function addRotaryTables(builder: GraphBuilder, config: ModelConfig): readonly RotaryTables[] {
-  const shape = [config.contextLength, config.headSize / 2];
+  const shape = [config.contextLength, config.rotarySize / 2];
   return config.rotaries.map((_, index) => {
     const { cos, sin } = rotaryTableNames(index);
     return { cos: builder.parameter(cos, shape), sin: builder.parameter(sin, shape) };
@@ -175,7 +175,10 @@ class DecoderLayer {
     const rotate = (heads: Value): Value =>
       rotary === null
         ? heads
-        : builder.rotary(heads, this.#parts.positions_BT, this.#parts.rotaryTables(rotary));
+        : builder.rotary(heads, this.#parts.positions_BT, {
+            ...this.#parts.rotaryTables(rotary),
+            headSize,
+          });
     const { queryKeyNorm, headSize } = this.#config;
     if (queryKeyNorm === "none") return builder.kept(rotate(x));
     if (queryKeyNorm === "all-heads") return rotate(this.#norm(`self_attn.${norm}`, builder.kept(x)));

@@ -19,7 +19,17 @@ after(() => rmSync(scratch, { recursive: true }));
 
 const ggufFolder = (name: string): string => ensureGgufFolder(join(fixtures, `${name}.gguf`), scratch);
 
-for (const name of ["llama3-rope", "qwen2", "qwen3", "gemma3", "granite", "smollm3", "olmo2"]) {
+for (const name of [
+  "llama3-rope",
+  "qwen2",
+  "qwen3",
+  "gemma3",
+  "granite",
+  "smollm3",
+  "olmo2",
+  "phi3",
+  "phi3-sliding",
+]) {
   test(`${name} is the same model in a GGUF file: configuration, and every weight`, () => {
     const [ours, theirs] = [ggufFolder(name), join(goldens, name)];
     const { rotaries, ...config } = readModelConfig(ours);
@@ -27,8 +37,8 @@ for (const name of ["llama3-rope", "qwen2", "qwen3", "gemma3", "granite", "smoll
     assert.deepEqual({ ...config, endOfTextIds: [] }, { ...wanted, endOfTextIds: [] });
     assert.equal(config.endOfTextIds[0], wanted.endOfTextIds[0]);
     for (const [index, rotary] of wantedRotaries.entries()) {
-      const frequencies = inverseFrequencies(rotaries[index], config.headSize);
-      for (const [pair, frequency] of inverseFrequencies(rotary, config.headSize).entries()) {
+      const frequencies = inverseFrequencies(rotaries[index], config.rotarySize);
+      for (const [pair, frequency] of inverseFrequencies(rotary, config.rotarySize).entries()) {
         assert.ok(Math.abs(frequencies[pair] / frequency - 1) < 1e-6, `pair ${pair}`);
       }
     }

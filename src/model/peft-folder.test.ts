@@ -8,9 +8,12 @@ import { projectionNames } from "../domain/model.ts";
 import { present } from "../domain/assert.ts";
 import { seededRandom } from "../domain/random.ts";
 import { readModelConfig } from "./config/read-config.ts";
-import { createLoraAdapter, servingLoraInputs } from "./lora.ts";
+import { createLoraAdapter, servingLoraInputs, type LoraAdapter } from "./lora.ts";
 import { loraNames, loraProjections } from "./parameters.ts";
+import { storedProjections } from "./stored-projections.ts";
 import { openLoraAdapter, readLoraAdapter, writeLoraAdapter } from "./peft-folder.ts";
+import { readSafetensorsHeader } from "../model-files/safetensors.ts";
+import { readFloats } from "../model-files/stored-tensor.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-peft-"));
@@ -264,5 +267,128 @@ test("says which file is missing", () => {
   assert.throws(() => readLoraAdapter(scratch, config), {
     code: "not_found",
     message: /adapter_config\.json/,
+  });
+});
+
+const fused = readModelConfig("test/fixtures/goldens/models/phi3");
+const fusedReference = "test/fixtures/goldens/phi3-adapter";
+
+/** Over fused projections, with numbers in all of its matrices. */
+function fusedAdapter(targets = projectionNames.slice()): LoraAdapter {
+  const adapter = createLoraAdapter(fused, { rank: 3, alpha: 5, targets, seed: 4 });
+  const random = seededRandom("an adapter over fused projections");
+  for (const matrix of adapter.matrices.values())
+    matrix.forEach((_, at) => (matrix[at] = random.uniform() - 0.5));
+  return adapter;
+}
+
+function writtenFused(adapter: LoraAdapter): string {
+  const folder = mkdtempSync(join(scratch, "fused-"));
+  writeLoraAdapter(folder, adapter, { config: fused, baseModelName: "phi3" });
+  return folder;
+}
+
+test("parts of a fused projection have the rows of its B that are theirs, and its whole A", () => {
+  const adapter = readLoraAdapter(fusedReference, fused);
+  assert.deepEqual([adapter.rank, adapter.scale, adapter.targets], [4, 1.5, projectionNames]);
+  const tensors = readSafetensorsHeader(join(fusedReference, "adapter_model.safetensors")).tensors;
+  const stored = (name: string): Float32Array =>
+    readFloats(present(tensors.get(`base_model.model.model.layers.1.${name}`), name));
+  const own = (name: string): Float32Array => present(adapter.matrices.get(`model.layers.1.${name}`), name);
+  const [q, k] = [fused.headCount * fused.headSize, fused.kvHeadCount * fused.headSize];
+  const b = stored("self_attn.qkv_proj.lora_B.weight");
+  for (const [name, from, to] of [
+    ["q_proj", 0, q],
+    ["k_proj", q, q + k],
+    ["v_proj", q + k, q + 2 * k],
+  ] as const) {
+    assert.deepEqual(own(`self_attn.${name}.lora_B.weight`), b.slice(4 * from, 4 * to), name);
+    assert.deepEqual(
+      own(`self_attn.${name}.lora_A.weight`),
+      stored("self_attn.qkv_proj.lora_A.weight"),
+      name,
+    );
+  }
+});
+
+test("an adapter over fused projections is written as one of these, whose products are those of its parts", () => {
+  const adapter = fusedAdapter();
+  const folder = writtenFused(adapter);
+  const settings = JSON.parse(readFileSync(join(folder, "adapter_config.json"), "utf8")) as Record<
+    string,
+    unknown
+  >;
+  const { r, lora_alpha: alpha, target_modules: targets } = settings;
+  assert.deepEqual([r, alpha, targets], [9, 15, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]]);
+  const tensors = readSafetensorsHeader(join(folder, "adapter_model.safetensors")).tensors;
+  // Two matrices for each of four modules.
+  assert.equal(tensors.size, 8 * fused.layers.length);
+  for (const { path, inputSize, outputSize, parts } of storedProjections(fused)) {
+    const names = loraNames(path);
+    const [a, b] = [names.a, names.b].map((name) => readFloats(tensors.get(`base_model.model.${name}`)!));
+    const whole = product(b, a, { outputSize, inputSize, rank: 9 });
+    for (const { projection, from } of parts) {
+      const own = loraNames(projection.path);
+      const [ownA, ownB] = [adapter.matrices.get(own.a)!, adapter.matrices.get(own.b)!];
+      const sizes = { outputSize: projection.outputSize, inputSize, rank: 3 };
+      const rows = whole.slice(from * inputSize, (from + projection.outputSize) * inputSize);
+      assert.deepEqual(rows, product(ownB, ownA, sizes), projection.path);
+    }
+  }
+});
+
+/** B A, in double precision. */
+function product(
+  b: Float32Array,
+  a: Float32Array,
+  { outputSize, inputSize, rank }: { outputSize: number; inputSize: number; rank: number },
+): number[] {
+  return Array.from({ length: outputSize * inputSize }, (_, at) => {
+    const [row, column] = [Math.floor(at / inputSize), at % inputSize];
+    let sum = 0;
+    for (let index = 0; index < rank; index++) sum += b[row * rank + index] * a[index * inputSize + column];
+    return sum;
+  });
+}
+
+for (const [what, adapter] of [
+  ["on all projections", fusedAdapter()],
+  ["on some parts of fused ones", fusedAdapter(["q_proj", "v_proj", "down_proj"])],
+  ["on a fused pair alone", fusedAdapter(["gate_proj", "up_proj"])],
+  ["on none that is fused", fusedAdapter(["o_proj"])],
+  ["with rank stabilisation", { ...fusedAdapter(), scale: 5 / Math.sqrt(3) }],
+  ["that nothing was learned in", createLoraAdapter(fused, { rank: 2, seed: 1 })],
+] as const) {
+  test(`an adapter ${what} is read back from fused modules as it was`, () => {
+    assert.deepEqual(readLoraAdapter(writtenFused(adapter), fused), adapter);
+  });
+}
+
+test("an adapter that says of what parts it is made, and is not, is refused by the place", () => {
+  const changed = (changes: Readonly<Record<string, unknown>>): string => {
+    const folder = writtenFused(fusedAdapter());
+    const file = join(folder, "adapter_config.json");
+    const settings = JSON.parse(readFileSync(file, "utf8")) as Record<string, object>;
+    const parts = { ...settings["unfused_adapter"], ...changes };
+    writeFileSync(file, JSON.stringify({ ...settings, unfused_adapter: parts }));
+    return folder;
+  };
+  const read = (changes: Readonly<Record<string, unknown>>) => () => readLoraAdapter(changed(changes), fused);
+  assert.throws(read({ r: 2, lora_alpha: 10 / 3 }), {
+    code: "invalid",
+    message: /rows of .*qkv_proj.* hold numbers beside the 2 columns from 0 on.* Leave that field out/,
+  });
+  assert.throws(read({ r: 4 }), {
+    code: "invalid",
+    message: /qkv_proj has rank 9 and scale .*, its parts 4/,
+  });
+  assert.throws(read({ lora_alpha: 7 }), { code: "invalid", message: /unfused_adapter/ });
+  assert.throws(read({ target_modules: [] }), { code: "unsupported", message: /target_modules is \[\]/ });
+});
+
+test("modules of other families are refused over fused projections by name", () => {
+  assert.throws(() => readLoraAdapter(reference, fused), {
+    code: "unsupported",
+    message: /only qkv_proj, o_proj, gate_up_proj, down_proj are adapted here/,
   });
 });

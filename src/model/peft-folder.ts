@@ -2,7 +2,7 @@
 // What is not applied here is refused by name, so that an adapter never runs as another one.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { projectionNames } from "../domain/model.ts";
+import { orderedProjections } from "../domain/model.ts";
 import { present } from "../domain/assert.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ModelConfig } from "./config.ts";
@@ -10,9 +10,20 @@ import { adaptedModules, loraScale, type AdaptedModule } from "./config/adapted-
 import { ConfigReader, type JsonObject } from "./config/config-reader.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { LoraAdapter } from "./lora.ts";
-import { loraNames, loraParameters, loraProjections } from "./parameters.ts";
+import { loraNames, loraProjections } from "./parameters.ts";
+import {
+  blockOf,
+  blockStarts,
+  moduleNamesOf,
+  readUnfused,
+  stackedAdapter,
+  unfusedField,
+  type StackedAdapter,
+  type UnfusedAdapter,
+} from "./stacked-adapter.ts";
+import { storedProjections, type StoredProjection } from "./stored-projections.ts";
 import { readSafetensorsHeader } from "../model-files/safetensors.ts";
-import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { readFloats, rowsOf, type StoredTensor } from "../model-files/stored-tensor.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const namePrefix = "base_model.model.";
@@ -25,8 +36,9 @@ const namePrefix = "base_model.model.";
  * `invalid` naming every missing, unexpected or misshapen matrix
  */
 export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapter {
-  const { stored, modules, ...adapter } = openLoraAdapter(folder, config);
-  const { rank, scale, targets } = adapter;
+  const opened = openLoraAdapter(folder, config);
+  const { rank, alpha, scale, targets, stored, modules, unfused } = opened;
+  const starts = unfused === null ? null : blockStarts(config, unfused);
   const matrices = new Map<string, Float32Array>();
   for (const { path, inputSize, outputSize } of loraProjections(config, targets)) {
     const { a, b } = loraNames(path);
@@ -36,20 +48,48 @@ export function readLoraAdapter(folder: string, config: ModelConfig): LoraAdapte
       matrices.set(b, new Float32Array(outputSize * rank));
       continue;
     }
-    const [rows, columns] = [readFloats(present(stored.get(a), a)), readFloats(present(stored.get(b), b))];
+    const [storedA, storedB] = [present(stored.get(a), a), present(stored.get(b), b)];
+    if (starts !== null) {
+      const start = present(starts.get(path), path);
+      matrices.set(a, readFloats(rowsOf(storedA, start, rank)));
+      matrices.set(b, readBlock(storedB, { start, rank }));
+      continue;
+    }
+    const [rows, columns] = [readFloats(storedA), readFloats(storedB)];
     matrices.set(a, module.rank === rank ? rows : withZeros(rows, rank * inputSize));
     const isAlike = module.rank === rank && module.scale === scale;
     matrices.set(b, isAlike ? columns : widened(columns, module, { rank, scale }));
   }
-  return { ...adapter, matrices };
+  return { rank, alpha, scale, targets, matrices };
+}
+
+/**
+ * A part's columns of its rows of a stacked B.
+ *
+ * @throws ServiceError `invalid` where other columns of these rows hold anything
+ */
+export function readBlock(
+  b: StoredTensor,
+  { start, rank }: { readonly start: number; readonly rank: number },
+): Float32Array {
+  const block = blockOf(readFloats(b), { stackedRank: b.shape[1], start, rank });
+  if (block !== null) return block;
+  throw unlikeParts(`rows of ${b.name} hold numbers beside the ${rank} columns from ${start} on, their own`);
 }
 
 /** An adapter whose matrices lie in their file. */
 export type StoredLoraAdapter = Omit<LoraAdapter, "matrices"> & {
-  /** By the names of {@link LoraAdapter.matrices}; those that are not adapted are not there. */
+  /**
+   * By the names of {@link LoraAdapter.matrices}; those that are not adapted are not there. The parts of a fused module
+   * have one A, and each its own rows of B.
+   */
   readonly stored: ReadonlyMap<string, StoredTensor>;
-  /** By the path of each module that has matrices, in the order of `loraProjections`, its own rank and scale. */
+  /** By the path of each projection that has matrices, the rank and scale of these. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
+  /** Last names of the modules that the file has matrices for. */
+  readonly moduleNames: readonly string[];
+  /** What the adapter was before its parts were stacked; null where that was not said. */
+  readonly unfused: UnfusedAdapter | null;
 };
 
 /** As {@link readLoraAdapter}, without reading the matrices. */
@@ -58,12 +98,12 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
   refuseWhatIsNotApplied(reader);
   const stored = readMatrices(folder);
   const { alpha, isStabilised, modules } = adaptedModules(reader, config, new Set(stored.keys()));
+  const unfused = readUnfused(reader, config);
   if (reader.hasFaults) throw reader.error(`The adapter in ${folder} cannot be applied.`);
 
-  const all = loraProjections(config, projectionNames);
-  const wanted = all.flatMap(({ path, inputSize, outputSize }) => {
-    const rank = modules.get(path)?.rank;
-    if (rank === undefined) return [];
+  const adapted = storedProjections(config).filter(({ path }) => modules.has(path));
+  const wanted = adapted.flatMap(({ path, inputSize, outputSize }) => {
+    const { rank } = present(modules.get(path), path);
     const { a, b } = loraNames(path);
     return [
       { name: a, shape: [rank, inputSize] },
@@ -77,11 +117,68 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
       message: `The adapter in ${folder} does not fit the model: ${faults}.`,
     });
   }
+  const parts = partsOf(adapted, { stored, modules });
+  const moduleNames = moduleNamesOf([...modules.keys()]);
+  if (unfused !== null) {
+    requireStacked(adapted, modules, unfused);
+    return { ...unfused, ...parts, moduleNames, unfused };
+  }
   const rank = Math.max(...[...modules.values()].map((module) => module.rank));
-  const targets = projectionNames.filter((name) =>
-    [...modules.keys()].some((path) => path.endsWith(`.${name}`)),
-  );
-  return { rank, alpha, scale: loraScale(alpha, rank, isStabilised), targets, stored, modules };
+  const found = new Set(adapted.flatMap((module) => module.parts.map(({ name }) => name)));
+  const targets = orderedProjections([...found]);
+  return {
+    rank,
+    alpha,
+    scale: loraScale(alpha, rank, isStabilised),
+    targets,
+    ...parts,
+    moduleNames,
+    unfused,
+  };
+}
+
+/** The matrices by the projections of the decoder. */
+function partsOf(
+  adapted: readonly StoredProjection[],
+  { stored, modules }: Pick<StoredLoraAdapter, "stored" | "modules">,
+): Pick<StoredLoraAdapter, "stored" | "modules"> {
+  const matrices = new Map<string, StoredTensor>();
+  const ownModules = new Map<string, AdaptedModule>();
+  for (const { path, parts } of adapted) {
+    const whole = loraNames(path);
+    const [a, b] = [present(stored.get(whole.a), whole.a), present(stored.get(whole.b), whole.b)];
+    for (const { projection, from } of parts) {
+      const own = loraNames(projection.path);
+      matrices.set(own.a, a);
+      matrices.set(own.b, parts.length === 1 ? b : rowsOf(b, from, projection.outputSize));
+      ownModules.set(projection.path, present(modules.get(path), path));
+    }
+  }
+  return { stored: matrices, modules: ownModules };
+}
+
+/** Ranks and scales have to be those of a stack. */
+function requireStacked(
+  adapted: readonly StoredProjection[],
+  modules: ReadonlyMap<string, AdaptedModule>,
+  { rank, scale }: UnfusedAdapter,
+): void {
+  for (const { path, parts } of adapted) {
+    const module = present(modules.get(path), path);
+    const isStack = module.rank >= parts.length * rank;
+    if (!isStack || Math.abs(module.scale / scale - 1) > 1e-9) {
+      throw unlikeParts(
+        `${path} has rank ${module.rank} and scale ${module.scale}, its parts ${rank} and ${scale}`,
+      );
+    }
+  }
+}
+
+function unlikeParts(fault: string): ServiceError {
+  return new ServiceError({
+    code: "invalid",
+    message: `The adapter is not made of the parts that ${unfusedField} of its adapter_config.json tells: ${fault}. Leave that field out to have it as it is.`,
+  });
 }
 
 /** The values, and zeros behind them. */
@@ -105,14 +202,15 @@ function widened(values: Float32Array, module: AdaptedModule, adapter: AdaptedMo
 export function writeLoraAdapter(folder: string, adapter: LoraAdapter, options: WriteLoraOptions): void {
   const { config } = options;
   mkdirSync(folder, { recursive: true });
-  const tensors = loraParameters(config, adapter).map(({ name, shape }) => ({
-    name: namePrefix + name,
-    shape,
-    data: present(adapter.matrices.get(name), name),
-  }));
+  const stacked = stackedAdapter(config, adapter);
+  const tensors = stacked.tensors.map((tensor) => ({ ...tensor, name: namePrefix + tensor.name }));
   writeSafetensors(join(folder, "adapter_model.safetensors"), tensors, { type: "F32" });
   const file = join(folder, "adapter_config.json");
-  writeFileSync(`${file}.partial`, `${JSON.stringify(adapterConfig(adapter, options), null, 2)}\n`);
+  const isStabilised = adapter.scale !== adapter.alpha / adapter.rank;
+  writeFileSync(
+    `${file}.partial`,
+    `${JSON.stringify(adapterConfig(stacked, { ...options, isStabilised }), null, 2)}\n`,
+  );
   renameSync(`${file}.partial`, file);
 }
 
@@ -194,9 +292,10 @@ function readMatrices(folder: string): ReadonlyMap<string, StoredTensor> {
 }
 
 function adapterConfig(
-  adapter: LoraAdapter,
-  { baseModelName, baseWeights }: Omit<WriteLoraOptions, "config">,
+  { rank, alpha, moduleNames, unfused }: StackedAdapter,
+  options: Omit<WriteLoraOptions, "config"> & { readonly isStabilised: boolean },
 ): JsonObject {
+  const { baseModelName, baseWeights, isStabilised } = options;
   return {
     alpha_pattern: {},
     auto_mapping: null,
@@ -208,17 +307,18 @@ function adapterConfig(
     init_lora_weights: true,
     layers_pattern: null,
     layers_to_transform: null,
-    lora_alpha: adapter.alpha,
+    lora_alpha: alpha,
     lora_dropout: 0,
     modules_to_save: null,
     peft_type: "LORA",
-    r: adapter.rank,
+    r: rank,
     rank_pattern: {},
     revision: null,
-    target_modules: adapter.targets,
+    target_modules: moduleNames,
     task_type: "CAUSAL_LM",
     use_dora: false,
-    use_rslora: adapter.scale !== adapter.alpha / adapter.rank,
+    use_rslora: isStabilised,
+    ...(unfused === null ? {} : { [unfusedField]: unfused }),
   };
 }
 

@@ -35,7 +35,7 @@ test("Llama 3 scaling keeps fast pairs, slows slow ones, and blends between", ()
 test("tables hold one row a position, cosine and sine of the same angle", () => {
   const { cosines, sines } = rotaryTables(
     { theta: 10_000, scaling: { kind: "none" } },
-    { headSize: 4, positionCount: 3 },
+    { rotarySize: 4, positionCount: 3 },
   );
   assert.equal(cosines.length, 6);
   assert.deepEqual([...cosines.subarray(0, 2)], [1, 1]);

@@ -10,7 +10,7 @@ export interface RotaryConfig {
 
 /**
  * How a longer context was fitted in; `llama3` leaves the short wavelengths as they are, and `longrope` (arXiv:2402.13753)
- * has a factor for each of the headSize / 2 pairs, and one for all cosines and sines.
+ * has a factor for each of the rotarySize / 2 pairs, and one for all cosines and sines.
  */
 export type RotaryScaling =
   | { readonly kind: "none" }
@@ -24,11 +24,11 @@ export type RotaryScaling =
     }
   | { readonly kind: "longrope"; readonly factors: readonly number[]; readonly attentionFactor: number };
 
-/** The angle per position of each of the headSize / 2 pairs. */
-export function inverseFrequencies(rotary: RotaryConfig, headSize: number): Float64Array {
-  const frequencies = new Float64Array(headSize / 2);
+/** The angle per position of each of the rotarySize / 2 pairs. */
+export function inverseFrequencies(rotary: RotaryConfig, rotarySize: number): Float64Array {
+  const frequencies = new Float64Array(rotarySize / 2);
   for (let pair = 0; pair < frequencies.length; pair++) {
-    frequencies[pair] = scaled(rotary.theta ** ((-2 * pair) / headSize), rotary.scaling, pair);
+    frequencies[pair] = scaled(rotary.theta ** ((-2 * pair) / rotarySize), rotary.scaling, pair);
   }
   return frequencies;
 }
@@ -36,13 +36,13 @@ export function inverseFrequencies(rotary: RotaryConfig, headSize: number): Floa
 /**
  * The cosines and sines of positions 0 … positionCount - 1.
  *
- * @returns two arrays [positionCount, headSize / 2]
+ * @returns two arrays [positionCount, rotarySize / 2]
  */
 export function rotaryTables(
   rotary: RotaryConfig,
-  { headSize, positionCount }: { readonly headSize: number; readonly positionCount: number },
+  { rotarySize, positionCount }: { readonly rotarySize: number; readonly positionCount: number },
 ): { readonly cosines: Float32Array; readonly sines: Float32Array } {
-  const frequencies = inverseFrequencies(rotary, headSize);
+  const frequencies = inverseFrequencies(rotary, rotarySize);
   const scale = rotary.scaling.kind === "longrope" ? rotary.scaling.attentionFactor : 1;
   const cosines = new Float32Array(positionCount * frequencies.length);
   const sines = new Float32Array(positionCount * frequencies.length);

@@ -25,6 +25,7 @@ import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
 import { writeWhole } from "../model-files/write-safetensors.ts";
 import { isNormWeight, modelParameters } from "./parameters.ts";
 import { rotaryTables } from "./rotary.ts";
+import { parameterTensors, storedParameters } from "./stored-projections.ts";
 
 /** Every weight is computed with in float32. */
 type FloatSource = WeightSource<"float32">;
@@ -72,7 +73,7 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
   return new Map(
     config.rotaries.flatMap((rotary, index) => {
       const names = rotaryTableNames(index);
-      const size = { headSize: config.headSize, positionCount: config.contextLength };
+      const size = { rotarySize: config.rotarySize, positionCount: config.contextLength };
       const { cosines, sines } = rotaryTables(rotary, size);
       return [
         [names.cos, { data: cosines }],
@@ -85,9 +86,11 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
 /** The tensors in the order of the parameters, after checking that they are those of the model. */
 function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
   const stored = readStoredTensors(folder);
-  const parameters = modelParameters(config);
-  const faults = tensorFaults(stored, parameters, (name) => isRedundant(name, config));
-  if (faults === null) return parameters.map(({ name }) => present(stored.get(name), name));
+  const faults = tensorFaults(stored, storedParameters(config), (name) => isRedundant(name, config));
+  if (faults === null) {
+    const tensors = parameterTensors(stored, config);
+    return modelParameters(config).map(({ name }) => present(tensors.get(name), name));
+  }
   throw new ServiceError({
     code: "invalid",
     message: `The weights in ${folder} are not those of its config.json: ${faults}.`,

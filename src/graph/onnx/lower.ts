@@ -234,8 +234,13 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     });
   },
 
-  rotary: ({ attributes: { inverse } }, [x, positions, cos, sin], lowering) => {
+  rotary: ({ inputs, attributes: { inverse, headSize } }, [x, positions, cos, sin], lowering) => {
     const { model } = lowering;
+    // Without these a head has as many numbers as the tables rotate.
+    const rotated = 2 * Number(present(inputs[2], "cos").shape[1]);
+    const width = Number(present(inputs[0], "x").shape[2]);
+    const attributes: Readonly<Record<string, number>> =
+      rotated === headSize ? {} : { num_heads: width / headSize, rotary_embedding_dim: rotated };
     const angle = present(sin, "sin");
     const turned = inverse ? model.node("Neg", [angle]) : angle;
     emit(
@@ -244,6 +249,7 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
       [present(x, "x"), present(positions, "positions"), present(cos, "cos"), turned],
       {
         domain: CONTRIB_DOMAIN,
+        attributes,
       },
     );
   },

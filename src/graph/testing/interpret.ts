@@ -224,11 +224,12 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     return [mapDense([from, inverse, operand(weight)], (a, b, c) => a * b * c), inverse];
   },
 
-  rotary: ([x, positions, cos, sin], { inverse }) => {
+  rotary: ([x, positions, cos, sin], { inverse, headSize }) => {
     const from = operand(x);
     const half = operand(cos).dims[1] ?? 1;
     const rotate = ([row = 0, token = 0, channel = 0]: readonly number[]) => {
-      const within = channel % (2 * half);
+      const within = channel % headSize;
+      if (within >= 2 * half) return elementAt(from, [row, token, channel]);
       const angle = [elementAt(operand(positions), [row, token]), within % half];
       const isFirst = within < half;
       const partner = channel + (isFirst ? half : -half);

@@ -12,16 +12,45 @@ interface GgufArchitecture {
   readonly hasPairedRows: boolean;
   /** Whether norms are stored as they multiply, where the Hugging Face layout has their distance from one. */
   readonly hasWholeNorms: boolean;
-  /** Whether attention and feed-forward have norms behind them, too. */
-  readonly hasOutputNorms: boolean;
+  /** By what stands between `blk.0.` and `.weight`, the same in config.json's layout. */
+  readonly layerParts: Readonly<Record<string, string>>;
   /** Fields of config.json that this architecture has beside those of all. */
   readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
 }
 
+const layerParts: Readonly<Record<string, string>> = {
+  attn_norm: "input_layernorm",
+  attn_q: "self_attn.q_proj",
+  attn_k: "self_attn.k_proj",
+  attn_v: "self_attn.v_proj",
+  attn_output: "self_attn.o_proj",
+  attn_q_norm: "self_attn.q_norm",
+  attn_k_norm: "self_attn.k_norm",
+  ffn_norm: "post_attention_layernorm",
+  ffn_gate: "mlp.gate_proj",
+  ffn_up: "mlp.up_proj",
+  ffn_down: "mlp.down_proj",
+};
+
+/** Where norms stand behind attention and feed-forward, three of them have other names. */
+const outputNormParts: Readonly<Record<string, string>> = {
+  ...layerParts,
+  post_attention_norm: "post_attention_layernorm",
+  ffn_norm: "pre_feedforward_layernorm",
+  post_ffw_norm: "post_feedforward_layernorm",
+};
+
+/** Where projections are fused. */
+const fusedParts: Readonly<Record<string, string>> = {
+  ...layerParts,
+  attn_qkv: "self_attn.qkv_proj",
+  ffn_up: "mlp.gate_up_proj",
+};
+
 const plain = {
   hasPairedRows: false,
   hasWholeNorms: false,
-  hasOutputNorms: false,
+  layerParts,
   fields: () => ({}),
 } as const;
 
@@ -46,13 +75,20 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     hasPairedRows: true,
     fields: () => ({ no_rope_layer_interval: 4 }),
   },
-  olmo2: { ...plain, architecture: "Olmo2ForCausalLM", modelType: "olmo2", hasOutputNorms: true },
+  phi3: {
+    ...plain,
+    architecture: "Phi3ForCausalLM",
+    modelType: "phi3",
+    layerParts: fusedParts,
+    fields: phi3Fields,
+  },
+  olmo2: { ...plain, architecture: "Olmo2ForCausalLM", modelType: "olmo2", layerParts: outputNormParts },
   gemma3: {
     architecture: "Gemma3ForCausalLM",
     modelType: "gemma3_text",
     hasPairedRows: false,
     hasWholeNorms: true,
-    hasOutputNorms: true,
+    layerParts: outputNormParts,
     fields: gemma3Fields,
   },
 };
@@ -64,6 +100,19 @@ function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<
     attention_multiplier: written("attention.scale"),
     residual_multiplier: written("residual_scale"),
     logits_scaling: written("logit_scale"),
+  };
+}
+
+function phi3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const number = (name: string): number | null => metadata.number(`${prefix}.${name}`);
+  const width = number("embedding_length") ?? 0;
+  const headSize = number("attention.key_length") ?? width / (number("attention.head_count") ?? 1);
+  const original = number("rope.scaling.original_context_length") ?? number("context_length");
+  return {
+    partial_rotary_factor: (number("rope.dimension_count") ?? headSize) / headSize,
+    original_max_position_embeddings: original,
+    // Converters write 0 where there is no window.
+    sliding_window: number("attention.sliding_window") || null,
   };
 }
 
@@ -181,33 +230,28 @@ function ropeScaling(
     };
     return { rope_scaling: scaling };
   }
+  const [short, long] = [tensors.get("rope_factors_short.weight"), tensors.get("rope_factors_long.weight")];
+  if (short !== undefined && long !== undefined) {
+    const scaling = {
+      rope_type: "longrope",
+      short_factor: [...readFloats(short)].map(asWritten),
+      long_factor: [...readFloats(long)].map(asWritten),
+      attention_factor: metadata.number(`${prefix}.rope.scaling.attn_factor`) ?? undefined,
+    };
+    return { rope_scaling: scaling };
+  }
   const type = metadata.text(`${prefix}.rope.scaling.type`) ?? "none";
   const factor = metadata.number(`${prefix}.rope.scaling.factor`);
   if (type === "none" || factor === null || factor === 1) return {};
   return { rope_scaling: { rope_type: type, factor } };
 }
 
-const layerParts: Readonly<Record<string, string>> = {
-  attn_norm: "input_layernorm",
-  attn_q: "self_attn.q_proj",
-  attn_k: "self_attn.k_proj",
-  attn_v: "self_attn.v_proj",
-  attn_output: "self_attn.o_proj",
-  attn_q_norm: "self_attn.q_norm",
-  attn_k_norm: "self_attn.k_norm",
-  ffn_norm: "post_attention_layernorm",
-  ffn_gate: "mlp.gate_proj",
-  ffn_up: "mlp.up_proj",
-  ffn_down: "mlp.down_proj",
-};
-
-/** Where norms stand behind attention and feed-forward, three of them have other names. */
-const outputNormParts: Readonly<Record<string, string>> = {
-  ...layerParts,
-  post_attention_norm: "post_attention_layernorm",
-  ffn_norm: "pre_feedforward_layernorm",
-  post_ffw_norm: "post_feedforward_layernorm",
-};
+/** What config.json has as numbers. */
+const rotaryTensors: ReadonlySet<string> = new Set([
+  "rope_freqs.weight",
+  "rope_factors_short.weight",
+  "rope_factors_long.weight",
+]);
 
 const outerParts: Readonly<Record<string, string>> = {
   token_embd: "model.embed_tokens",
@@ -230,7 +274,7 @@ export function ggufTensors(
   const kvHeads = metadata.number(`${prefix}.attention.head_count_kv`) ?? heads;
   const named = new Map<string, StoredTensor>();
   for (const [ggufName, tensor] of tensors) {
-    if (ggufName === "rope_freqs.weight") continue;
+    if (rotaryTensors.has(ggufName)) continue;
     const name = namedAs(ggufName, known);
     named.set(name, { ...tensor, name, ...rearrangement(ggufName) });
   }
@@ -244,11 +288,11 @@ export function ggufTensors(
   }
 }
 
-function namedAs(ggufName: string, { hasOutputNorms }: GgufArchitecture): string {
+function namedAs(ggufName: string, known: GgufArchitecture): string {
   const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>\w+)\.(?<kind>weight|bias)$/.exec(ggufName);
   if (match?.groups === undefined) return ggufName;
   const { layer, part, kind } = match.groups;
-  const parts = layer === undefined ? outerParts : hasOutputNorms ? outputNormParts : layerParts;
+  const parts = layer === undefined ? outerParts : known.layerParts;
   const name = parts[part];
   if (name === undefined) return ggufName;
   return layer === undefined ? `${name}.${kind}` : `model.layers.${layer}.${name}.${kind}`;

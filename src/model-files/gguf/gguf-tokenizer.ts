@@ -38,7 +38,7 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
     case "llama":
       return {
         tokenizer: {
-          added_tokens: addedTokens(vocabulary, ["control", "unknown"]),
+          added_tokens: withBlanksTaken(metadata, addedTokens(vocabulary, ["control", "unknown"])),
           ...shared(metadata, tokens),
           ...sentencePiece(metadata, vocabulary),
         },
@@ -54,17 +54,36 @@ function shared(metadata: GgufMetadata, tokens: readonly string[]): Readonly<Rec
   return { version: "1.0", post_processor: postProcessor(metadata, tokens) };
 }
 
+interface AddedToken {
+  readonly id: number;
+  readonly content: string;
+  readonly single_word: boolean;
+  readonly lstrip: boolean;
+  /** Whether blanks behind it belong to it. */
+  readonly rstrip: boolean;
+  readonly normalized: boolean;
+  readonly special: boolean;
+}
+
 /** The tokens of these kinds, as those that are found in a text before anything else is done with it. */
 function addedTokens(
   { tokens, kinds }: Vocabulary,
   added: readonly (keyof typeof tokenKinds)[],
-): readonly object[] {
+): readonly AddedToken[] {
   const addedKinds = new Set<number>(added.map((name) => tokenKinds[name]));
   return tokens.flatMap((content, id) => {
     if (!addedKinds.has(kinds[id])) return [];
     const special = kinds[id] !== tokenKinds.userDefined;
     return [{ id, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special }];
   });
+}
+
+/** Phi-3's tokens that do not take the blanks behind them, as llama.cpp has them, too: its files do not say. */
+const phi3BlanksLeft: ReadonlySet<string> = new Set(["<unk>", "<s>", "<|endoftext|>"]);
+
+function withBlanksTaken(metadata: GgufMetadata, added: readonly AddedToken[]): readonly AddedToken[] {
+  if (metadata.text("general.architecture") !== "phi3") return added;
+  return added.map((token) => ({ ...token, rstrip: !phi3BlanksLeft.has(token.content) }));
 }
 
 /** What stands around a text that no template renders. */

@@ -1,8 +1,8 @@
 // Which modules an adapter's configuration adapts, at which rank and scale: PEFT's rules for lists and patterns of names.
 // Patterns that are regular expressions are no names, and are not evaluated: what they choose is seen by the file's matrices.
-import { projectionNames } from "../../domain/model.ts";
 import type { ModelConfig } from "../config.ts";
-import { loraNames, loraProjections, type Projection } from "../parameters.ts";
+import { loraNames } from "../parameters.ts";
+import { storedParts, storedProjections } from "../stored-projections.ts";
 import type { ConfigReader } from "./config-reader.ts";
 
 /** How one module is adapted. */
@@ -16,7 +16,7 @@ export interface AdaptedModules {
   /** Of modules without one of their own. */
   readonly alpha: number;
   readonly isStabilised: boolean;
-  /** By their paths, in the order of `loraProjections`. */
+  /** By their paths, in the order of `storedProjections`. */
   readonly modules: ReadonlyMap<string, AdaptedModule>;
 }
 
@@ -35,11 +35,10 @@ export function adaptedModules(
   const isStabilised = reader.flag("use_rslora", false);
   const ranks = patternOf(reader, "rank_pattern");
   const alphas = patternOf(reader, "alpha_pattern");
-  const isAdapted = choiceOf(reader, stored);
+  const isAdapted = choiceOf(reader, config, stored);
   const modules = new Map<string, AdaptedModule>();
-  for (const module of loraProjections(config, projectionNames)) {
-    if (!isAdapted(module)) continue;
-    const { path } = module;
+  for (const { path } of storedProjections(config)) {
+    if (!isAdapted(path)) continue;
     const rankHere = ranks(path) ?? rank;
     modules.set(path, { rank: rankHere, scale: loraScale(alphas(path) ?? alpha, rankHere, isStabilised) });
   }
@@ -55,13 +54,19 @@ export function loraScale(alpha: number, rank: number, isStabilised: boolean): n
  * Whether a module is adapted: it has matrices, and the configuration does not leave it out. One that is named and has no
  * matrices stays as the base has it, as with PEFT and vLLM.
  */
-function choiceOf(reader: ConfigReader, stored: ReadonlySet<string>): (module: Projection) => boolean {
+function choiceOf(
+  reader: ConfigReader,
+  config: ModelConfig,
+  stored: ReadonlySet<string>,
+): (path: string) => boolean {
   const layers = layersOf(reader);
+  const modules = Object.keys(storedParts(config));
   const included = namesOf(reader, "target_modules");
-  if (included?.some((name) => !isProjection(name)) === true)
-    reader.refuse("target_modules", `only ${projectionNames.join(", ")} are adapted here`);
+  // A name is one of a layer's modules, or ends with it.
+  if (included?.every((name) => modules.some((module) => isNamed(name, module))) === false)
+    reader.refuse("target_modules", `only ${modules.join(", ")} are adapted here`);
   const excluded = namesOf(reader, "exclude_modules");
-  return ({ path }) => {
+  return (path) => {
     const { a, b } = loraNames(path);
     const isNamedHere = (names: readonly string[]): boolean => names.some((name) => isNamed(path, name));
     return (
@@ -71,11 +76,6 @@ function choiceOf(reader: ConfigReader, stored: ReadonlySet<string>): (module: P
       (excluded === null || !isNamedHere(excluded))
     );
   };
-}
-
-/** Whether a name, of one layer or of all, ends with that of a projection. */
-function isProjection(name: string): boolean {
-  return projectionNames.some((projection) => isNamed(name, projection));
 }
 
 /** A list of names; null where there is none, or a regular expression. */

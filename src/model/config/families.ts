@@ -23,6 +23,7 @@ export interface FamilyRule {
   readonly normEpsilon: number;
   readonly hasInputNorms: boolean;
   readonly hasOutputNorms: boolean;
+  readonly hasFusedProjections: boolean;
   /** Whether embeddings are multiplied by the root of the width. */
   readonly scalesEmbeddings: boolean;
   /** The field whose inverse root multiplies attention scores, and its default; null: the head size. */
@@ -38,6 +39,10 @@ export interface FamilyRule {
   /** Whether sliding has to be switched on by `use_sliding_window`. */
   readonly hasSlidingSwitch: boolean;
   readonly rotaryTheta: number;
+  /** Whether `partial_rotary_factor` decides how much of a head is turned; else heads are turned whole. */
+  readonly readsPartialRotary: boolean;
+  /** The context length before LongRoPE, where config.json names none; null: the whole one. */
+  readonly originalContextLength: number | null;
   /** The base of sliding layers, which is never scaled, and where older files have it; null: as of the others. */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | null;
 }
@@ -64,6 +69,7 @@ const plain: FamilyRule = {
   normEpsilon: 1e-6,
   hasInputNorms: true,
   hasOutputNorms: false,
+  hasFusedProjections: false,
   scalesEmbeddings: false,
   attentionScalar: null,
   readsMultipliers: false,
@@ -72,6 +78,8 @@ const plain: FamilyRule = {
   slidingRule: () => never,
   hasSlidingSwitch: false,
   rotaryTheta: 10_000,
+  readsPartialRotary: false,
+  originalContextLength: null,
   slidingRotary: null,
 };
 
@@ -156,5 +164,15 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     normEpsilon: 1e-5,
     hasInputNorms: false,
     hasOutputNorms: true,
+  },
+  Phi3ForCausalLM: {
+    ...plain,
+    modelType: "phi3",
+    readsAttentionBias: false,
+    normEpsilon: 1e-5,
+    hasFusedProjections: true,
+    slidingRule: (reader) => () => (reader.get("sliding_window") ?? null) !== null,
+    readsPartialRotary: true,
+    originalContextLength: 4096,
   },
 };

@@ -187,6 +187,37 @@ test("refuses unknown architectures", () =>
 test("refuses a mixture of experts", () => checkRefusal("qwen3", { num_experts: 8 }, "num_experts is 8"));
 test("refuses partly rotated heads", () =>
   checkRefusal("llama", { partial_rotary_factor: 0.5 }, "partial_rotary_factor is 0.5"));
+test("reads how much of a head Phi-3 turns in both spellings, and refuses an odd part", () => {
+  const sizeWith = (changes: Readonly<Record<string, unknown>>): number =>
+    parse("phi3-sliding", changes).rotarySize;
+  assert.equal(sizeWith({ rope_parameters: undefined, partial_rotary_factor: undefined }), 16);
+  assert.equal(sizeWith({ rope_parameters: undefined, partial_rotary_factor: 0.5 }), 8);
+  assert.equal(
+    sizeWith({ rope_parameters: { rope_theta: 1e4, rope_type: "default", partial_rotary_factor: 0.25 } }),
+    4,
+  );
+  for (const factor of [0.2, 0.01, 1.5])
+    checkRefusal(
+      "phi3-sliding",
+      { rope_parameters: { partial_rotary_factor: factor } },
+      `is ${factor}`,
+      "even part",
+    );
+});
+test("reads LongRoPE as Phi-3's first files spell it, and refuses a list of another length", () => {
+  const factors = (count: number): number[] => Array<number>(count).fill(2);
+  const scaling = (count: number) => ({
+    rope_parameters: undefined,
+    original_max_position_embeddings: 64,
+    rope_scaling: { type: "su", short_factor: factors(count), long_factor: factors(count) },
+  });
+  assert.deepEqual(parse("phi3-sliding", scaling(8)).rotaries[0].scaling, {
+    kind: "longrope",
+    factors: factors(8),
+    attentionFactor: Math.sqrt(1 + Math.log(4) / Math.log(64)),
+  });
+  checkRefusal("phi3-sliding", scaling(7), "rope_scaling.long_factor", "each of the 8 pairs");
+});
 test("refuses layers of unknown kind", () =>
   checkRefusal(
     "qwen3",

@@ -4,7 +4,7 @@ import { architectures, type Architecture, type ModelConfig } from "../config.ts
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 import { activations, families, type FamilyRule } from "./families.ts";
-import { readLayers } from "./read-layers.ts";
+import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.ts";
 
 /**
  * Reads what the model in `folder` is.
@@ -34,6 +34,7 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     reader.refuse("num_key_value_heads", `${headCount} query heads cannot be shared out evenly`);
   }
   if (headSize % 2 !== 0) reader.refuse("head_dim", "the rotary embedding needs an even head size");
+  const rotarySize = readRotarySize(reader, family, headSize);
   const { attentionScalar } = family;
   const scoreSize =
     attentionScalar === null ? headSize : reader.number(attentionScalar.field, attentionScalar.fallback);
@@ -49,8 +50,9 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     headCount,
     kvHeadCount,
     headSize,
+    rotarySize,
     contextLength: reader.count("max_position_embeddings"),
-    ...readLayers(reader, family),
+    ...readLayers(reader, family, rotarySize),
     normEpsilon: reader.number("rms_norm_eps", family.normEpsilon),
     isNormOffset: family.isNormOffset,
     hasInputNorms: family.hasInputNorms,
@@ -58,6 +60,7 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     queryKeyNorm: family.queryKeyNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
     hasOutputBias: hasBias,
+    hasFusedProjections: family.hasFusedProjections,
     activation: readActivation(reader, family),
     isTied: reader.flag("tie_word_embeddings", family.isTied),
     embeddingScale: family.scalesEmbeddings
@@ -108,11 +111,11 @@ function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void
   unless("use_bidirectional_attention", [false], "only causal attention is computed; use a causal model");
   unless("is_causal", [true], "only causal attention is computed; use a causal model");
   unless("add_cross_attention", [false], "cross-attention is not computed; use a decoder-only model");
-  unless("partial_rotary_factor", [1], "the rotary embedding covers whole heads; use a model where it does");
   unless("attention_chunk_size", [], "chunked attention is not computed; use a model without");
   for (const field of ["num_experts", "num_local_experts", "n_routed_experts"]) {
     unless(field, [0], "a mixture of experts is not computed; use a dense model");
   }
+  if (!family.readsPartialRotary) refusePartialRotary(reader);
   if (!family.readsAttentionBias) {
     // Qwen2's biases are fixed by its class, and a `true` says nothing new.
     unless(

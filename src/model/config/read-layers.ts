@@ -12,10 +12,11 @@ const layerCountMax = 10_000;
 export function readLayers(
   reader: ConfigReader,
   family: FamilyRule,
+  rotarySize: number,
 ): Pick<ModelConfig, "layers" | "rotaries"> {
   const kinds = readKinds(reader, family);
   const window = kinds.includes("sliding_attention") ? readWindow(reader, family) : null;
-  const rotaryOf = readRotaries(reader, family);
+  const rotaryOf = readRotaries(reader, family, rotarySize);
   const rotaries: RotaryConfig[] = [];
   const rotates = family.rotaryRule(reader);
   const layers = kinds.map((kind, layer): LayerConfig => {
@@ -56,10 +57,45 @@ function readWindow(reader: ConfigReader, { hasSlidingSwitch }: FamilyRule): num
   return reader.count("sliding_window", reader.get("sliding_window") === null ? undefined : 4096);
 }
 
+/** How much of each head is turned; what families that turn heads whole do not read is refused elsewhere. */
+export function readRotarySize(
+  reader: ConfigReader,
+  { readsPartialRotary }: FamilyRule,
+  headSize: number,
+): number {
+  if (!readsPartialRotary) return headSize;
+  const newer = reader.object("rope_parameters");
+  const place = (newer?.get("partial_rotary_factor") ?? null) === null ? reader : (newer ?? reader);
+  const size = Math.floor(headSize * place.number("partial_rotary_factor", 1));
+  if (size % 2 === 0 && size > 0 && size <= headSize) return size;
+  place.refuse("partial_rotary_factor", `it makes ${size} of ${headSize}; an even part of a head is turned`);
+  return headSize;
+}
+
+/** Notes where a configuration asks for less than whole heads. */
+export function refusePartialRotary(settings: ConfigReader): void {
+  const factor = settings.get("partial_rotary_factor");
+  if (factor === undefined || factor === null || factor === 1) return;
+  settings.refuse(
+    "partial_rotary_factor",
+    "the rotary embedding covers whole heads; use a model where it does",
+  );
+}
+
+/** What scaling depends on beside its own settings. */
+interface ScalingContext {
+  readonly reader: ConfigReader;
+  readonly family: FamilyRule;
+  readonly rotarySize: number;
+}
+
 function readRotaries(
   reader: ConfigReader,
-  { rotaryTheta, slidingRotary }: FamilyRule,
+  family: FamilyRule,
+  rotarySize: number,
 ): Readonly<Record<LayerKind, RotaryConfig>> {
+  const { rotaryTheta, slidingRotary } = family;
+  const context = { reader, family, rotarySize };
   const forBothKinds = (full: RotaryConfig): Readonly<Record<LayerKind, RotaryConfig>> => {
     if (slidingRotary === null) return { full_attention: full, sliding_attention: full };
     const theta = reader.number(slidingRotary.field, slidingRotary.theta);
@@ -68,11 +104,11 @@ function readRotaries(
   const newer = reader.object("rope_parameters");
   if (newer === null) {
     const theta = reader.number("rope_theta", rotaryTheta);
-    return forBothKinds({ theta, scaling: readScaling(reader.object("rope_scaling"), reader) });
+    return forBothKinds({ theta, scaling: readScaling(reader.object("rope_scaling"), context) });
   }
   const one = (settings: ConfigReader, theta: number): RotaryConfig => ({
     theta: settings.number("rope_theta", theta),
-    scaling: readScaling(settings, reader),
+    scaling: readScaling(settings, context),
   });
   const full = newer.object("full_attention");
   const sliding = newer.object("sliding_attention");
@@ -85,15 +121,10 @@ function readRotaries(
   };
 }
 
-function readScaling(settings: ConfigReader | null, top: ConfigReader): RotaryScaling {
+function readScaling(settings: ConfigReader | null, context: ScalingContext): RotaryScaling {
   if (settings === null) return { kind: "none" };
   const field = settings.get("rope_type") === undefined ? "type" : "rope_type";
-  if (![undefined, null, 1].includes(settings.get("partial_rotary_factor") as number | null | undefined)) {
-    settings.refuse(
-      "partial_rotary_factor",
-      "the rotary embedding covers whole heads; use a model where it does",
-    );
-  }
+  if (!context.family.readsPartialRotary) refusePartialRotary(settings);
   switch (settings.get(field) ?? "default") {
     case "default":
       return { kind: "none" };
@@ -107,11 +138,13 @@ function readScaling(settings: ConfigReader | null, top: ConfigReader): RotarySc
         highFrequencyFactor: settings.number("high_freq_factor"),
         originalContextLength: settings.number(
           "original_max_position_embeddings",
-          top.number("max_position_embeddings"),
+          context.reader.number("max_position_embeddings"),
         ),
       };
+    // The name in the first files that had it.
+    case "su":
     case "longrope":
-      return readLongRope(settings, top);
+      return readLongRope(settings, context);
     default:
       settings.refuse(
         field,
@@ -125,15 +158,19 @@ function readScaling(settings: ConfigReader | null, top: ConfigReader): RotarySc
  * A context longer than the original takes the factors for long texts at every position, as vLLM does (Transformers takes
  * those for short ones until a text is longer, and what was computed before then no longer fits).
  */
-function readLongRope(settings: ConfigReader, top: ConfigReader): RotaryScaling {
-  const contextLength = top.count("max_position_embeddings");
+function readLongRope(settings: ConfigReader, { reader, family, rotarySize }: ScalingContext): RotaryScaling {
+  const contextLength = reader.count("max_position_embeddings");
   // Phi-3 names the original length beside the scaling, not in it.
   const original = settings.count(
     "original_max_position_embeddings",
-    top.count("original_max_position_embeddings", contextLength),
+    reader.count("original_max_position_embeddings", family.originalContextLength ?? contextLength),
   );
   const growth = contextLength / original;
-  const factors = settings.numbers(growth > 1 ? "long_factor" : "short_factor");
-  const usual = growth > 1 ? Math.sqrt(1 + Math.log(growth) / Math.log(original)) : 1;
+  const field = growth > 1 ? "long_factor" : "short_factor";
+  const factors = settings.numbers(field);
+  if (factors.length !== rotarySize / 2)
+    settings.refuse(field, `a factor for each of the ${rotarySize / 2} pairs of a head is needed`);
+  const factor = settings.number("factor", growth);
+  const usual = factor > 1 ? Math.sqrt(1 + Math.log(factor) / Math.log(original)) : 1;
   return { kind: "longrope", factors, attentionFactor: settings.number("attention_factor", usual) };
 }
