@@ -43,6 +43,7 @@ export function lower(graph: Graph, sourceOf: (parameter: string) => WeightSourc
   const nameOf = (value: Value): string => present(names.get(value.id), `a name of ${value.id}`);
   for (const input of graph.inputs) model.input(input);
   for (const parameter of graph.parameters) model.parameter(parameter, sourceOf(parameter.name));
+  const declared = new Set([...graph.inputs, ...graph.parameters, ...graph.outputs].map(({ name }) => name));
   for (const node of graph.nodes) {
     if (node.kind === "constant") {
       const { dtype, shape, values } = node.attributes;
@@ -56,6 +57,8 @@ export function lower(graph: Graph, sourceOf: (parameter: string) => WeightSourc
       continue;
     }
     const results = node.outputs.map((value) => names.get(value.id) ?? "");
+    for (const [index, name] of results.entries())
+      if (name !== "" && !declared.has(name)) model.result({ name, value: node.outputs[index] });
     // The compiler cannot see that the rule of this node's kind takes this node.
     const rule = loweringRules[node.kind] as LoweringRule<OpKind>;
     rule(node, node.inputs.map(nameOf), { model, nameOf, results });

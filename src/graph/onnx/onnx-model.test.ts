@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { GraphBuilder } from "../builder.ts";
+import { lower } from "./lower.ts";
 import { OnnxModelWriter } from "./onnx-model.ts";
 
 /** By number, the fields of a message: bytes of those with a length, numbers of the others. */
@@ -62,4 +64,23 @@ test("equal shared operations are written once, outside of the loop that asks fo
     return text(fieldsOf(node).get(4)?.[0]);
   });
   assert.deepEqual(operations, ["Size", "Shape", "Loop", "Shape"]);
+});
+
+test("the sizes of results that the runtime cannot infer are stated by their symbols", () => {
+  const builder = new GraphBuilder();
+  const x_BT = builder.input("x", "float32", ["B", "T"]);
+  const flat = builder.reshape(builder.negate(x_BT), ["B*T"]);
+  const model = lower(builder.build({ y: builder.exp(flat) }), () => assert.fail("there are no parameters"));
+  const [graph] = fieldsOf(model).get(7) ?? [];
+  assert.ok(graph instanceof Uint8Array);
+  const inner = (message: Uint8Array | string | undefined, number: number): (Uint8Array | string)[] => {
+    assert.ok(message instanceof Uint8Array);
+    return fieldsOf(message).get(number) ?? [];
+  };
+  const stated = inner(graph, 13).map((value) => {
+    const [type] = inner(value, 2);
+    const [shape] = inner(inner(type, 1)[0], 2);
+    return inner(shape, 1).map((dimension) => text(inner(dimension, 2)[0]));
+  });
+  assert.deepEqual(stated, [["B", "T"], ["B*T"]]);
 });

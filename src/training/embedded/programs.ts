@@ -88,7 +88,7 @@ export class Programs {
   #load(program: Program): Promise<Session> {
     const { config, weights, threads } = this.#options;
     // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
-    const economy = { prepackWeights: false, plansMemory: false };
+    const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
     return createSession(graphOf(config, program), { weights, threads, ...economy });
   }
 }
