@@ -14,6 +14,8 @@ export interface ServerStore {
   renew(id: string, until: Date): Promise<boolean>;
   /** Whether a server has a lease. */
   has(id: string): Promise<boolean>;
+  /** Whether a server whose lease runs at that time can run jobs over a base model. */
+  serves(baseModel: string, at: Date): Promise<boolean>;
   /** Gives a lease back; that there is none is no error. */
   delete(id: string): Promise<void>;
   /** Ends the leases that ran out before a time, and those that end so late that a clock must have stepped back since. */

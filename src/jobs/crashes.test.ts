@@ -121,6 +121,7 @@ function reachedUntil(signal: AbortSignal, store: ServerStore): ServerStore {
   return {
     create: (...args) => reach(() => store.create(...args)),
     renew: (...args) => reach(() => store.renew(...args)),
+    serves: (...args) => reach(() => store.serves(...args)),
     has: (...args) => reach(() => store.has(...args)),
     delete: (...args) => reach(() => store.delete(...args)),
     deleteExpired: (...args) => reach(() => store.deleteExpired(...args)),

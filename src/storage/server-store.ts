@@ -23,6 +23,14 @@ export function createServerStore(database: Kysely<Schema>): ServerStore {
     has: async (id) =>
       (await database.selectFrom("servers").select("id").where("id", "=", id).executeTakeFirst()) !==
       undefined,
+    serves: async (baseModel, at) =>
+      (await database
+        .selectFrom("servers")
+        .innerJoin("server_bases", "server_bases.server_id", "servers.id")
+        .select("servers.id")
+        .where("server_bases.base_model", "=", baseModel)
+        .where("servers.lease_until", ">=", at.toISOString())
+        .executeTakeFirst()) !== undefined,
     delete: async (id) => {
       await database.deleteFrom("servers").where("id", "=", id).execute();
     },

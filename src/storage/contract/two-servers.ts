@@ -150,6 +150,9 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     assert.equal(await first.claim(62), null);
     assert.equal(await servers.renew("first", moment(200)), false);
     assert.deepEqual([await servers.has("first"), await servers.has("second")], [false, true]);
+    const serve = (base: string, second: number) => servers.serves(base, moment(second));
+    assert.deepEqual([await serve("tiny", 62), await serve("great", 62)], [true, false]);
+    assert.equal(await serve("tiny", 500), false, "its lease ran out");
     assert.deepEqual(await second.claimAll(62), ["n1", "m1"]);
     const conflict = { code: "conflict" };
     const event = { type: "gradient_step", data: {} } as const;

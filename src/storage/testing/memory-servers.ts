@@ -17,6 +17,12 @@ export function memoryServers(exclusively: Exclusively): ServerStore {
         return lease !== undefined;
       }),
     has: (id) => exclusively((tables) => tables.leases.has(id)),
+    serves: (baseModel, at) =>
+      exclusively((tables) =>
+        [...tables.leases.values()].some(
+          ({ until, baseModels }) => until >= at && baseModels.includes(baseModel),
+        ),
+      ),
     delete: (id) =>
       exclusively((tables) => {
         tables.leases = new Map([...tables.leases].filter(([other]) => other !== id));
