@@ -38,6 +38,11 @@ const house: Readonly<Record<string, Room>> = {
     vendors: [],
   },
   files: { rank: 2, mayImport: ["domain", "artifacts"], vendors: [] },
+  library: {
+    rank: 3,
+    mayImport: ["domain", "artifacts", "model-files", "model", "tokenizer"],
+    vendors: ["@huggingface/hub"],
+  },
   engine: {
     rank: 3,
     mayImport: ["domain", "telemetry", "processes", "regex", "grammar", "graph", "model", "runtime"],
@@ -113,6 +118,7 @@ const house: Readonly<Record<string, Room>> = {
       "trajectories",
       "feedback",
       "files",
+      "library",
       "engine",
       "chat",
       "training",
@@ -419,6 +425,12 @@ const absences: readonly Absence[] = [
     pattern: /\bdataFolder\b/,
     allowed: ["src/server/", "src/storage/sqlite/"],
     example: 'const folder = join(dataFolder, "adapters");',
+  },
+  {
+    invariant: 17,
+    pattern: /(?<![.\w])fetch\(/,
+    allowed: ["src/library/hub/requests.ts", "src/client/transport.ts"],
+    example: "const answer = await fetch(url);",
   },
 ];
 

@@ -8,6 +8,8 @@ export interface BaseModel {
   readonly engine: BaseEngine;
   /** `off` where calls of tools are read out of its answers only if the operator asks for it, whatever its template writes. */
   readonly toolCalls?: "off";
+  /** As whoever added it was told; left out where nobody was. */
+  readonly license?: string | null;
 }
 
 /** Who computes the tokens of a base model; the embedded engine, from the folder's weights, is the only kind. */

@@ -68,6 +68,15 @@ export function readModelWeights(
   return sourceOf;
 }
 
+/**
+ * Checks that the weights of a folder are those of its configuration, and lie whole in their files; computes nothing.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function checkWeights(folder: string, config: ModelConfig): void {
+  checkedTensors(folder, config);
+}
+
 /** The rotary tables alone, for graphs whose weights are inputs. */
 export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readonly data: Float32Array }> {
   return new Map(

@@ -14,18 +14,22 @@ const names = (
   named: readonly string[],
   defaultModel: string | null = null,
   last: BaseModel | null = builtIn,
-): readonly string[] => listBaseModels({ named, defaultModel, folderOfFile }, last).map(({ name }) => name);
+): readonly string[] =>
+  listBaseModels({ named, defaultModel, added: [], folderOfFile }, last).map(({ name }) => name);
 
 test("the default comes first: the one asked for, else the first named, else the built-in one", () => {
   assert.deepEqual(names([]), ["built-in"]);
   assert.deepEqual(names([qwen, `b=${qwen}`]), ["qwen3", "b", "built-in"]);
   assert.deepEqual(names([qwen, `b=${qwen}`], "b"), ["b", "qwen3", "built-in"]);
   assert.deepEqual(names([qwen], "built-in"), ["built-in", "qwen3"]);
-  assert.deepEqual(listBaseModels({ named: [qwen], defaultModel: null, folderOfFile }, builtIn)[0], {
-    name: "qwen3",
-    folder: resolve(qwen),
-    engine: { kind: "embedded" },
-  });
+  assert.deepEqual(
+    listBaseModels({ named: [qwen], defaultModel: null, added: [], folderOfFile }, builtIn)[0],
+    {
+      name: "qwen3",
+      folder: resolve(qwen),
+      engine: { kind: "embedded" },
+    },
+  );
 });
 
 test("the built-in one may be left out where there is another", () => {
@@ -52,4 +56,24 @@ test("takes a GGUF file for the folder that is made of it, under the file's name
     "qwen",
     "built-in",
   ]);
+});
+
+test("what was added is served too, last, or first under its name or its source", () => {
+  const added = [
+    { name: "smol", path: qwen, source: "someone/smol", license: "mit" },
+    { name: "file", path: "models/file/qwen.Q8_0.gguf", source: "/tmp/qwen.Q8_0.gguf", license: null },
+  ];
+  const list = (named: readonly string[]) =>
+    listBaseModels({ named, defaultModel: null, added, folderOfFile }, builtIn);
+  const namesOf = (named: readonly string[]): readonly string[] => list(named).map(({ name }) => name);
+  assert.deepEqual(namesOf([]), ["built-in", "smol", "file"]);
+  assert.deepEqual(list([])[1], { name: "smol", folder: qwen, engine: { kind: "embedded" }, license: "mit" });
+  assert.equal(list([])[2]?.folder, qwen);
+  assert.deepEqual(namesOf(["file"]), ["file", "built-in", "smol"]);
+  assert.deepEqual(namesOf(["someone/smol", qwen]), ["smol", "qwen3", "built-in", "file"]);
+  assert.throws(() => namesOf([`smol=${qwen}`]), { message: /called smol; .*hone models remove smol/ });
+  assert.throws(() => namesOf(["someone/else:Q4_1"]), {
+    message: /no folder someone\/else:Q4_1 here.*`hone models add someone\/else:Q4_1`/,
+  });
+  assert.throws(() => namesOf(["x=someone/else"]), { message: /`hone models add someone\/else --name x`/ });
 });

@@ -1,15 +1,27 @@
-// Which base models a server has: the built-in one, and the folders and files that the operator named.
+// Which base models a server has: the built-in one, the folders and files that the operator named, and those that were added.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { BaseModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
+/** A base model that was added to the data folder. */
+export interface AddedBase {
+  readonly name: string;
+  /** Of its folder or GGUF file. */
+  readonly path: string;
+  /** Where it came from, such as `owner/name:Q4_1`: its other name for `named`. */
+  readonly source: string;
+  readonly license: string | null;
+}
+
 /** What the operator said of base models. */
 export interface BaseModelChoice {
-  /** `path` or `name=path` of a model folder or a GGUF file; its own name is its default name. */
+  /** `path` or `name=path` of a model folder or a GGUF file, whose own name is its default name; or which of `added`. */
   readonly named: readonly string[];
   /** Null takes the first that was named, else the built-in one. */
   readonly defaultModel: string | null;
+  /** Those of the data folder, which are served whether or not they are named. */
+  readonly added: readonly AddedBase[];
   /** The folder of the model in a GGUF file. */
   readonly folderOfFile: (file: string) => string;
 }
@@ -22,23 +34,46 @@ export interface BaseModelChoice {
  * no model at all
  */
 export function listBaseModels(
-  { named, defaultModel, folderOfFile }: BaseModelChoice,
+  { named, defaultModel, added, folderOfFile }: BaseModelChoice,
   builtIn: BaseModel | null,
 ): readonly [BaseModel, ...BaseModel[]] {
+  const namedOnes = new Set(named.flatMap((text) => addedOf(text, added) ?? []));
   const models = [
-    ...named.map((text) => parseNamed(text, folderOfFile)),
+    ...named.map((text) => {
+      const one = addedOf(text, added);
+      return one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile);
+    }),
     ...(builtIn === null ? [] : [builtIn]),
+    ...added.filter((one) => !namedOnes.has(one)).map((one) => baseOf(one, folderOfFile)),
   ];
   if (models.length === 0)
-    throw invalid("There is no base model to serve; name one with --model, or leave the built-in one on.");
+    throw invalid(
+      "There is no base model to serve; name one with --model, add one with `hone models add`, or leave the built-in one on.",
+    );
   const names = models.map((model) => model.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
-    throw invalid(`Two base models are called ${twice}; name one with --model name=folder.`);
+    throw invalid(
+      `Two base models are called ${twice}; name one with --model name=folder, or remove one that was added (\`hone models remove ${twice}\`).`,
+    );
   const first = models.find((model) => model.name === (defaultModel ?? names[0]));
   if (first === undefined)
     throw invalid(`The default model is ${defaultModel}, but the base models are ${names.join(", ")}.`);
   return [first, ...models.filter((model) => model !== first)];
+}
+
+/** Which of the added ones is meant; what is there under that path goes before. */
+export function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
+  if (existsSync(text)) return null;
+  return added.find(({ name, source }) => text === name || text === source) ?? null;
+}
+
+function baseOf(
+  { name, path, license }: AddedBase,
+  folderOfFile: BaseModelChoice["folderOfFile"],
+): BaseModel {
+  const folder = fileEnding.test(path) ? folderOfFile(path) : path;
+  return { name, folder, engine: { kind: "embedded" }, license };
 }
 
 /** What comes behind the name of a model in the name of its file: its kind, and which part of several it is. */
@@ -46,7 +81,10 @@ const fileEnding = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
 function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): BaseModel {
   const split = text.indexOf("=");
-  const path = resolve(split < 0 ? text : text.slice(split + 1));
+  const given = text.slice(split + 1);
+  if (hubName.test(given) && !fileEnding.test(given) && !existsSync(given))
+    throw notAdded(given, split < 0 ? null : text.slice(0, split));
+  const path = resolve(given);
   const name = split < 0 ? basename(path).replace(fileEnding, "") : text.slice(0, split);
   if (!/^[\w.-]{1,128}$/.test(name))
     throw invalid(
@@ -56,6 +94,16 @@ function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"])
   if (!existsSync(join(folder, "config.json")))
     throw invalid(`${folder} is not a model: it is neither a folder with a config.json nor a GGUF file.`);
   return { name, folder, engine: { kind: "embedded" } };
+}
+
+/** `owner/name`, a kind of GGUF file, and a revision. */
+const hubName = /^[\w.-]*\w\/[\w.-]+(:[\w.-]+)?(@[\w./-]+)?$/;
+
+function notAdded(text: string, name: string | null): ServiceError {
+  const command = `hone models add ${text}${name === null ? "" : ` --name ${name}`}`;
+  return invalid(
+    `There is no folder ${text} here. To serve the model of that name on the Hugging Face hub, add it first: \`${command}\`.`,
+  );
 }
 
 function invalid(message: string): ServiceError {

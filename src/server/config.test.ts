@@ -9,6 +9,7 @@ import {
   goneFlags,
   hideSecretsFromChildren,
   readConfig,
+  readHubSettings,
 } from "./config.ts";
 import { sections } from "./settings.ts";
 
@@ -133,4 +134,13 @@ test("the processes that are started do not see secrets", () => {
   };
   hideSecretsFromChildren(environment);
   assert.deepEqual(environment, { HONE_PORT: "1", PATH: "/bin" });
+});
+
+test("the hub and its token are where its own programs have them", () => {
+  assert.deepEqual(readHubSettings({}), { endpoint: "https://huggingface.co", token: null });
+  assert.deepEqual(readHubSettings({ HF_ENDPOINT: "https://mirror/hub//", HF_TOKEN: " hf_a\n" }), {
+    endpoint: "https://mirror/hub",
+    token: "hf_a",
+  });
+  assert.deepEqual(readHubSettings({ HF_ENDPOINT: "", HF_TOKEN: "" }).token, null);
 });

@@ -209,6 +209,18 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   };
 }
 
+/** Where the hub of models is, and who asks, as its own programs read it from the environment. */
+export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
+  readonly endpoint: string;
+  readonly token: string | null;
+} {
+  const given = (name: string): string | null => environment[name]?.trim() || null;
+  return {
+    endpoint: (given("HF_ENDPOINT") ?? "https://huggingface.co").replace(/\/+$/, ""),
+    token: given("HF_TOKEN"),
+  };
+}
+
 /** Adds variables to what the processes that this one starts will see; those that are set stay as they are. */
 export function addToChildEnvironment(
   variables: Readonly<Record<string, string>>,
@@ -219,5 +231,5 @@ export function addToChildEnvironment(
 
 /** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
 export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
-  for (const name of ["HONE_API_KEY", "HONE_DATABASE_URL"]) delete environment[name];
+  for (const name of ["HONE_API_KEY", "HONE_DATABASE_URL", "HF_TOKEN"]) delete environment[name];
 }

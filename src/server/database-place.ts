@@ -2,6 +2,7 @@
 // kind; nobody else in this folder knows that.
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { takeDataLock } from "../storage/sqlite/data-lock.ts";
 import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../storage/stores.ts";
 import type { HoneConfig } from "./config.ts";
@@ -17,6 +18,11 @@ export interface DatabasePlace {
   exists(): boolean;
   /** @param options.isShared true for what works beside a running server */
   open(options: { readonly isShared: boolean }): Promise<Stores>;
+}
+
+/** Takes the lock of a file, which ends with this process; throws `conflict` where another has it. */
+export function takeFileLock(file: string): { release(): void } {
+  return takeDataLock(file);
 }
 
 /** The place of the configured database. */

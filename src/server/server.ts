@@ -54,6 +54,7 @@ import { compareAdapters, comparisonFault, type AdapterComparison } from "./data
 import { sweepDataFolder } from "./data-folder/sweep.ts";
 import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
 import { unofferedConstraint } from "./constraints/unoffered.ts";
+import { addedBases } from "./library/added-models.ts";
 import { createServedBases, engineHealth, listedBase, type EngineBase } from "./bases/served-bases.ts";
 
 export interface Server extends Service {
@@ -241,7 +242,8 @@ async function construct(
   const folder = new ServerFolder(writer);
   const { cache: cacheFolder } = folder;
   const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheFolder);
-  const models = listBaseModels({ named, defaultModel, folderOfFile }, builtIn);
+  const added = addedBases(dataFolder);
+  const models = listBaseModels({ named, defaultModel, added, folderOfFile }, builtIn);
   const baseNames = models.map((model) => model.name);
 
   const observer = memoryObserver(metrics, logger);

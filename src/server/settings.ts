@@ -30,7 +30,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "Model folders and GGUF files to serve beside the built-in model (comma-separated, or repeat the flag); `name=path` names one.",
+      "Model folders and GGUF files to serve beside the built-in model and those that were added (`hone models add`); comma-separated, or repeat the flag. `name=path` names one; a model that was added goes by its name.",
     isEssential: true,
   },
   builtInModel: {
@@ -38,12 +38,13 @@ const serverSettings = {
     default: "on",
     choices: ["on", "off"],
     about:
-      "`off` serves the folders of `model` alone, and leaves the built-in model's processes and memory to them.",
+      "`off` serves what is in `model` and what was added alone, and leaves the built-in model's processes and memory to them.",
   },
   defaultModel: {
     kind: "text",
     default: null,
-    about: "Base model of requests that name none. Default: the first of `model`, else the built-in one.",
+    about:
+      "Base model of requests that name none. Default: the first of `model`, else the built-in one, else the first that was added.",
   },
   auth: {
     kind: "choice",

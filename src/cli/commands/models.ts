@@ -9,6 +9,7 @@ import type {
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
+import { addAddedModelCommands } from "./added-models.ts";
 import { addFolderCommands } from "./checkpoint-folders.ts";
 import { addTrajectoryCommand } from "./stored-trajectories.ts";
 import { addVersionCommands } from "./versions.ts";
@@ -118,6 +119,7 @@ export function addModelsCommand(program: Command): void {
     else refuseKept(name, await client.deleteCheckpoints(model.id, [step]));
     process.stdout.write(`deleted ${name}\n`);
   });
+  addAddedModelCommands(models);
   addVersionCommands(models);
   addFolderCommands(models);
   addTrajectoryCommand(models);

@@ -1,0 +1,127 @@
+// Adds a model of the hub: what it is, whether there is room, its descriptions, whether those can be served, and only then
+// its weights.
+import { join, basename } from "node:path";
+import { ggufFileOf, type AddedModel, type HubSource } from "./added-model.ts";
+import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
+import { chooseFiles, type ChosenFiles, type RepositoryFile } from "./choose-files.ts";
+import { requireDiskRoom } from "./disk-room.ts";
+import { fetchedBytes, fetchFile } from "./hub/fetch-file.ts";
+import { Hub, type Repository } from "./hub/hub.ts";
+import type { HubAccess, Pause } from "./hub/access.ts";
+import { licenseOfGguf } from "./licenses.ts";
+import { checkModelName, type ModelLibrary } from "./model-library.ts";
+import { parseRepositoryName, shortNameOf } from "./repository-name.ts";
+
+/** How far a model is that is being added. */
+export type AddProgress =
+  | {
+      readonly kind: "begun";
+      readonly name: string;
+      readonly source: HubSource;
+      readonly license: string | null;
+      readonly fileCount: number;
+      readonly bytes: number;
+    }
+  | { readonly kind: "bytes"; readonly file: string; readonly bytes: number; readonly bytesInAll: number }
+  | ({ readonly kind: "pause" } & Pause)
+  | { readonly kind: "check" };
+
+export interface AddOptions {
+  /** What it is called here; null derives it. */
+  readonly name: string | null;
+  readonly report: (progress: AddProgress) => void;
+}
+
+/**
+ * Adds the model that `text` names; one that is there of the same commit already is answered as it is.
+ *
+ * @throws ServiceError where the hub, the disk, the model or its name stand against it
+ */
+export async function addFromHub(
+  library: ModelLibrary,
+  text: string,
+  { name: wantedName, report, ...access }: AddOptions & Omit<HubAccess, "onPause">,
+): Promise<AddedModel> {
+  const asked = parseRepositoryName(text);
+  if (wantedName !== null) checkModelName(wantedName);
+  const hub = new Hub({ ...access, onPause: (pause) => report({ kind: "pause", ...pause }) });
+  const repository = await hub.describe(asked);
+  const chosen = chooseFiles(asked.repository, repository.files, asked.quantization);
+  const { quantization } = chosen;
+  const source: HubSource = {
+    kind: "hub",
+    endpoint: access.endpoint,
+    repository: asked.repository,
+    revision: asked.revision,
+    commit: repository.commit,
+    quantization,
+  };
+  const name = wantedName ?? shortNameOf(asked, quantization);
+  checkModelName(name);
+  const there = library.find(name);
+  if (there !== null && isSame(there, source)) return there;
+  return library.add(name, source, (folder) =>
+    collect(hub, { repository, chosen, folder, source, name, report }),
+  );
+}
+
+function isSame({ source }: AddedModel, { repository, commit, quantization }: HubSource): boolean {
+  return (
+    source.kind === "hub" &&
+    source.repository === repository &&
+    source.commit === commit &&
+    source.quantization === quantization
+  );
+}
+
+interface Collection {
+  readonly repository: Repository;
+  readonly chosen: ChosenFiles;
+  readonly folder: string;
+  readonly source: HubSource;
+  readonly name: string;
+  readonly report: AddOptions["report"];
+}
+
+async function collect(hub: Hub, collection: Collection): Promise<Pick<AddedModel, "license" | "files">> {
+  const { repository, chosen, folder, source, name, report } = collection;
+  const { descriptions, weights } = chosen;
+  const all = [...descriptions, ...weights];
+  const bytesInAll = sumOf(all.map(({ bytes }) => bytes));
+  const present = await Promise.all(all.map((file) => fetchedBytes(folder, file)));
+  await requireDiskRoom(folder, bytesInAll - sumOf(present));
+  report({
+    kind: "begun",
+    name,
+    source,
+    license: repository.license,
+    fileCount: all.length,
+    bytes: bytesInAll,
+  });
+  let bytesBefore = 0;
+  const take = async (file: RepositoryFile): Promise<void> => {
+    const onBytes = (bytes: number): void =>
+      report({ kind: "bytes", file: basename(file.path), bytes: bytesBefore + bytes, bytesInAll });
+    await fetchFile(hub, { repository, file, folder, onBytes });
+    bytesBefore += file.bytes;
+  };
+  for (const file of descriptions) await take(file);
+  // What cannot be served is said before gigabytes are fetched.
+  if (descriptions.length > 0) await checkDescriptions(folder);
+  for (const file of weights) await take(file);
+  report({ kind: "check" });
+  const gguf = ggufFileOf(weights.map(({ path }) => ({ name: basename(path) })));
+  await (gguf === null ? checkFolder(folder) : checkGguf(join(folder, gguf), folder));
+  return {
+    license: repository.license ?? (gguf === null ? null : licenseOfGguf(join(folder, gguf))),
+    files: all.map(({ path, bytes, checksum }) => ({
+      name: basename(path),
+      bytes,
+      checksum: checksum.digest,
+    })),
+  };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}

@@ -1,0 +1,22 @@
+// Where in a data folder the models lie that were added, and which there are. Loads little: every start asks.
+import { join } from "node:path";
+import { systemClock } from "../../domain/clock.ts";
+import { sourceName } from "../../library/added-model.ts";
+import { ModelLibrary, type TakeLock } from "../../library/model-library.ts";
+import type { AddedBase } from "../../registry/base-models.ts";
+
+/** The library of a data folder. */
+export function libraryOf(dataFolder: string, takeLock: TakeLock): ModelLibrary {
+  return new ModelLibrary({ folder: join(dataFolder, "models"), takeLock, clock: systemClock });
+}
+
+/** The models that were added to a data folder and are whole, by name. */
+export function addedBases(dataFolder: string): readonly AddedBase[] {
+  const library = libraryOf(dataFolder, () => ({ release: () => undefined }));
+  return library.list().map((model) => ({
+    name: model.name,
+    path: library.pathOf(model),
+    source: sourceName(model.source),
+    license: model.license,
+  }));
+}

@@ -1,0 +1,147 @@
+// What `hone models add`, `added` and `remove` do in a data folder, beside a running server or without one: the models lie in
+// a folder of their own, which no server locks.
+import { systemClock } from "../../domain/clock.ts";
+import type { TrainedModel } from "../../domain/model.ts";
+import { allItems } from "../../domain/page.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { addFromFiles } from "../../library/add-from-files.ts";
+import { addFromHub, type AddProgress } from "../../library/add-from-hub.ts";
+import { sizeOf, sourceName, type AddedModel, type ModelSource } from "../../library/added-model.ts";
+import type { HubLimits } from "../../library/hub/access.ts";
+import { isModelPath } from "../../library/model-path.ts";
+import { fullName } from "../../registry/model-name.ts";
+import type { Stores } from "../../storage/stores.ts";
+import { readConfig, readHubSettings, type HoneConfig } from "../config.ts";
+import { databasePlace, takeFileLock } from "../database-place.ts";
+import { makeFolder } from "../make-folder.ts";
+import { builtInModel } from "../package.ts";
+import { keepNewFilesPrivate } from "../private-files.ts";
+import { libraryOf } from "./added-models.ts";
+
+export type { AddProgress };
+
+interface DataFlags {
+  readonly data?: string;
+}
+
+/** A model of the data folder, as commands show it. */
+export interface ListedModel {
+  readonly name: string;
+  readonly state: "whole" | "unfinished";
+  /** Null where it is not all there yet. */
+  readonly bytes: number | null;
+  readonly license: string | null;
+  /** `owner/name:kind`, or the path that it was taken from. */
+  readonly source: string;
+  /** Of the hub; null for what came from files. */
+  readonly commit: string | null;
+  readonly addedAt: Date | null;
+}
+
+/**
+ * Adds what `text` names: a GGUF file or a folder where there is one of that path, else a model of the hub.
+ *
+ * @throws ServiceError as `addFromFiles` and `addFromHub`; `conflict` for the built-in model's name
+ */
+export async function addModel(
+  text: string,
+  flags: DataFlags & { readonly name?: string },
+  report: (progress: AddProgress) => void,
+  limits: Partial<HubLimits> = {},
+): Promise<ListedModel> {
+  const config = configOf(flags);
+  const { name = null } = flags;
+  if (name === builtInModel().name)
+    throw new ServiceError({
+      code: "conflict",
+      message: `${name} is the built-in model; give another --name.`,
+    });
+  keepNewFilesPrivate();
+  await makeFolder(config.server.data, "--data");
+  const library = libraryOf(config.server.data, takeFileLock);
+  if (isModelPath(text)) return listed(await addFromFiles(library, text, { name, report }));
+  const access = { ...readHubSettings(), clock: systemClock, limits };
+  return listed(await addFromHub(library, text, { name, report, ...access }));
+}
+
+/** The models of a data folder, unfinished ones too. */
+export function listAddedModels(flags: DataFlags): readonly ListedModel[] {
+  const library = libraryOf(configOf(flags).server.data, takeFileLock);
+  const whole = library.list();
+  const unfinished = library.listUnfinished().filter(({ name }) => !whole.some((one) => one.name === name));
+  return [
+    ...whole.map(listed),
+    ...unfinished.map(({ name, source }) => ({
+      ...fieldsOf(source),
+      name,
+      state: "unfinished" as const,
+      bytes: null,
+      license: null,
+      addedAt: null,
+    })),
+  ];
+}
+
+/**
+ * Removes a model from a data folder.
+ *
+ * @throws ServiceError `not_found`; `conflict` where a running server serves it, or models are trained over it
+ */
+export async function removeModel(name: string, flags: DataFlags): Promise<void> {
+  const config = configOf(flags);
+  const library = libraryOf(config.server.data, takeFileLock);
+  await library.remove(name, async () => {
+    // What is not all there yet was never served.
+    if (library.find(name) !== null) await refuseUsed(name, config);
+  });
+}
+
+function configOf({ data }: DataFlags): HoneConfig {
+  return readConfig(data === undefined ? {} : { data });
+}
+
+function listed(model: AddedModel): ListedModel {
+  const { name, source, license, addedAt } = model;
+  return { name, state: "whole", bytes: sizeOf(model), license, ...fieldsOf(source), addedAt };
+}
+
+function fieldsOf(source: ModelSource): Pick<ListedModel, "source" | "commit"> {
+  return { source: sourceName(source), commit: source.kind === "hub" ? source.commit : null };
+}
+
+async function refuseUsed(name: string, config: HoneConfig): Promise<void> {
+  const place = databasePlace(config);
+  if (!place.exists()) return;
+  const database = await place.open({ isShared: true });
+  try {
+    await refuseServed(name, database);
+    await refuseTrained(name, database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function refuseServed(name: string, { servers }: Pick<Stores, "servers">): Promise<void> {
+  if (!(await servers.serves(name, systemClock.now()))) return;
+  throw new ServiceError({
+    code: "conflict",
+    message: `A running server serves ${name}. Stop it first; one that has just died counts as running for up to a minute.`,
+  });
+}
+
+/** How many are named. */
+const shownCount = 5;
+
+async function refuseTrained(name: string, { models }: Pick<Stores, "models">): Promise<void> {
+  const trained: TrainedModel[] = [];
+  const all = { entity: null, project: null, name: null };
+  for await (const model of allItems((page) => models.list(all, page)))
+    if (model.baseModel === name) trained.push(model);
+  if (trained.length === 0) return;
+  const names = trained.slice(0, shownCount).map(fullName).join(", ");
+  const more = trained.length > shownCount ? ` and ${trained.length - shownCount} more` : "";
+  throw new ServiceError({
+    code: "conflict",
+    message: `${name} is the base model of ${names}${more}, which could not be served or trained without it. Delete those first (\`hone models delete\`).`,
+  });
+}

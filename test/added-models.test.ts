@@ -1,0 +1,90 @@
+// Base models by name and by file, as their users have them: added by commands beside a running server, served by the next
+// start, trained over, and removed when nobody needs them. The hub is a server on the loopback address.
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { commandProcess, type Ended } from "../src/cli/testing/command-process.ts";
+import { loopbackHub } from "../src/library/testing/loopback-hub.ts";
+import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+
+const small = "test/fixtures/small-model";
+const files = Object.fromEntries(readdirSync(small).map((name) => [name, readFileSync(join(small, name))]));
+const data = newDataFolder();
+after(() => removeDataFolder(data));
+const runOne = commandProcess();
+
+function hone(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return runOne([...words, "--data", data], { environment });
+}
+
+async function chat(server: RunningServer, model: string): Promise<number> {
+  const body = { model, messages: [{ role: "user", content: "hi" }], max_tokens: 2 };
+  return (await call(server, "POST", "/v1/chat/completions", { body })).status;
+}
+
+test("a model of the hub and a file are added beside a running server, served by the next, and removed last", async (t) => {
+  const hub = await loopbackHub(t, { "someone/Small": { files, card: { license: "apache-2.0" } } });
+  let server = await startServer({ dataFolder: data });
+  t.after(() => server.terminate());
+  const added = await hone(["models", "add", "someone/Small"], { HF_ENDPOINT: hub.endpoint });
+  assert.equal(added.errors.includes("Small: 6 files"), true, added.errors);
+  assert.match(
+    added.output,
+    /^added Small \(\d+ kB, apache-2\.0, from someone\/Small\)\.\nServers serve it from their next start/,
+  );
+  const fromFile = await hone(["models", "add", "test/fixtures/gguf/qwen2.gguf", "--name", "file", "--json"]);
+  const { name, source, size_bytes: bytes } = JSON.parse(fromFile.output);
+  assert.deepEqual([name, bytes], ["file", statSync("test/fixtures/gguf/qwen2.gguf").size]);
+  assert.match(source, /qwen2\.gguf$/);
+  const listed = await hone(["models", "added"]);
+  assert.match(listed.output, /^name +size +license +source +state\n?/);
+  assert.match(listed.output, /\nSmall +\d+ kB +apache-2\.0 +someone\/Small +whole\n/);
+  assert.equal(await chat(server, "Small"), 404, "not before its next start");
+  await server.terminate();
+
+  server = await startServer({ dataFolder: data });
+  const { body: models } = await call(server, "GET", "/v1/preview/base-models");
+  assert.deepEqual(models, ["hone-tiny", "Small", "file"]);
+  for (const model of ["Small", "file"]) assert.equal(await chat(server, model), 200, model);
+  const trained = { project: "p", name: "student", base_model: "Small" };
+  assert.equal((await call(server, "POST", "/v1/preview/models", { body: trained })).status, 200);
+  assert.match(
+    (await hone(["models", "remove", "Small"])).errors,
+    /A running server serves Small\. Stop it first/,
+  );
+  await server.terminate();
+
+  const refused = await hone(["models", "remove", "Small"]);
+  assert.deepEqual([refused.status, refused.output], [1, ""]);
+  assert.match(refused.errors, /Small is the base model of local\/p\/student, .*hone models delete/);
+  assert.equal((await hone(["models", "remove", "file"])).output, "removed file\n");
+  assert.equal(existsSync(join(data, "models/file")), false);
+  server = await startServer({
+    dataFolder: data,
+    flags: ["--model", "someone/Small", "--built-in-model", "off"],
+  });
+  const { body: left } = await call(server, "GET", "/v1/preview/base-models");
+  assert.deepEqual(left, ["Small"], "the hub's name is its other name");
+});
+
+test("what cannot be added says why, with status 1; a server is told how to come by a model of the hub", async (t) => {
+  const hub = await loopbackHub(t, {});
+  const environment = { HF_ENDPOINT: hub.endpoint };
+  const refused = async (words: readonly string[], message: RegExp): Promise<void> => {
+    const { status, output, errors } = await hone(["models", ...words], environment);
+    assert.deepEqual([status, output], [1, ""]);
+    assert.match(errors, message);
+    assert.equal(errors.trimEnd().split("\n").length, 1, "one line");
+  };
+  await refused(["add", "someone/nothing"], /hone: http:.* shows no someone\/nothing\. Check its spelling/);
+  await refused(["add", "./nothing.gguf"], /There is no file or folder \.\/nothing\.gguf\./);
+  await refused(["add", "package.json"], /neither a GGUF file nor a folder/);
+  await refused(["add", small, "--name", "hone-tiny"], /the built-in model/);
+  await refused(["remove", "nothing"], /There is no added model "nothing"\./);
+  const empty = newDataFolder();
+  t.after(() => removeDataFolder(empty));
+  await assert.rejects(startServer({ dataFolder: empty, flags: ["--model", "someone/nothing"] }), {
+    message: /There is no folder someone\/nothing here\. .*`hone models add someone\/nothing`/,
+  });
+});
