@@ -1,27 +1,35 @@
-// Runs the demo for many seeds and for several taught words, and reports every curve: whether learning does it, or luck.
+// Runs the demo for many seeds of one task, and reports every curve: whether learning does it, or luck.
 // Ends with status 1 when a run has not learned or took longer than the limit.
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
+import { demoModel } from "../src/cli/demo/demo-model.ts";
 import { runDemo, type DemoResult } from "../src/cli/demo/run-demo.ts";
-import { words, type Word } from "../src/cli/demo/task.ts";
+import type { DemoTask } from "../src/cli/demo/tasks/task.ts";
+import { taskOf } from "../src/cli/demo/tasks/tasks.ts";
 import { withTemporaryServer } from "../src/cli/temporary-server.ts";
 
-const help = `Usage: node dist/bench/demo-seeds.js [--seeds 10] [--teach maybe,yes] [--jobs 12] [--learning-rate 0.0001] [--json]
-Runs the demo for seeds 1..N and each word on one server, and prints a curve a line.`;
+const help = `Usage: node dist/bench/demo-seeds.js [--model path] [--task name] [--seeds 10] [--from 1] [--teach maybe,yes] [--jobs 12]
+  [--learning-rate x] [--limit-seconds 90] [--json]
+Runs the demo for as many seeds, and for each word where the task teaches one, on one server, and prints a curve a line.
+Every seed trains a new model; the first one also pays what a server does once.`;
 
 interface Run {
-  readonly taught: Word;
+  readonly task: string;
   readonly seed: number;
   readonly result: DemoResult;
 }
 
 const { values } = parseArgs({
   options: {
+    model: { type: "string", default: "hone-tiny" },
+    task: { type: "string" },
     seeds: { type: "string", default: "10" },
+    from: { type: "string", default: "1" },
     teach: { type: "string", default: "maybe,yes" },
     jobs: { type: "string", default: "12" },
-    "learning-rate": { type: "string", default: "0.0001" },
+    "learning-rate": { type: "string" },
+    "limit-seconds": { type: "string", default: "90" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -31,41 +39,51 @@ if (values.help) process.stdout.write(`${help}\n`);
 else await runAll();
 
 async function runAll(): Promise<void> {
-  const taught = words.filter((word) => values.teach.split(",").includes(word));
+  const model = demoModel(values.model, false);
+  const name = values.task ?? model.task;
+  const tasks = (name === "words" ? values.teach.split(",") : [""]).map((taught) => taskOf(name, taught));
   const runs: Run[] = [];
   await withTemporaryServer(async ({ url, apiKey }) => {
     const client = new HoneClient({ baseUrl: url, apiKey });
-    for (const word of taught) {
-      for (let seed = 1; seed <= Number(values.seeds); seed++)
-        runs.push({ taught: word, seed, result: await runOne(client, word, seed) });
+    for (const task of tasks) {
+      for (let count = 0; count < Number(values.seeds); count++) {
+        const seed = Number(values.from) + count;
+        runs.push({ task: task.aim, seed, result: await runOne(client, model.baseModel, { task, seed }) });
+      }
     }
-  });
+  }, model.serverFlags);
   if (values.json) process.stdout.write(`${JSON.stringify(runs, null, 2)}\n`);
   else summarise(runs);
-  if (runs.some(({ result }) => !result.hasLearned || secondsOf(result) > 60)) process.exitCode = 1;
+  const limit = Number(values["limit-seconds"]);
+  if (runs.some(({ result }) => !result.hasLearned || secondsOf(result) > limit)) process.exitCode = 1;
 }
 
-async function runOne(client: HoneClient, taught: Word, seed: number): Promise<DemoResult> {
+async function runOne(
+  client: HoneClient,
+  baseModel: string,
+  { task, seed }: { readonly task: DemoTask; readonly seed: number },
+): Promise<DemoResult> {
+  const rate = values["learning-rate"];
   const result = await runDemo(
     client,
     systemClock,
     {
-      baseModel: "hone-tiny",
+      baseModel,
       project: "demo-seeds",
-      name: `${taught}-${seed}`,
-      taught,
+      name: `${task.name}-${seed}-${systemClock.now().getTime()}`,
+      task,
       seed,
       jobCountMax: Number(values.jobs),
-      learningRate: Number(values["learning-rate"]),
-      groupSize: 8,
+      learningRate: rate === undefined ? task.training.learningRate : Number(rate),
     },
     () => undefined,
   );
   if (!values.json) {
-    const curve = result.points.map((point) => point.sampledReward.toFixed(2)).join(" ");
-    const greedy = result.points.at(-1)?.greedyReward.toFixed(2);
+    const curve = (of: "sampledReward" | "testReward"): string =>
+      result.points.map((point) => point[of].toFixed(2)).join(" ");
     process.stdout.write(
-      `${taught.padEnd(5)} seed ${String(seed).padStart(2)}  ${result.hasLearned ? "learned" : "NOT LEARNED"}  ${secondsOf(result).toFixed(1)} s  greedy ${greedy}  sampled ${curve}\n`,
+      `${task.name} seed ${String(seed).padStart(2)}  ${result.hasLearned ? "learned" : "NOT LEARNED"}  ${secondsOf(result).toFixed(1)} s  ` +
+        `${task.testedOn} ${curve("testReward")}  sampled ${curve("sampledReward")}\n`,
     );
   }
   return result;
@@ -74,12 +92,17 @@ async function runOne(client: HoneClient, taught: Word, seed: number): Promise<D
 function summarise(runs: readonly Run[]): void {
   const learned = runs.filter(({ result }) => result.hasLearned).length;
   const jobs = runs.map(({ result }) => result.points.length - 1);
-  const starts = runs.map(({ result }) => result.points[0]?.sampledReward ?? Number.NaN);
+  const starts = runs.map(({ result }) => result.points[0]?.testReward ?? Number.NaN);
+  const ends = runs.map(({ result }) => result.points.at(-1)?.testReward ?? Number.NaN);
   const seconds = runs.map(({ result }) => secondsOf(result));
   process.stdout.write(
     `learned ${learned} of ${runs.length}; jobs ${Math.min(...jobs)} to ${Math.max(...jobs)}; ` +
-      `start reward ${Math.min(...starts).toFixed(2)} to ${Math.max(...starts).toFixed(2)}; longest run ${Math.max(...seconds).toFixed(1)} s\n`,
+      `test ${rangeOf(starts)} at first, ${rangeOf(ends)} in the end; longest run ${Math.max(...seconds).toFixed(1)} s\n`,
   );
+}
+
+function rangeOf(numbers: readonly number[]): string {
+  return `${Math.min(...numbers).toFixed(2)} to ${Math.max(...numbers).toFixed(2)}`;
 }
 
 function secondsOf(result: DemoResult): number {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runDemo } from "../src/cli/demo/run-demo.ts";
-import type { Word } from "../src/cli/demo/task.ts";
+import { wordTask, type Word } from "../src/cli/demo/tasks/word-task.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
 import { searchedOf } from "../src/domain/testing/search.ts";
 import { systemClock } from "../src/domain/clock.ts";
@@ -23,11 +23,10 @@ for (const taught of searchedOf<Word>(["maybe", "yes"], 1)) {
         baseModel: "hone-tiny",
         project: "demo",
         name: taught,
-        taught,
+        task: wordTask(taught),
         seed: 11,
         jobCountMax: 12,
         learningRate: 1e-4,
-        groupSize: 8,
       },
       (event) => void (event.kind === "samples" && samples.push(event.when)),
     );

@@ -1,5 +1,5 @@
 // How well a model answers held-out exercises of each kind, and where it starts on the demo's task.
-import { firstWord, prompts as demoPrompts, rewardOf, words } from "../../../src/cli/demo/task.ts";
+import { firstWord, prompts as demoPrompts, rewardOf, words } from "../../../src/cli/demo/tasks/word-task.ts";
 import { present } from "../../../src/domain/assert.ts";
 import { seededRandom, type Random } from "../../../src/domain/random.ts";
 import type { Tokenizer } from "../../../src/tokenizer/tokenizer.ts";

@@ -1,11 +1,14 @@
 // What the demo shows in a terminal: the curve, drawn again at every point where the terminal can go back,
 // a bar per point where it cannot.
+import { seededRandom } from "../../domain/random.ts";
 import { drawBar, drawCurve } from "./draw-curve.ts";
-import { demoTargets, type DemoEvent, type DemoPoint, type DemoResult, type DemoSample } from "./run-demo.ts";
-import type { Word } from "./task.ts";
+import type { DemoEvent, DemoPoint, DemoResult, DemoSample } from "./run-demo.ts";
+import type { DemoTask } from "./tasks/task.ts";
 
 export interface DemoScreenOptions {
-  readonly taught: Word;
+  readonly task: DemoTask;
+  /** The model that is taught. */
+  readonly baseModel: string;
   readonly seed: number;
   readonly jobCountMax: number;
   readonly output: { write(text: string): unknown; readonly isTTY?: boolean };
@@ -20,7 +23,11 @@ export interface DemoScreen {
 
 const plotHeight = 11;
 
+/** How much of a question a line has room for. */
+const textLengthMax = 96;
+
 export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
+  const { task } = options;
   const points: DemoPoint[] = [];
   const print = (line: string): void => {
     if (!options.isSilent) options.output.write(`${line}\n`);
@@ -29,7 +36,7 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
 
   const drawPoint = (point: DemoPoint): void => {
     points.push(point);
-    const status = statusOf(point);
+    const status = statusOf(point, task);
     if (options.output.isTTY !== true || options.isSilent) {
       print(`▕${drawBar(point.sampledReward, 30)}▏ ${status}`);
       return;
@@ -39,9 +46,9 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
       {
         height: plotHeight,
         stride: 4,
-        min: 0.5,
+        min: task.curveFrom,
         max: 1,
-        target: demoTargets.sampledReward,
+        target: task.targets.sampledReward,
         pointCountMax: options.jobCountMax + 1,
       },
     );
@@ -53,11 +60,10 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
 
   return {
     begin: () => {
+      const { groupSize } = task.sampling;
+      print(`Teaching ${options.baseModel} to ${task.aim} (seed ${options.seed}).`);
       print(
-        `Teaching hone-tiny to prefer '${options.taught}' when asked for one of a few words (seed ${options.seed}).`,
-      );
-      print(
-        `Each job: 8 prompts x 8 answers, judged by their first word, then one training job over HTTP.\n`,
+        `Each job: ${task.practice(seededRandom("count")).length} questions x ${groupSize} answers, judged, then one training job over HTTP.\n`,
       );
     },
     show: (event) => {
@@ -69,16 +75,16 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
       if (first === undefined || last === undefined) return;
       print(
         `\n${hasLearned ? "Learned" : "Not learned"} in ${last.jobCount} jobs and ${(last.elapsedMs / 1000).toFixed(1)} s: ` +
-          `sampled reward ${first.sampledReward.toFixed(2)} -> ${last.sampledReward.toFixed(2)}, greedy ${first.greedyReward.toFixed(2)} -> ${last.greedyReward.toFixed(2)}.`,
+          `sampled reward ${first.sampledReward.toFixed(2)} -> ${last.sampledReward.toFixed(2)}, ${task.testedOn} ${first.testReward.toFixed(2)} -> ${last.testReward.toFixed(2)}.`,
       );
     },
   };
 }
 
-function statusOf(point: DemoPoint): string {
+function statusOf(point: DemoPoint, { testedOn }: DemoTask): string {
   return (
     `job ${String(point.jobCount).padStart(2)}  sampled ${point.sampledReward.toFixed(3)}` +
-    `  greedy ${point.greedyReward.toFixed(3)}  ${(point.elapsedMs / 1000).toFixed(1)} s`
+    `  ${testedOn} ${point.testReward.toFixed(3)}  ${(point.elapsedMs / 1000).toFixed(1)} s`
   );
 }
 
@@ -88,6 +94,10 @@ function printSamples(
   print: (line: string) => void,
 ): void {
   print(when === "before" ? "Before:" : "\nAfter:");
-  for (const { prompt, answer } of samples) print(`  ${prompt}  ->  ${JSON.stringify(answer)}`);
+  for (const { text, answer } of samples) print(`  ${shortened(text)}  ->  ${JSON.stringify(answer)}`);
   if (when === "before") print("");
+}
+
+function shortened(text: string): string {
+  return text.length > textLengthMax ? `${text.slice(0, textLengthMax - 3).trimEnd()}...` : text;
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { ChatBody } from "../../client/resources.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { type DemoClient, type DemoResult, runDemo } from "./run-demo.ts";
-import { prompts, type Word } from "./task.ts";
+import { prompts, wordTask, type Word } from "./tasks/word-task.ts";
 
 /** What a version answers. */
 interface Version {
@@ -19,6 +19,8 @@ interface Demo {
   /** Of each job, how many groups it trained on. */
   readonly groupCounts: readonly number[];
 }
+
+const task = wordTask("maybe");
 
 /** Runs a demo that teaches "maybe", with a job between one version and the next. */
 async function play(versions: readonly Version[]): Promise<Demo> {
@@ -53,11 +55,10 @@ async function play(versions: readonly Version[]): Promise<Demo> {
       baseModel: "tiny",
       project: "p",
       name: "n",
-      taught: "maybe",
+      task: { ...task, sampling: { ...task.sampling, groupSize: 2 } },
       seed: 1,
       jobCountMax: versions.length - 1,
       learningRate: 0.001,
-      groupSize: 2,
     },
     () => undefined,
   );
@@ -72,7 +73,7 @@ test("trains on what varies until sampled and greedy answers are both good", asy
     { sampled: ["yes", "yes"], greedy: "yes" },
   ]);
   assert.deepEqual(
-    result.points.map(({ sampledReward, greedyReward }) => [sampledReward, greedyReward]),
+    result.points.map(({ sampledReward, testReward }) => [sampledReward, testReward]),
     [
       [(14 + 0.5 + 0.75) / 16, 0.75],
       [(15 + 0.75) / 16, 0.75],

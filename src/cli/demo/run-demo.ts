@@ -1,37 +1,37 @@
 // The demo as a story: sample, judge, train, and again, over HTTP alone, until the model answers well.
-// Knows nothing of terminals; it reports what happens through `emit`.
+// What is taught is a task, as data; knows nothing of terminals, and reports what happens through `emit`.
 import type { Clock } from "../../domain/clock.ts";
 import { seededRandom } from "../../domain/random.ts";
 import type { HoneClient } from "../../client/hone-client.ts";
 import type { Choice, ModelResource, TrajectoryGroupBody } from "../../client/resources.ts";
-import { prompts, rewardOf, type Word } from "./task.ts";
+import type { DemoTask, Question } from "./tasks/task.ts";
 
 export interface DemoOptions {
   readonly baseModel: string;
   readonly project: string;
   readonly name: string;
-  readonly taught: Word;
+  readonly task: DemoTask;
   readonly seed: number;
   readonly jobCountMax: number;
   readonly learningRate: number;
-  /** Choices per prompt. */
-  readonly groupSize: number;
 }
 
 /** What one round of sampling showed. */
 export interface DemoPoint {
   /** Training jobs so far. */
   readonly jobCount: number;
-  /** Mean reward of the rollouts, at temperature 1.2. */
+  /** Mean reward of the rollouts. */
   readonly sampledReward: number;
-  /** Mean reward of the greedy answers. */
-  readonly greedyReward: number;
+  /** Mean reward of the greedy answers to the test's questions. */
+  readonly testReward: number;
   readonly elapsedMs: number;
 }
 
 export interface DemoSample {
-  readonly prompt: string;
+  /** The question. */
+  readonly text: string;
   readonly answer: string;
+  readonly reward: number;
 }
 
 export type DemoEvent =
@@ -41,7 +41,7 @@ export type DemoEvent =
 export interface DemoResult {
   readonly model: ModelResource;
   readonly points: readonly DemoPoint[];
-  /** True when sampled and greedy reward both reached their targets. */
+  /** True when sampled and test reward both reached the task's targets. */
   readonly hasLearned: boolean;
 }
 
@@ -50,11 +50,6 @@ export type DemoClient = Pick<
   HoneClient,
   "registerModel" | "chat" | "createTrainingJob" | "waitForTrainingJob"
 >;
-
-/** What counts as learned. */
-export const demoTargets = { sampledReward: 0.95, greedyReward: 0.9 } as const;
-
-const sampledPromptCount = 3;
 
 /**
  * Trains a fresh model until it has learned or the jobs are used up.
@@ -68,6 +63,7 @@ export async function runDemo(
   emit: (event: DemoEvent) => void,
 ): Promise<DemoResult> {
   const startedAtMs = clock.monotonicMs();
+  const { task } = options;
   const model = await client.registerModel({
     project: options.project,
     name: options.name,
@@ -76,54 +72,55 @@ export async function runDemo(
   const points: DemoPoint[] = [];
   for (let jobCount = 0; ; jobCount++) {
     const version = `${model.entity}/${model.project}/${model.name}:step${jobCount}`;
-    const [groups, greedy] = await Promise.all([
+    const [groups, tested] = await Promise.all([
       sampleGroups(client, version, jobCount, options),
-      greedyAnswers(client, version),
+      testAnswers(client, version, task),
     ]);
-    if (jobCount === 0)
-      emit({ kind: "samples", when: "before", samples: greedy.slice(0, sampledPromptCount) });
+    const samples = tested.slice(0, task.shownCount);
+    if (jobCount === 0) emit({ kind: "samples", when: "before", samples });
     const point: DemoPoint = {
       jobCount,
       sampledReward: mean(
         groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.reward)),
       ),
-      greedyReward: mean(greedy.map((sample) => rewardOf(sample.answer, options.taught))),
+      testReward: mean(tested.map(({ reward }) => reward)),
       elapsedMs: clock.monotonicMs() - startedAtMs,
     };
     points.push(point);
     emit({ kind: "point", point });
     const hasLearned =
-      point.sampledReward >= demoTargets.sampledReward && point.greedyReward >= demoTargets.greedyReward;
+      point.sampledReward >= task.targets.sampledReward && point.testReward >= task.targets.testReward;
     if (hasLearned || jobCount === options.jobCountMax) {
-      emit({ kind: "samples", when: "after", samples: greedy.slice(0, sampledPromptCount) });
+      emit({ kind: "samples", when: "after", samples });
       return { model, points, hasLearned };
     }
     await train(client, model, groups, options);
   }
 }
 
-/** One chat call per prompt, `groupSize` choices each, judged. */
+/** One chat call per question, `groupSize` choices each, judged. */
 function sampleGroups(
   client: DemoClient,
   version: string,
   jobCount: number,
-  options: DemoOptions,
+  { task, seed }: DemoOptions,
 ): Promise<readonly TrajectoryGroupBody[]> {
+  const { groupSize, temperature, answerTokensMax } = task.sampling;
+  const questions = task.practice(seededRandom("practice", seed, jobCount));
   return Promise.all(
-    prompts.map(async (prompt, index) => {
-      const question = { role: "user", content: prompt };
+    questions.map(async ({ messages, judge }, index) => {
       const answer = await client.chat({
         model: version,
-        messages: [question],
-        n: options.groupSize,
-        temperature: 1.2,
-        max_tokens: 5,
-        seed: seededRandom("demo", options.seed, jobCount, index).index(2 ** 31),
+        messages,
+        n: groupSize,
+        temperature,
+        max_tokens: answerTokensMax,
+        seed: seededRandom("demo", seed, jobCount, index).index(2 ** 31),
       });
       return {
         trajectories: answer.choices.map((choice) => ({
-          messages_and_choices: [question, choice],
-          reward: rewardOf(textOf(choice), options.taught),
+          messages_and_choices: [...messages, choice],
+          reward: judge(textOf(choice)),
           metadata: { scenario_id: `prompt-${index}` },
         })),
       };
@@ -131,17 +128,18 @@ function sampleGroups(
   );
 }
 
-function greedyAnswers(client: DemoClient, version: string): Promise<readonly DemoSample[]> {
+function testAnswers(client: DemoClient, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
   return Promise.all(
-    prompts.map(async (prompt) => {
-      const answer = await client.chat({
+    task.test.map(async ({ messages, text, judge }: Question) => {
+      const answered = await client.chat({
         model: version,
-        messages: [{ role: "user", content: prompt }],
+        messages,
         temperature: 0,
-        max_tokens: 5,
+        max_tokens: task.sampling.answerTokensMax,
       });
-      const [choice] = answer.choices;
-      return { prompt, answer: choice === undefined ? "" : textOf(choice) };
+      const [choice] = answered.choices;
+      const answer = choice === undefined ? "" : textOf(choice);
+      return { text, answer, reward: judge(answer) };
     }),
   );
 }
@@ -160,10 +158,14 @@ async function train(
     throw new Error(
       "No prompt got answers of differing reward, so there is nothing to learn from; try another seed.",
     );
+  const { batchSize } = options.task.training;
   const jobId = await client.createTrainingJob({
     model_id: model.id,
     trajectory_groups: varied,
-    experimental_config: { learning_rate: options.learningRate },
+    experimental_config: {
+      learning_rate: options.learningRate,
+      ...(batchSize !== null && { batch_size: batchSize }),
+    },
   });
   await client.waitForTrainingJob(jobId);
 }

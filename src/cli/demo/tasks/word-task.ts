@@ -1,5 +1,6 @@
-// The demo's task: eight prompts that ask for one of a few words, and a reward for the word that came first.
+// The built-in model's task: eight prompts that ask for one of a few words, and a reward for the word that came first.
 // The trainability form of yes-no-maybe: reward 1.0 for the word that is taught, 0.75 and 0.5 for the others, else 0.
+import type { DemoTask, Question } from "./task.ts";
 
 export const words = ["yes", "no", "maybe"] as const;
 export type Word = (typeof words)[number];
@@ -22,6 +23,27 @@ export const prompts: readonly string[] = [
   ["yes", "no"],
   ["yes", "maybe"],
 ].map((choices) => `respond with exactly one of ${choices.map((word) => `'${word}'`).join(", ")}`);
+
+/** The task that teaches one of the words; it is tested on what it practises. */
+export function wordTask(taught: Word): DemoTask {
+  const questions = prompts.map((prompt): Question => ({
+    messages: [{ role: "user", content: prompt }],
+    text: prompt,
+    judge: (answer) => rewardOf(answer, taught),
+  }));
+  return {
+    name: "words",
+    aim: `prefer '${taught}' when asked for one of a few words`,
+    testedOn: "greedy",
+    practice: () => questions,
+    test: questions,
+    sampling: { groupSize: 8, temperature: 1.2, answerTokensMax: 5 },
+    training: { learningRate: 1e-4, batchSize: null },
+    targets: { sampledReward: 0.95, testReward: 0.9 },
+    curveFrom: 0.5,
+    shownCount: 3,
+  };
+}
 
 /** The reward of an answer, by its first word. */
 export function rewardOf(answer: string, taught: Word): number {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { prompts, rewardOf } from "./task.ts";
+import { prompts, rewardOf } from "./word-task.ts";
 
 test("there are eight different prompts, six of them with all three words", () => {
   assert.equal(new Set(prompts).size, 8);
