@@ -43,15 +43,18 @@ async function runAll(): Promise<void> {
   const name = values.task ?? model.task;
   const tasks = (name === "words" ? values.teach.split(",") : [""]).map((taught) => taskOf(name, taught));
   const runs: Run[] = [];
-  await withTemporaryServer(async ({ url, apiKey }) => {
-    const client = new HoneClient({ baseUrl: url, apiKey });
-    for (const task of tasks) {
-      for (let count = 0; count < Number(values.seeds); count++) {
-        const seed = Number(values.from) + count;
-        runs.push({ task: task.aim, seed, result: await runOne(client, model.baseModel, { task, seed }) });
+  await withTemporaryServer(
+    async ({ url, apiKey }) => {
+      const client = new HoneClient({ baseUrl: url, apiKey });
+      for (const task of tasks) {
+        for (let count = 0; count < Number(values.seeds); count++) {
+          const seed = Number(values.from) + count;
+          runs.push({ task: task.aim, seed, result: await runOne(client, model.baseModel, { task, seed }) });
+        }
       }
-    }
-  }, model.serverFlags);
+    },
+    { "log-level": "error", ...model.serverFlags },
+  );
   if (values.json) process.stdout.write(`${JSON.stringify(runs, null, 2)}\n`);
   else summarise(runs);
   const limit = Number(values["limit-seconds"]);

@@ -52,7 +52,8 @@ export function addDemoCommand(program: Command): void {
       else
         await withTemporaryServer(
           ({ url, apiKey }) => show(new HoneClient({ baseUrl: url, apiKey }), task, model, flags),
-          model.serverFlags,
+          // A line of the log, such as of a small job that warns, would stand in the middle of the curve.
+          { "log-level": "error", ...model.serverFlags },
         );
     });
 }

@@ -1,5 +1,5 @@
-// A real task for a pretrained model: say in one word whether a text is positive or negative. An answer is right or wrong; what is
-// tested has words, things, sentences and whole reviews that practice lacks.
+// A real task for a pretrained model: say in one word whether a text is positive or negative. An answer is right or wrong;
+// what is tested has words, things, sentences and whole reviews that practice lacks.
 import { shuffled, type Random } from "../../../domain/random.ts";
 import {
   practiceTexts,
@@ -23,7 +23,7 @@ export const sentimentTask: DemoTask = {
   test: testQuestions(),
   sampling: { groupSize: 8, temperature: 1, answerTokensMax: 4 },
   training: { learningRate: 2e-4, batchSize: 16 },
-  targets: { sampledReward: 0.9, testReward: 0.95 },
+  targets: { sampledReward: 0.8, testReward: 0.95 },
   curveFrom: 0,
   shownCount: 6,
 };
