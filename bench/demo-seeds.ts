@@ -39,7 +39,7 @@ if (values.help) process.stdout.write(`${help}\n`);
 else await runAll();
 
 async function runAll(): Promise<void> {
-  const model = demoModel(values.model, false);
+  const model = demoModel(values.model, []);
   const name = values.task ?? model.task;
   const tasks = (name === "words" ? values.teach.split(",") : [""]).map((taught) => taskOf(name, taught));
   const runs: Run[] = [];

@@ -1,12 +1,14 @@
 // `hone demo`: shows the loop on a task that the model answers badly at first, and draws the reward as it climbs.
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../domain/clock.ts";
 import { freshSeed } from "../../domain/random.ts";
 import { HoneClient } from "../../client/hone-client.ts";
+import { readClientSettings } from "../../server/config.ts";
 import { withTemporaryServer } from "../temporary-server.ts";
 import { connect, type ConnectionFlags } from "../connection.ts";
 import { createDemoScreen } from "../demo/demo-screen.ts";
-import { demoModel, type DemoModel } from "../demo/demo-model.ts";
+import { demoModel, type AddedModel, type DemoModel } from "../demo/demo-model.ts";
 import { runDemo } from "../demo/run-demo.ts";
 import type { DemoTask } from "../demo/tasks/task.ts";
 import { taskNames, taskOf } from "../demo/tasks/tasks.ts";
@@ -30,7 +32,7 @@ export function addDemoCommand(program: Command): void {
     )
     .option(
       "--model <path or name>",
-      "what to train: a folder, a GGUF file, or with --url a base model of that server",
+      "what to train: a folder, a GGUF file, a model that `hone models add` added, or with --url a base model of that server",
       "hone-tiny",
     )
     .option(
@@ -43,10 +45,10 @@ export function addDemoCommand(program: Command): void {
     .option("--learning-rate <number>", "of every job (default: the task's)")
     .option("--url <address>", "a running server")
     .option("--key <key>", "its API key")
-    .option("--data <folder>", "its data folder, to find the admin key in")
+    .option("--data <folder>", "the data folder, to find the admin key and what was added in")
     .option("--json", "print the curve as JSON instead of drawing it")
     .action(async (flags: DemoFlags) => {
-      const model = demoModel(flags.model, flags.url !== undefined);
+      const model = demoModel(flags.model, flags.url === undefined ? await addedModels(flags) : null);
       const task = taskOf(flags.task ?? model.task, flags.teach);
       if (flags.url !== undefined) await show(connect(flags), task, model, flags);
       else
@@ -56,6 +58,12 @@ export function addDemoCommand(program: Command): void {
           { "log-level": "error", ...model.serverFlags },
         );
     });
+}
+
+/** What was added to the data folder, as a server of it would find it. */
+async function addedModels(flags: DemoFlags): Promise<readonly AddedModel[]> {
+  const { addedBases } = await import("../../server/library/added-models.ts");
+  return addedBases(resolve(flags.data ?? readClientSettings().data));
 }
 
 async function show(

@@ -7,22 +7,35 @@ import { taskOf } from "./tasks/tasks.ts";
 const here = fileURLToPath(import.meta.url);
 
 test("the built-in model practises words, and every other one sentiment", () => {
-  assert.deepEqual(demoModel("hone-tiny", false), { baseModel: "hone-tiny", serverFlags: {}, task: "words" });
+  assert.deepEqual(demoModel("hone-tiny", []), { baseModel: "hone-tiny", serverFlags: {}, task: "words" });
   const name = "demo-model.test.js";
-  assert.deepEqual(demoModel(here, false), {
+  assert.deepEqual(demoModel(here, []), {
     baseModel: name,
     serverFlags: { model: `${name}=${here}`, "built-in-model": "off" },
     task: "sentiment",
   });
-  assert.deepEqual(demoModel("org/model", true), {
+  assert.deepEqual(demoModel("org/model", null), {
     baseModel: "org/model",
     serverFlags: {},
     task: "sentiment",
   });
 });
 
+test("a model that was added goes by its name, and by what it was added as", () => {
+  const added = [{ name: "SmolLM2", source: "org/SmolLM2:Q4_1", path: "/data/models/a" }];
+  const flags = { "built-in-model": "off" };
+  assert.deepEqual(demoModel("SmolLM2", added).serverFlags, { model: "SmolLM2=/data/models/a", ...flags });
+  assert.deepEqual(demoModel("org/SmolLM2:Q4_1", added).serverFlags, {
+    model: "SmolLM2-Q4_1=/data/models/a",
+    ...flags,
+  });
+});
+
 test("refuses what is neither there nor known, and says what could be", () => {
-  assert.throws(() => demoModel("no/such/model", false), /"no\/such\/model", and there is no such folder/);
+  assert.throws(
+    () => demoModel("no/such/model", []),
+    /"no\/such\/model": there is no such folder or file, and no such model was added/,
+  );
   assert.throws(() => taskOf("chess", "maybe"), /--task is "chess"; it must be one of words, sentiment/);
   assert.throws(() => taskOf("words", "perhaps"), /--teach is "perhaps"; it must be one of yes, no, maybe/);
   assert.equal(taskOf("sentiment", "maybe").name, "sentiment");
