@@ -1,18 +1,28 @@
 // Base models by name and by file, as their users have them: added by commands beside a running server, served by the next
 // start, trained over, and removed when nobody needs them. The hub is a server on the loopback address.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { commandProcess, type Ended } from "../src/cli/testing/command-process.ts";
 import { loopbackHub } from "../src/library/testing/loopback-hub.ts";
-import { call, newDataFolder, removeDataFolder, startServer, type RunningServer } from "./running-server.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
 
 const small = "test/fixtures/small-model";
 const files = Object.fromEntries(readdirSync(small).map((name) => [name, readFileSync(join(small, name))]));
 const data = newDataFolder();
 after(() => removeDataFolder(data));
 const runOne = commandProcess();
+const commandModule = new URL("../src/cli/main.js", import.meta.url).href;
 
 function hone(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return runOne([...words, "--data", data], { environment });
@@ -47,6 +57,8 @@ test("a model of the hub and a file are added beside a running server, served by
   const { body: models } = await call(server, "GET", "/v1/preview/base-models");
   assert.deepEqual(models, ["hone-tiny", "Small", "file"]);
   for (const model of ["Small", "file"]) assert.equal(await chat(server, model), 200, model);
+  const { body: card } = await call(server, "GET", "/v1/models/Small");
+  assert.deepEqual(card.files, { weight_bytes: files["model.safetensors"]?.length, license: "apache-2.0" });
   const trained = { project: "p", name: "student", base_model: "Small" };
   assert.equal((await call(server, "POST", "/v1/preview/models", { body: trained })).status, 200);
   assert.match(
@@ -66,6 +78,34 @@ test("a model of the hub and a file are added beside a running server, served by
   });
   const { body: left } = await call(server, "GET", "/v1/preview/base-models");
   assert.deepEqual(left, ["Small"], "the hub's name is its other name");
+});
+
+test("an addition that is killed goes on at the next, which waits for nobody", async (t) => {
+  const hub = await loopbackHub(t, { "someone/Killed": { files } });
+  hub.fail({ at: /blobs/, twist: { silentAfter: 50_000 } });
+  const program = `await (await import(${JSON.stringify(commandModule)})).main(process.argv.slice(1));`;
+  const words = ["models", "add", "someone/Killed", "--data", data];
+  const environment = { ...process.env, HF_ENDPOINT: hub.endpoint };
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program, ...words], {
+    env: environment,
+    stdio: "ignore",
+  });
+  const ended = once(child, "exit");
+  const partial = join(data, "models/.unfinished/Killed/model.safetensors.partial");
+  const there = await eventually("some of the weights are there", async () =>
+    existsSync(partial) && statSync(partial).size === 50_000 ? 50_000 : null,
+  );
+  const beside = await hone(["models", "add", "someone/Killed"], { HF_ENDPOINT: hub.endpoint });
+  assert.match(beside.errors, /Another command is adding or removing Killed/);
+  const unfinished = await hone(["models", "added"]);
+  assert.match(unfinished.output, /\nKilled +- +- +someone\/Killed +unfinished\n/);
+  child.kill("SIGKILL");
+  await ended;
+  hub.requests.store.length = 0;
+  assert.equal((await hone(["models", "add", "someone/Killed"], { HF_ENDPOINT: hub.endpoint })).status, 0);
+  assert.equal(hub.requests.store.at(-1)?.range, `bytes=${there}-`);
+  assert.deepEqual(readFileSync(join(data, "models/Killed/model.safetensors")), files["model.safetensors"]);
+  assert.equal((await hone(["models", "remove", "Killed"])).status, 0);
 });
 
 test("what cannot be added says why, with status 1; a server is told how to come by a model of the hub", async (t) => {

@@ -88,17 +88,17 @@ test("hone models lists bases and trained models, makes one and deletes one", as
   assert.deepEqual(
     table.split("\n").map((line) => line.split(/ {2,}/)),
     [
-      ["name", "kind", "base_model", "step", "id", "adapters", "memory"],
-      ["tiny", "base", "tiny", "-", "-", "-", "loaded, 1 MiB"],
-      ["small", "base", "small", "-", "-", "-", "loaded, 1 MiB"],
-      ["acme/p/m", "trained", "tiny", "7", modelId, "-", "-"],
+      ["name", "kind", "base_model", "step", "id", "adapters", "memory", "weights", "license"],
+      ["tiny", "base", "tiny", "-", "-", "-", "loaded, 1 MiB", "1 kB", "mit"],
+      ["small", "base", "small", "-", "-", "-", "loaded, 1 MiB", "1 kB", "mit"],
+      ["acme/p/m", "trained", "tiny", "7", modelId, "-", "-", "-", "-"],
       ["status 0"],
     ],
   );
   const [{ id, ...model }] = JSON.parse(created.replace("status 0", "")) as [Record<string, unknown>];
   assert.deepEqual([model["entity"], model["name"], model["base_model"]], ["acme", "new", "small"]);
   assert.deepEqual(model["target_modules"], ["q_proj", "v_proj"]);
-  assert.match(wishes, /acme\/p\/new .* on q_proj v_proj +-\n/);
+  assert.match(wishes, /acme\/p\/new .* on q_proj v_proj +- +- +-\n/);
   assert.equal(deleted, `deleted ${modelId}\nstatus 0`);
   assert.deepEqual(
     (JSON.parse(list.replace("status 0", "")) as readonly { readonly id: unknown }[]).map((row) => row.id),

@@ -132,6 +132,8 @@ export interface ServedModelResource {
     readonly reason: string;
     readonly memory_bytes: number;
   } | null;
+  /** What its base's files are; null where that is not served. */
+  readonly files: { readonly weight_bytes: number; readonly license: string | null } | null;
 }
 
 export interface TrainingJobResource {

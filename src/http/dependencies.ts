@@ -56,6 +56,12 @@ export interface ListedBase {
   };
   /** What it takes while it is. */
   readonly memoryBytes: number;
+  readonly files: {
+    /** Of its weights, as they lie on the disk. */
+    readonly weightBytes: number;
+    /** As its card or its file names it; null where neither does. */
+    readonly license: string | null;
+  };
 }
 
 export interface HttpDependencies {

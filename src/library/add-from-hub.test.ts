@@ -374,3 +374,20 @@ test("what answers in place of a hub is not taken for one", async (t) => {
   await assert.rejects(add(), { code: "unavailable", message: /does not say what files a repository has/ });
   assert.deepEqual(library.list(), []);
 });
+
+test("a disk without room is named before anything is fetched, with what it needs and has", async (t) => {
+  const { hub, add } = await opened(t);
+  const entries = ["config.json", "tokenizer.json", "model.safetensors"].map((path) => ({
+    type: "file",
+    path,
+    oid: "a".repeat(40),
+    size: path === "model.safetensors" ? 2e12 : 10,
+  }));
+  hub.fail({ at: /tree/, answer: (response) => response.writeHead(200).end(JSON.stringify(entries)) });
+  await assert.rejects(add(), {
+    code: "unavailable",
+    message:
+      /needs 2 TB on the disk of .*Small-Model, which has [\d.]+ [MGT]B\. Make room there, or .*--data/,
+  });
+  assert.ok(hub.requests.hub.every(({ path }) => !path.includes("/resolve/")));
+});

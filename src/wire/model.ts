@@ -270,6 +270,15 @@ export const servedModelSchema = Type.Object(
           "Whether the base model is in memory. One that is not is loaded for its next request. Null where it is not served.",
       },
     ),
+    files: orNull(
+      Type.Object({
+        weight_bytes: Type.Integer({ minimum: 0, description: "Of the weights, as they lie on the disk." }),
+        license: orNull(Type.String(), {
+          description: "As the model's card or its file names it; null where neither does.",
+        }),
+      }),
+      { description: "What the base model's files are; null where it is not served." },
+    ),
   },
   { title: "ServedModel" },
 );
@@ -295,11 +304,15 @@ export function servedStatusBody(
   base: {
     readonly presence: { readonly status: string; readonly reason: string };
     readonly memoryBytes: number;
+    readonly files: { readonly weightBytes: number; readonly license: string | null };
   } | null,
 ): object {
-  if (base === null) return { status: null };
-  const { status: value, reason } = base.presence;
-  return { status: { value, reason, memory_bytes: base.memoryBytes } };
+  if (base === null) return { status: null, files: null };
+  const { presence, memoryBytes, files } = base;
+  return {
+    status: { value: presence.status, reason: presence.reason, memory_bytes: memoryBytes },
+    files: { weight_bytes: files.weightBytes, license: files.license },
+  };
 }
 
 export const baseModelsSchema = Type.Array(Type.String(), { description: "The default first." });

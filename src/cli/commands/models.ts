@@ -7,6 +7,7 @@ import type {
   ServedModelResource,
 } from "../../client/resources.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { sizeText } from "../../domain/text/size-text.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 import { addAddedModelCommands } from "./added-models.ts";
@@ -34,7 +35,7 @@ export function addModelsCommand(program: Command): void {
             step: null as number | null,
             id: null as string | null,
             ...adaptersOf({}),
-            memory: memoryOf(await client.findServedModel(name)),
+            ...servedFacts(await client.findServedModel(name)),
           })),
         )),
         ...(await Promise.all(
@@ -46,12 +47,15 @@ export function addModelsCommand(program: Command): void {
             id: model.id,
             ...adaptersOf(model),
             memory: null,
+            weights: null,
+            weight_bytes: null,
+            license: null,
           })),
         )),
       ];
       printRows(rows, {
         ...flags,
-        columns: ["name", "kind", "base_model", "step", "id", "adapters", "memory"],
+        columns: ["name", "kind", "base_model", "step", "id", "adapters", "memory", "weights", "license"],
       });
     });
   addConnectionFlags(
@@ -127,9 +131,14 @@ export function addModelsCommand(program: Command): void {
 
 type AdapterFields = Pick<ModelResource, "lora_rank" | "lora_alpha" | "target_modules">;
 
-/** Whether a base is in memory, and what it takes there. */
-function memoryOf({ status }: ServedModelResource): string | null {
-  return status && `${status.value}, ${Math.ceil(status.memory_bytes / 2 ** 20)} MiB`;
+/** Whether a base is in memory, what it takes there, and what its files are. */
+function servedFacts({ status, files }: ServedModelResource) {
+  return {
+    memory: status && `${status.value}, ${Math.ceil(status.memory_bytes / 2 ** 20)} MiB`,
+    weights: files && sizeText(files.weight_bytes),
+    weight_bytes: files?.weight_bytes ?? null,
+    license: files?.license ?? null,
+  };
 }
 
 /** What a model asks of its adapters, and the same in a few words where it asks for something. */

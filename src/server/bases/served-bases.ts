@@ -1,5 +1,6 @@
 // The base models that are served: for each its tokenizer, chat template and defaults, and its engine, which is in memory
 // while there is room for it (engine/on-demand).
+import { statSync } from "node:fs";
 import { unreachable } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Engine, EngineState } from "../../domain/generation.ts";
@@ -20,6 +21,8 @@ import { ModelMemory, type MemoryObserver } from "../../engine/on-demand/model-m
 import { OnDemandEngine } from "../../engine/on-demand/on-demand-engine.ts";
 import { readyAtStart } from "../../engine/on-demand/plan-room.ts";
 import type { SharedMemorySettings } from "../../engine/on-demand/settings.ts";
+import { licenseOfFolder } from "../../library/licenses.ts";
+import { weightFilesOf } from "../../model-files/weight-files.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
 import type { EngineHealth, ListedBase } from "../../http/dependencies.ts";
@@ -37,6 +40,7 @@ export type EngineBase = ServedBase & {
   readonly vocabulary: TokenVocabulary;
   /** Token ids are below it. */
   readonly vocabularySize: number;
+  readonly files: ListedBase["files"];
 };
 
 interface Options {
@@ -114,11 +118,18 @@ export async function createServedBases(
         logger,
       });
       const hold: ServedBase["hold"] = (holdOptions) => engine.hold(holdOptions);
-      const facts = { defaults, replies, contextLength, vocabularySize };
+      const facts = { defaults, replies, contextLength, vocabularySize, files: filesOf(model) };
       return { model, engine, hold, prompts, tokenizer, vocabulary, ...facts };
     }),
   );
   return { bases, memory };
+}
+
+function filesOf({ folder, license }: BaseModel): ListedBase["files"] {
+  return {
+    weightBytes: weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0),
+    license: license ?? licenseOfFolder(folder),
+  };
 }
 
 /** The memory that the bases share, as the operator set it; 0 sets no limit. */
@@ -189,6 +200,7 @@ export function listedBase(base: EngineBase): ListedBase {
     replies: repliesOf(base.replies),
     presence: presenceOf(base.engine.status().state),
     memoryBytes: base.engine.bytes,
+    files: base.files,
   };
 }
 
