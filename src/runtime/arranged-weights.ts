@@ -40,8 +40,8 @@ const lengthBytes = 4;
 const copiedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Writes the arranged weights of a graph's operations into a file, whole or not at all. Takes as much memory as they do, and
- * room on the disk for them twice, until it is done.
+ * Writes the arranged weights of a graph's operations into a file, whole or not at all. Takes as much memory as they do until
+ * it is done, and room on the disk for the weights and twice the arranged ones.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */

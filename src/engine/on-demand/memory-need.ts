@@ -2,14 +2,18 @@
 // bound, since keys and values are counted as if all of their room were used.
 import type { ModelConfig } from "../../model/config.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
+import { largeWeightBytes } from "../../model/large-weights.ts";
 import { modelParameters } from "../../model/parameters.ts";
 import type { EngineSettings } from "../settings.ts";
 
 /** What an engine's process takes without a model: Node, and the native code with its sessions. */
 const processBytes = 160 * 2 ** 20;
 
-/** How many times a large model's weights stand in memory: as they are mapped, and arranged for three kinds of calls. */
-const weightCopies = 4;
+/**
+ * How many times a model's weights stand in memory: those of large ones once, mapped, and nearly as much is left for what a
+ * long prompt takes; those of small ones also in each of six sessions.
+ */
+const weightCopies = { large: 2, small: 7 } as const;
 
 /** The most that the engine of a model takes, in bytes. */
 export function engineMemoryBytes(
@@ -18,7 +22,8 @@ export function engineMemoryBytes(
 ): number {
   const config = readModelConfig(modelFolder);
   const weightBytes = weightCountOf(config) * Float32Array.BYTES_PER_ELEMENT;
-  return processBytes + weightCopies * weightBytes + kvBytes(config, settings);
+  const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;
+  return processBytes + copies * weightBytes + kvBytes(config, settings);
 }
 
 function weightCountOf(config: ModelConfig): number {

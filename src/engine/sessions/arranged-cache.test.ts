@@ -7,6 +7,7 @@ import { seededRandom } from "../../domain/random.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
 import type { Graph } from "../../graph/graph.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
+import { mountSmallDisk } from "../../../test/small-disk.ts";
 import { mappedWeights } from "./arranged-cache.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;
@@ -57,4 +58,23 @@ test("small weights, and those in memory, stay as they are", async () => {
   );
   const small: Weights = new Map([["w", { file: "not read", offset: 0 }]]);
   assert.equal(await mappedWeights(product([64, 64]), cache, { weights: small, threads: 1 }), small);
+});
+
+test("a disk without room for them is found before anything is written, and the error says how much is missing", async (context) => {
+  const disk = mountSmallDisk(16);
+  if (disk === null) {
+    context.skip("this machine lets tests mount no small disk");
+    return;
+  }
+  try {
+    const weights: Weights = new Map([["w", { file: "not read", offset: 0 }]]);
+    const cache = { folder: disk.folder, model: "one", weightsHash: "a" };
+    await assert.rejects(mappedWeights(product([4096, 4352]), cache, { weights, threads: 1 }), {
+      code: "unavailable",
+      message: /takes 204 MiB until it is done.*room for 16 MiB/,
+    });
+    assert.deepEqual(readdirSync(disk.folder), []);
+  } finally {
+    disk.remove();
+  }
 });

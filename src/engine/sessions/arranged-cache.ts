@@ -1,15 +1,20 @@
 // Which arranged weights a model's sessions map, and where they are kept from one start to the next. Made when they are missing:
 // for other weights, another kind of processor or another runtime. What they are is known in runtime/.
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
+import { ServiceError } from "../../domain/service-error.ts";
 import type { Graph } from "../../graph/graph.ts";
 import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
+import { largeWeightBytes } from "../../model/large-weights.ts";
 import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../runtime/arranged-weights.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;
+
+/** As many as their bytes are on the disk while they are written: the runtime's own file with both kinds, and ours. */
+const writtenCopies = 3;
 
 /** Where a model's arranged weights are kept. */
 export interface ArrangedCache {
@@ -20,14 +25,11 @@ export interface ArrangedCache {
   readonly weightsHash: string;
 }
 
-/** Less than this each session copies at once, and disk would be spent for little memory. */
-const smallBytes = 64 * 1024 * 1024;
-
 /**
  * The weights with their arranged copies beside them, mapped from a file. As they are where they lie in memory or are few.
  *
  * @param graph any that applies all weights as the model's sessions do
- * @throws what writing files throws, for instance for lack of room
+ * @throws ServiceError `unavailable` where the disk has no room for them
  */
 export async function mappedWeights(
   graph: Graph,
@@ -35,7 +37,8 @@ export async function mappedWeights(
   { weights, threads }: { readonly weights: Weights; readonly threads: number },
 ): Promise<Weights> {
   const inFiles = graph.parameters.filter(({ name }) => "file" in (weights.get(name) ?? {}));
-  if (inFiles.reduce((sum, { value }) => sum + byteLengthOf(value), 0) < smallBytes) return weights;
+  const weightBytes = inFiles.reduce((sum, { value }) => sum + byteLengthOf(value), 0);
+  if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = hashOf([model, shapes]);
   const name = `${modelKey}-${hashOf([arrangedFormat, cpus()[0]?.model, weightsHash])}.arranged`;
@@ -43,12 +46,26 @@ export async function mappedWeights(
   const kept = withArrangedWeights(file, weights);
   if (kept !== null) return kept;
   mkdirSync(folder, { recursive: true });
+  requireRoom(folder, writtenCopies * weightBytes);
   await writeArrangedWeights(file, graph, { weights, threads });
   // Of earlier weights, and what a process left that died while it wrote.
   for (const other of readdirSync(folder)) {
     if (other.startsWith(`${modelKey}-`) && other !== name) rmSync(join(folder, other), { recursive: true });
   }
   return withArrangedWeights(file, weights) ?? weights;
+}
+
+/** @throws ServiceError `unavailable` */
+function requireRoom(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder);
+  if (bavail * bsize >= bytes) return;
+  const [needed, free] = [bytes, bavail * bsize].map((count) => `${Math.ceil(count / 2 ** 20)} MiB`);
+  throw new ServiceError({
+    code: "unavailable",
+    message:
+      `The first start with a model arranges its weights in ${folder}, which takes ${needed} until it is done, a third of ` +
+      `that afterwards; the disk has room for ${free}. Make room on it, or have the data folder on another disk.`,
+  });
 }
 
 function hashOf(value: unknown): string {
