@@ -61,6 +61,7 @@ test("a model of the hub and a file are added beside a running server, served by
   assert.deepEqual(card.files, { weight_bytes: files["model.safetensors"]?.length, license: "apache-2.0" });
   const trained = { project: "p", name: "student", base_model: "Small" };
   assert.equal((await call(server, "POST", "/v1/preview/models", { body: trained })).status, 200);
+  assert.ok(readdirSync(join(data, "models/file/.cache")).some((one) => one.endsWith(".gguf-model")));
   assert.match(
     (await hone(["models", "remove", "Small"])).errors,
     /A running server serves Small\. Stop it first/,

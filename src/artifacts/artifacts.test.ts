@@ -94,10 +94,22 @@ test("a server's scratch goes with what it is for, and with its lease", async (t
     return folder;
   });
   assert.equal(existsSync(scratch), false);
-  mkdirSync(one.cache);
-  for (const name of ["weights", "weights.7.partial"]) writeFileSync(join(one.cache, name), "");
-  assert.deepEqual(await two.sweep(async () => false), ["work/one", "cache/weights.7.partial"]);
-  assert.deepEqual(readdirSync(one.cache), ["weights"]);
+  const caches = [one.cacheOf("/elsewhere/model"), one.cacheOf(join(root, "models/added/model.gguf"))];
+  for (const cache of caches) {
+    mkdirSync(cache, { recursive: true });
+    for (const name of ["weights", "weights.7.partial"]) writeFileSync(join(cache, name), "");
+  }
+  const partials = ["cache/weights.7.partial", "models/added/.cache/weights.7.partial"];
+  assert.deepEqual(await two.sweep(async () => false), ["work/one", ...partials]);
+  for (const cache of caches) assert.deepEqual(readdirSync(cache), ["weights"]);
+});
+
+test("what is computed of a model that was added is kept in its folder, of all others together", () => {
+  const folder = new ServerFolder({ root: "/data", server: () => "s" });
+  for (const path of ["/models/a", "/data", "/data/models", "/data/modelsx/a", "/data/other/models/a"])
+    assert.equal(folder.cacheOf(path), "/data/cache", path);
+  for (const path of ["/data/models/a", "/data/models/a/a.gguf", "/data/models/a/.cache/1.gguf-model"])
+    assert.equal(folder.cacheOf(path), "/data/models/a/.cache", path);
 });
 
 test("what earlier versions left goes: what they had not finished, and what they were removing", async (t) => {

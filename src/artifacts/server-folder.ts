@@ -1,7 +1,7 @@
 // What a server has in a folder of its own, locked for one server at a time: caches, what attempts at jobs keep for each
 // other, and what it is just working with, in `work/<server>`. Artifacts may lie in the same folder or in another.
 import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { newUuid } from "../domain/ids.ts";
 import type { ArtifactWriter } from "./artifact-store.ts";
 import { namesIn } from "./folder-names.ts";
@@ -11,8 +11,21 @@ export interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
   readonly root: string;
 }
 
+/** In a root, a folder for each model that was added. */
+export const modelsFolder = "models";
+/** In such a folder: what is computed of the model. */
+const ownCache = ".cache";
+
 /** What servers make in their folders; earlier ones made `imports` too. */
-export const folderNames: readonly string[] = ["adapters", "files", "jobs", "cache", workFolder, "imports"];
+export const folderNames: readonly string[] = [
+  "adapters",
+  "files",
+  "jobs",
+  "cache",
+  workFolder,
+  "imports",
+  modelsFolder,
+];
 
 export class ServerFolder {
   readonly #options: ServerFolderOptions;
@@ -21,9 +34,17 @@ export class ServerFolder {
     this.#options = options;
   }
 
-  /** Of what is made anew where it is missing. */
-  get cache(): string {
-    return join(this.#options.root, "cache");
+  /**
+   * Of what is computed of a model, and made anew where it is missing: within the model's own folder where that is one that
+   * was added, so that it goes with it.
+   *
+   * @param model a path of it
+   */
+  cacheOf(model: string): string {
+    const { root } = this.#options;
+    const [first, name] = relative(root, model).split(sep);
+    if (first === modelsFolder && name !== undefined) return join(root, modelsFolder, name, ownCache);
+    return join(root, "cache");
   }
 
   /** Where attempts at a job keep what they have done; made by them. */
@@ -49,7 +70,10 @@ export class ServerFolder {
     const left: string[] = [];
     for (const server of await namesIn(join(root, workFolder)))
       if (!(await isLive(server))) left.push(`${workFolder}/${server}`);
-    for (const name of await namesIn(this.cache)) if (name.endsWith(".partial")) left.push(`cache/${name}`);
+    const added = (await namesIn(join(root, modelsFolder))).map((name) => join(modelsFolder, name, ownCache));
+    for (const cache of ["cache", ...added])
+      for (const name of await namesIn(join(root, cache)))
+        if (name.endsWith(".partial")) left.push(join(cache, name));
     for (const name of left) await rm(join(root, name), { recursive: true, force: true });
     return left;
   }

@@ -180,7 +180,7 @@ export class CheckpointFiles {
   }
 
   #hashesOf(baseFolder: string): Promise<BaseHashes> {
-    return baseHashes(baseFolder, this.#options.folder.cache);
+    return baseHashes(baseFolder, this.#options.folder.cacheOf(baseFolder));
   }
 
   async #requireBase({ step, base }: ModelVersion, baseFolder: string): Promise<void> {

@@ -13,7 +13,7 @@ export function keepNewFilesPrivate(): void {
 }
 
 /** What the server makes in its data folder. What lies in its folders is out of reach with them. */
-const ownFiles = /^(admin-key|models|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
+const ownFiles = /^(admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
 /**
  * Makes the folders of data and database where they are missing, and takes from others what rights they have on it and on

@@ -240,15 +240,15 @@ async function construct(
   const writer = { root: dataFolder, server: () => lease.id };
   const artifacts = new FolderArtifacts(writer);
   const folder = new ServerFolder(writer);
-  const { cache: cacheFolder } = folder;
-  const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheFolder);
+  const cacheOf = (model: string): string => folder.cacheOf(model);
+  const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheOf(file));
   const added = addedBases(dataFolder);
   const models = listBaseModels({ named, defaultModel, added, folderOfFile }, builtIn);
   const baseNames = models.map((model) => model.name);
 
   const observer = memoryObserver(metrics, logger);
   const { bases, memory } = await createServedBases(models, {
-    cacheFolder,
+    cacheOf,
     settings,
     observer,
     clock,
@@ -413,7 +413,7 @@ async function construct(
     const fault = await comparisonFault(compared, artifacts);
     if (fault !== null) logger.error(compared, fault.message);
   };
-  const records = createVersionRecords({ models, store: modelStore, cacheFolder, checkpointFiles, logger });
+  const records = createVersionRecords({ models, store: modelStore, cacheOf, checkpointFiles, logger });
   return {
     bases,
     chat,

@@ -174,7 +174,7 @@ class ProcessJobRunner implements ChildJobRunner {
   async #hashesOf(baseModel: string): Promise<BaseHashes> {
     const folder = this.#folderOf(baseModel);
     if (!existsSync(join(folder, "config.json"))) throw missingFilesError(baseModel);
-    return baseHashes(folder, this.#options.folder.cache);
+    return baseHashes(folder, this.#options.folder.cacheOf(folder));
   }
 
   /** What the job's process has loaded; refuses another base than the one the job began with. */
@@ -197,7 +197,7 @@ class ProcessJobRunner implements ChildJobRunner {
         "a job goes on in another build",
       );
     const toolsAsText = pins.settings["toolsAsText"] === true;
-    const { cache: cacheFolder } = this.#options.folder;
+    const cacheFolder = this.#options.folder.cacheOf(folder);
     const baseModel = { name: model.baseModel, folder, weights, toolsAsText };
     return {
       baseModel,

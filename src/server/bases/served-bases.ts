@@ -44,7 +44,8 @@ export type EngineBase = ServedBase & {
 };
 
 interface Options {
-  readonly cacheFolder: string;
+  /** Where what is computed of a model in a folder is kept. */
+  readonly cacheOf: (folder: string) => string;
   readonly settings: {
     readonly chat: ChatSettings;
     readonly engine: EngineSettings;
@@ -166,12 +167,12 @@ const engineMakers: {
     options: Options,
   ) => Engine;
 } = {
-  embedded: ({ name, folder }, vocabulary, { cacheFolder, settings, clock, log, logger }) => {
+  embedded: ({ name, folder }, vocabulary, { cacheOf, settings, clock, log, logger }) => {
     // Here, and not only in its process, so that a model which cannot be computed ends the start at once.
     readModelConfig(folder);
     return createEmbeddedEngine({
       modelFolder: folder,
-      cacheFolder,
+      cacheFolder: cacheOf(folder),
       vocabulary,
       settings: settings.engine,
       constraints: settings.constraints,

@@ -9,8 +9,8 @@ import type { Logger } from "../../telemetry/logger.ts";
 export interface VersionRecordsDependencies {
   readonly models: readonly BaseModel[];
   readonly store: Pick<ModelStore, "adoptBase" | "list" | "listVersions" | "recordAdapterHash">;
-  /** Where hashes of base models are kept. */
-  readonly cacheFolder: string;
+  /** Where the hashes of the base model in a folder are kept. */
+  readonly cacheOf: (folder: string) => string;
   readonly checkpointFiles: { readonly hashOf: (adapterFolder: string) => Promise<string> };
   readonly logger: Logger;
 }
@@ -25,14 +25,14 @@ export interface VersionRecords {
 }
 
 export function createVersionRecords(dependencies: VersionRecordsDependencies): VersionRecords {
-  const { models, store, cacheFolder, logger } = dependencies;
+  const { models, store, cacheOf, logger } = dependencies;
   const known = new Map<string, BaseHashes>();
   let hashing: Promise<void> = Promise.resolve();
   return {
     hashesOf: (base) => known.get(base) ?? null,
     completeBases: async () => {
       for (const { name, folder } of models) {
-        const hashes = await baseHashes(folder, cacheFolder);
+        const hashes = await baseHashes(folder, cacheOf(folder));
         known.set(name, hashes);
         const count = await store.adoptBase(name, hashes);
         if (count > 0)

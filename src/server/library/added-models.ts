@@ -1,5 +1,6 @@
 // Where in a data folder the models lie that were added, and which there are. Loads little: every start asks.
 import { join } from "node:path";
+import { modelsFolder } from "../../artifacts/server-folder.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { sourceName } from "../../library/added-model.ts";
 import { ModelLibrary, type TakeLock } from "../../library/model-library.ts";
@@ -7,7 +8,7 @@ import type { AddedBase } from "../../registry/base-models.ts";
 
 /** The library of a data folder. */
 export function libraryOf(dataFolder: string, takeLock: TakeLock): ModelLibrary {
-  return new ModelLibrary({ folder: join(dataFolder, "models"), takeLock, clock: systemClock });
+  return new ModelLibrary({ folder: join(dataFolder, modelsFolder), takeLock, clock: systemClock });
 }
 
 /** The models that were added to a data folder and are whole, by name. */
