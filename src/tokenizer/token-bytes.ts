@@ -75,22 +75,23 @@ function unsupported(type: string): ServiceError {
 /** A token with a character outside the byte alphabet stands for itself, as in the reference implementation. */
 function byteLevelDecoder(token: string, options?: { readonly isAdded: boolean }): Uint8Array {
   if (options?.isAdded === true) return encoder.encode(token);
-  const bytes: number[] = [];
-  for (const character of token) {
-    const byte = byteOfCharacter.get(character);
-    if (byte === undefined) return encoder.encode(token);
-    bytes.push(byte);
+  // Each of its characters is one code unit, and all tokens of a vocabulary are decoded at a start.
+  const bytes = new Uint8Array(token.length);
+  for (let at = 0; at < token.length; at++) {
+    const byte = byteOfCode[token.charCodeAt(at)] ?? -1;
+    if (byte < 0) return encoder.encode(token);
+    bytes[at] = byte;
   }
-  return Uint8Array.from(bytes);
+  return bytes;
 }
 
-/** GPT-2's alphabet: printable Latin-1 stands for itself, every other byte for a character from U+0100 on. */
-const byteOfCharacter: ReadonlyMap<string, number> = (() => {
-  const alphabet = new Map<string, number>();
+/** GPT-2's alphabet: printable Latin-1 stands for itself, every other byte for a character from U+0100 on; -1 for none. */
+const byteOfCode: Int16Array = (() => {
+  const alphabet = new Int16Array(0x200).fill(-1);
   let next = 0x100;
   for (let byte = 0; byte < 256; byte++) {
     const isPrintable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
-    alphabet.set(String.fromCodePoint(isPrintable ? byte : next++), byte);
+    alphabet[isPrintable ? byte : next++] = byte;
   }
   return alphabet;
 })();

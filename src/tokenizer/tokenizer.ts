@@ -69,9 +69,11 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     return decodeToken(token, { isAdded: addedTokens.has(id) });
   };
   const tokenBytes = (id: number): Uint8Array => (cache[id] ??= bytesOf(id));
-  const longestToken = isCountable(files.tokenizer)
-    ? greatest([...idOfToken.values()].map((id) => bytesOf(id).length))
-    : Infinity;
+  const isBounded = isCountable(files.tokenizer);
+  // Every token is decoded for it, and most processes that load a tokenizer never ask.
+  let longest: number | null = null;
+  const longestToken = (): number =>
+    (longest ??= isBounded ? greatest([...idOfToken.values()].map((id) => bytesOf(id).length)) : Infinity);
   const form = normalForm(files.tokenizer);
 
   return {
@@ -94,7 +96,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
     tokenBytes,
     isSpecial: (id) => specialIds.has(id),
     leastTokenCount: (text) =>
-      Math.ceil(Buffer.byteLength(form === null ? text : text.normalize(form)) / longestToken),
+      Math.ceil(Buffer.byteLength(form === null ? text : text.normalize(form)) / longestToken()),
   };
 }
 
