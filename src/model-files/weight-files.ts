@@ -1,6 +1,6 @@
 // Where a model folder has its weights: safetensors, in one file or in shards, or a GGUF file that the folder names.
 import { join } from "node:path";
-import { ggufFilesOf, readGgufTensors } from "./gguf/gguf-model.ts";
+import { ggufFilesOf, isDerivedFromGguf, readGgufTensors } from "./gguf/gguf-model.ts";
 import { readSafetensorsFolder, safetensorsFilesIn } from "./safetensors.ts";
 import type { StoredTensor } from "./stored-tensor.ts";
 
@@ -10,8 +10,7 @@ import type { StoredTensor } from "./stored-tensor.ts";
  * @throws ServiceError `not_found` when it has no weights; `invalid` or `unsupported` naming the file and the fault
  */
 export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTensor> {
-  const files = ggufFilesOf(folder);
-  return files === null ? readSafetensorsFolder(folder) : readGgufTensors(files);
+  return isDerivedFromGguf(folder) ? readGgufTensors(folder) : readSafetensorsFolder(folder);
 }
 
 /**

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
+import { readGguf } from "../model-files/gguf/gguf-file.ts";
 import { readFloats } from "../model-files/stored-tensor.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
 import { readModelConfig } from "./config/read-config.ts";
@@ -69,6 +70,22 @@ test("a folder is made once of a file, and anew when the file has changed", asyn
   assert.notEqual(second, first);
   assert.deepEqual(readdirSync(cache), [second.slice(cache.length + 1)]);
   assert.notEqual((await baseHashes(second, join(scratch, "hashes"))).weights, hashes.weights);
+});
+
+test("the places of tensors are those in the file, also when that has changed behind the folder's back", () => {
+  const file = join(scratch, "places.gguf");
+  copyFileSync(join(fixtures, "qwen3.gguf"), file);
+  const folder = ensureGgufFolder(file, join(scratch, "places"));
+  const places = readStoredTensors(folder);
+  const inFile = readGguf(file).tensors;
+  for (const { offset, byteLength, type } of inFile.values()) {
+    const found = [...places.values()].find((tensor) => tensor.offset === offset);
+    assert.deepEqual([found?.byteLength, found?.type, found?.file], [byteLength, type, file]);
+  }
+  assert.equal(places.size, inFile.size);
+  // The same model with a longer description: everything lies further back.
+  copyFileSync(join(fixtures, "phi3.gguf"), file);
+  assert.ok(readStoredTensors(folder).has("model.layers.0.self_attn.qkv_proj.weight"));
 });
 
 test("a model has the same hashes wherever its file lies", async () => {

@@ -1,5 +1,5 @@
 // A GGUF file as a model folder: configuration, tokenizer and template written as the files of the Hugging Face layout, and
-// beside them the name of the file that holds the weights, which stay where they are.
+// beside them the name of the file that holds the weights, which stay where they are, and the places of its tensors.
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, isAbsolute, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { present } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { corrupt, type StoredTensor } from "../stored-tensor.ts";
@@ -20,8 +21,22 @@ import { ggufParts, readGguf } from "./gguf-file.ts";
 import { ggufTokenizer } from "./gguf-tokenizer.ts";
 import { GgufMetadata } from "./metadata.ts";
 
-/** Beside the derived files: where the weights are, from the folder or absolute. */
+/** Beside the derived files: see {@link Pointer}. */
 const pointerName = "model.gguf.json";
+
+interface Pointer {
+  /** From the folder, or absolute. */
+  readonly file: string;
+  /** Of each part, as it was when the folder was written. */
+  readonly stamps: readonly Stamp[];
+  /** Under the names of the Hugging Face layout, so that no process that takes weights reads the metadata again. */
+  readonly tensors: readonly (Omit<StoredTensor, "file"> & { readonly part: number })[];
+}
+
+interface Stamp {
+  readonly size: number;
+  readonly changedAt: number;
+}
 
 /**
  * Writes the folder of the model in `file`, whole or not at all; one that is there is replaced.
@@ -39,7 +54,7 @@ export function writeGgufFolder(file: string, folder: string): void {
     "generation_config.json": { eos_token_id: endOfTextIds(metadata) },
     "tokenizer.json": tokenizer,
     "tokenizer_config.json": tokenizerConfig,
-    [pointerName]: { file: resolve(file) },
+    [pointerName]: pointerTo(resolve(file), ggufTensors(whole, metadata)),
   };
   const partial = `${folder}.${process.pid}.partial`;
   mkdirSync(partial, { recursive: true });
@@ -54,8 +69,20 @@ export function writeGgufFolder(file: string, folder: string): void {
   }
 }
 
+function pointerTo(file: string, tensors: ReadonlyMap<string, StoredTensor>): Pointer {
+  const parts = ggufParts(file);
+  return {
+    file,
+    stamps: parts.map((part) => stampOf(part)),
+    tensors: [...tensors.values()].map(({ file: own, ...tensor }) => ({
+      ...tensor,
+      part: parts.indexOf(resolve(own)),
+    })),
+  };
+}
+
 /** Changes whenever another folder would be made of the same file. */
-const folderFormat = "hone-gguf-3";
+const folderFormat = "hone-gguf-4";
 
 /**
  * The folder of the model in a file, made in `cacheFolder` unless it is there already; of an earlier content of the file
@@ -77,21 +104,19 @@ export function ensureGgufFolder(file: string, cacheFolder: string): string {
   return folder;
 }
 
-interface Part {
-  readonly path: string;
-  readonly size: number;
-  readonly changedAt: number;
-}
-
-function statPart(file: string): Part {
+function statPart(file: string): Stamp & { readonly path: string } {
   if (!existsSync(file)) {
     throw new ServiceError({
       code: "not_found",
       message: `There is no file ${file}; name the file of a model.`,
     });
   }
+  return { path: resolve(file), ...stampOf(file) };
+}
+
+function stampOf(file: string): Stamp {
   const { size, mtimeMs } = statSync(file);
-  return { path: resolve(file), size, changedAt: mtimeMs };
+  return { size, changedAt: mtimeMs };
 }
 
 function hashOf(value: unknown): string {
@@ -105,18 +130,44 @@ export function isDerivedFromGguf(folder: string): boolean {
 
 /** The files of the weights of a folder that {@link writeGgufFolder} wrote, in their order; null for any other folder. */
 export function ggufFilesOf(folder: string): readonly string[] | null {
-  if (!isDerivedFromGguf(folder)) return null;
-  const pointer = join(folder, pointerName);
-  const { file } = JSON.parse(readFileSync(pointer, "utf8")) as { readonly file?: unknown };
-  if (typeof file !== "string") throw corrupt(pointer, "it names no file; add the model again");
+  return isDerivedFromGguf(folder) ? partsOf(folder, readPointer(folder)) : null;
+}
+
+/** Older programs wrote the file alone. */
+function readPointer(folder: string): Partial<Pointer> {
+  return JSON.parse(readFileSync(join(folder, pointerName), "utf8")) as Partial<Pointer>;
+}
+
+function partsOf(folder: string, { file }: Partial<Pointer>): readonly string[] {
+  if (typeof file !== "string")
+    throw corrupt(join(folder, pointerName), "it names no file; add the model again");
   return ggufParts(isAbsolute(file) ? file : join(folder, file));
 }
 
-/** The tensors of the model in the files, under the names of the Hugging Face layout. */
-export function readGgufTensors(files: readonly string[]): ReadonlyMap<string, StoredTensor> {
+/**
+ * The tensors of the model of a folder that {@link writeGgufFolder} wrote, under the names of the Hugging Face layout. The
+ * files are read where they are others than when it was written.
+ */
+export function readGgufTensors(folder: string): ReadonlyMap<string, StoredTensor> {
+  const pointer = readPointer(folder);
+  const files = partsOf(folder, pointer);
+  const { stamps, tensors } = pointer;
+  if (tensors !== undefined && isDeepStrictEqual(stamps, files.map(stampIfThere))) {
+    return new Map(
+      tensors.map(({ part, ...tensor }) => [
+        tensor.name,
+        { ...tensor, file: present(files[part], tensor.name) },
+      ]),
+    );
+  }
   const file = present(files[0], "a model has a file");
   const whole = readGguf(file);
   return ggufTensors(whole, new GgufMetadata(basename(file), whole.metadata));
+}
+
+/** What is missing is told by whoever reads it. */
+function stampIfThere(file: string): Stamp | null {
+  return existsSync(file) ? stampOf(file) : null;
 }
 
 /** Texts of tokens that end an answer in some family, whether or not the metadata says so; as llama.cpp has them. */
