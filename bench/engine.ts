@@ -50,8 +50,8 @@ async function measureAll(options: BenchOptions): Promise<readonly Report[]> {
 
 /** Fills in the limits too: they are measured in every round. */
 async function measure(subject: Subject, limits: Limits, { rounds, threads }: BenchOptions): Promise<Times> {
-  const { config, weights } = subject;
-  const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 1 });
+  const { config, weights, forms } = subject;
+  const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 1 });
   const times: Times = { decodeMs: { 1: Infinity, 8: Infinity, 16: Infinity }, prefillMs: Infinity };
   for (let round = 0; round < rounds; round++) {
     const flops = await matMulRate({ threads, seconds: 0.3 });

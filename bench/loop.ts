@@ -53,9 +53,9 @@ await runBench<LoopReport>({
 });
 
 async function measureSubject(subject: Subject, { rounds, threads }: BenchOptions): Promise<LoopReport> {
-  const { name, config, weights } = subject;
+  const { name, config, weights, forms } = subject;
   const folder = mkdtempSync(join(tmpdir(), "hone-bench-"));
-  const runner = await createGraphRunner({ config, weights, threads, adapterCountMax: 1 });
+  const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 1 });
   const report = {
     name,
     greedyTokensPerSecond: { 1: 0, 8: 0, 16: 0, 64: 0 },

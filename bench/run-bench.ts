@@ -21,6 +21,8 @@ export interface BenchOptions {
   readonly against: string | null;
   /** A Python interpreter, where the benchmark has a side in PyTorch. */
   readonly pytorch: string | null;
+  /** The bits of the 135 M model's weights; null computes in float32. */
+  readonly quantize: "8" | "4" | null;
 }
 
 const flagHelp = `
@@ -28,6 +30,7 @@ const flagHelp = `
   --threads <count>   how many threads compute (default: one for every core)
   --only <tiny|135m>  one model only
   --against <folder>  measure the build in another checkout too, turn about, and print the ratio
+  --quantize <8|4>    engine, loop: the 135 M model's weights in so many bits
   --against-pytorch <python>  train-step only: compare with PyTorch
   --json              print JSON
   --help              print this`;
@@ -84,12 +87,15 @@ function readOptions(): BenchOptions | null {
       only: { type: "string" },
       against: { type: "string" },
       "against-pytorch": { type: "string" },
+      quantize: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const { only = null, against = null, "against-pytorch": pytorch = null, json } = values;
+  const { only = null, against = null, "against-pytorch": pytorch = null, quantize = null, json } = values;
+  if (quantize !== null && quantize !== "8" && quantize !== "4")
+    refuse(`--quantize is ${quantize}; it can be 8 or 4.`);
   const [rounds, threads] = [Number(values.rounds), Number(values.threads)];
   if (only !== null && only !== "tiny" && only !== "135m")
     refuse(`--only is ${only}; it can be tiny or 135m.`);
@@ -99,7 +105,7 @@ function readOptions(): BenchOptions | null {
   }
   if (against !== null && !existsSync(join(against, "dist", "src", "cli", "main.js")))
     refuse(`--against is ${against}; there is no built checkout. Run npm run build there.`);
-  return { json, rounds, threads, only, against, pytorch };
+  return { json, rounds, threads, only, against, pytorch, quantize };
 }
 
 function refuse(message: string): never {

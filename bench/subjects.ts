@@ -1,11 +1,13 @@
 // The models that the benchmarks measure: a Llama of 135 million random weights, and the built-in model where it is there.
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ModelConfig } from "../src/model/config.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
-import { createRandomWeights } from "../src/model/testing/random-weights.ts";
+import { createRandomWeights, writeModelWeights } from "../src/model/testing/random-weights.ts";
 import type { WeightSource } from "../src/graph/weight-source.ts";
-import { readModelWeights } from "../src/model/weights.ts";
+import type { WeightForms } from "../src/model/quantized/weight-forms.ts";
+import { type ModelWeights, readModelWeights, readQuantizedWeights } from "../src/model/weights.ts";
 import { weightsInMemory } from "../src/model/testing/weights-in-memory.ts";
 import { llama135m } from "./llama-135m.ts";
 import { type BenchOptions, ownFolder } from "./run-bench.ts";
@@ -15,18 +17,40 @@ export interface Subject {
   readonly size: "tiny" | "135m";
   readonly config: ModelConfig;
   readonly weights: ReadonlyMap<string, WeightSource>;
+  /** How they are stored; absent in float32. */
+  readonly forms?: WeightForms;
 }
 
-export function* subjects({ only }: Pick<BenchOptions, "only">): Generator<Subject> {
+export function* subjects({ only, quantize }: Pick<BenchOptions, "only" | "quantize">): Generator<Subject> {
   if (only !== "tiny") {
     const config = llama135m();
-    const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1 }));
-    yield { name: "llama-135m (random)", size: "135m", config, weights };
+    const random = createRandomWeights(config, { seed: 1 });
+    if (quantize === null)
+      yield { name: "llama-135m (random)", size: "135m", config, weights: weightsInMemory(config, random) };
+    else {
+      const { sources: weights, forms } = quantizedInMemory(config, random, quantize);
+      yield { name: `llama-135m (random, ${quantize} bits)`, size: "135m", config, weights, forms };
+    }
   }
   const folder = join(ownFolder, "models", "hone-tiny");
   if (only !== "135m" && existsSync(folder)) {
     const config = readModelConfig(folder);
     const weights = readModelWeights(folder, config, { cacheFolder: null });
     yield { name: "hone-tiny", size: "tiny", config, weights };
+  }
+}
+
+/** Rounded as a folder's weights are. */
+function quantizedInMemory(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  quantization: "8" | "4",
+): ModelWeights {
+  const folder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+  try {
+    writeModelWeights(folder, config, { weights, type: "F32" });
+    return readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 }

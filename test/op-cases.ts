@@ -248,6 +248,28 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.gatherRows(value("table"), value("ids")),
     },
   ],
+  int8MatMul: [
+    {
+      inputs: floats("x", [2, 3, 4], { shape: ["B", "T", 4] }),
+      build: (b, value) => {
+        const weight = b.constant("int8", [4, 2], [1, -127, 127, 0, -50, 3, 90, 77]);
+        const scales = b.constant("float32", [2], [0.02, 0.5]);
+        const x = value("x");
+        // Two products of one operand, whose codes are made once; and rows of zeros.
+        return [b.int8MatMul(x, weight, scales), b.int8MatMul(b.multiply(x, 0), weight, scales)];
+      },
+    },
+  ],
+  int4MatMul: [
+    {
+      inputs: floats("x", [5, 64], { shape: ["N", 64] }),
+      build: (b, value) => {
+        const bytes = Array.from({ length: 3 * 2 * 16 }, (_, index) => (index * 89 + 13) % 256);
+        const scales = b.constant("float32", [3, 2], [0.1, 0.7, 0.01, 1.5, 0.3, 0.2]);
+        return b.int4MatMul(value("x"), b.constant("uint8", [3, 2, 16], bytes), scales);
+      },
+    },
+  ],
   moveRows: [
     {
       inputs: {

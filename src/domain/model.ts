@@ -13,7 +13,14 @@ export interface BaseModel {
 }
 
 /** Who computes the tokens of a base model; the embedded engine, from the folder's weights, is the only kind. */
-export type BaseEngine = { readonly kind: "embedded" };
+export type BaseEngine = {
+  readonly kind: "embedded";
+  /** Absent means `off`. */
+  readonly quantization?: Quantization;
+};
+
+/** In how many bits weights are computed with: 8, 4, as they are stored, or `off` for float32. */
+export type Quantization = "as-stored" | "off" | "8" | "4";
 
 /** A model under training: (entity, project, name) over a base model. Its version 0 is the base itself. */
 export interface TrainedModel {

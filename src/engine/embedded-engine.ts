@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
+import type { Quantization } from "../domain/model.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import { startAhead } from "../processes/child.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
@@ -16,6 +17,8 @@ export interface EmbeddedLoad {
   readonly modelFolder: string;
   /** For weights converted once; may be shared by engines. */
   readonly cacheFolder: string;
+  /** Absent means `off`. */
+  readonly quantization?: Quantization;
   /** What the model's tokens stand for, which constraints are about. */
   readonly vocabulary: TokenVocabulary;
   readonly settings: EngineSettings;

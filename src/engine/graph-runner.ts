@@ -27,11 +27,11 @@ export interface GraphRunnerOptions extends SessionsOptions {
 
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
-  const { config, clock = null, arrangedCache } = options;
+  const { config, forms, clock = null, arrangedCache } = options;
   const weights =
     arrangedCache === undefined
       ? options.weights
-      : await mappedWeights(buildDecodeGraph(config, { lora: null }), arrangedCache, options);
+      : await mappedWeights(buildDecodeGraph(config, { lora: null, forms }), arrangedCache, options);
   const sessions = new ServingSessions({ ...options, weights });
   await sessions.prepare();
   return new GraphRunner(options, sessions, clock && new IdleWork(clock, sessions.furtherTasks()));

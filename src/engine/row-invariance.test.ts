@@ -1,13 +1,16 @@
 // The runner gives a row the same numbers, to the last bit, whatever is computed with it: other rows of a step, other
 // parts of prompts in a call, and however a prompt is cut into parts.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { type Random, seededRandom } from "../domain/random.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { parseModelConfig, readModelConfig } from "../model/config/read-config.ts";
 import { createLoraAdapter } from "../model/lora.ts";
-import { createRandomWeights } from "../model/testing/random-weights.ts";
-import { readModelWeights } from "../model/weights.ts";
+import { createRandomWeights, writeModelWeights } from "../model/testing/random-weights.ts";
+import { readQuantizedWeights } from "../model/weights.ts";
 import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
 import { adapterInMemory } from "./adapter-cache.ts";
 import { KvLane } from "./cache/kv-lane.ts";
@@ -50,37 +53,58 @@ function laneOf(runner: ModelRunner, slotCount: number): KvLane {
   return lane;
 }
 
+/** Prompts, and a token after each, alone and in batches of every size. */
+async function checkBatches(runner: ModelRunner, adapter: LoadedAdapter | null, what: string): Promise<void> {
+  const promptOf = (row: number): readonly number[] => [row, (3 * row + 1) % 64, (row * row) % 64];
+  /** The scores of the prompt and of one token after it, for rows computed together. */
+  const compute = async (rows: readonly number[]): Promise<readonly Float32Array[]> => {
+    const lane = laneOf(runner, rows.length);
+    const parts = rows.map((row, slot): PromptPart => ({
+      slot,
+      tokenIds: promptOf(row),
+      logits: row % 2 === 0 ? "all" : "last",
+    }));
+    const prompts = await runner.prefill(lane, adapter, parts);
+    const logits_BV = await runner.decode(lane, adapter, rows);
+    const size = runner.shape.vocabularySize;
+    return prompts.map((logits, slot) =>
+      Float32Array.from([...logits, ...logits_BV.subarray(slot * size, (slot + 1) * size)]),
+    );
+  };
+  const alone = new Map<number, Float32Array>();
+  for (const row of Array(64).keys()) alone.set(row, (await compute([row]))[0]);
+  for (const size of batchSizes) {
+    const rows = Array.from({ length: size }, (_, index) => (7 * index + size) % 64);
+    const together = await compute(rows);
+    rows.forEach((row, index) =>
+      assert.deepEqual(together[index], alone.get(row), `${what}, row ${row} in a batch of ${size}`),
+    );
+  }
+}
+
+for (const quantization of ["8", "4"] as const) {
+  test(`with weights of ${quantization} bits, a row is the same alone and in any batch`, async () => {
+    const config = wideConfig();
+    const folder = mkdtempSync(join(tmpdir(), "hone-rows-"));
+    const weights = createRandomWeights(config, { seed: 1, deviation: 0.2 });
+    writeModelWeights(folder, config, { weights, type: "F32" });
+    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    rmSync(folder, { recursive: true });
+    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1 };
+    const runner = await createGraphRunner(options);
+    await checkBatches(runner, null, `${quantization} bits`);
+    await checkBatches(runner, randomAdapter(config, 16), `${quantization} bits with an adapter`);
+    await runner.close();
+  });
+}
+
 test("at every rank, a row of an adapter is the same alone and in any batch", async () => {
   const config = wideConfig();
   const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1, deviation: 0.2 }));
   const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 1 });
-  const promptOf = (row: number): readonly number[] => [row, (3 * row + 1) % 64, (row * row) % 64];
   for (const rank of searchedOf([1, 8, 16, 17, 32, 64], 2)) {
     const adapter = randomAdapter(config, rank);
-    /** The scores of the prompt and of one token after it, for rows computed together. */
-    const compute = async (rows: readonly number[]): Promise<readonly Float32Array[]> => {
-      const lane = laneOf(runner, rows.length);
-      const parts = rows.map((row, slot): PromptPart => ({
-        slot,
-        tokenIds: promptOf(row),
-        logits: row % 2 === 0 ? "all" : "last",
-      }));
-      const prompts = await runner.prefill(lane, adapter, parts);
-      const logits_BV = await runner.decode(lane, adapter, rows);
-      const size = config.vocabularySize;
-      return prompts.map((logits, slot) =>
-        Float32Array.from([...logits, ...logits_BV.subarray(slot * size, (slot + 1) * size)]),
-      );
-    };
-    const alone = new Map<number, Float32Array>();
-    for (const row of Array(64).keys()) alone.set(row, (await compute([row]))[0]);
-    for (const size of batchSizes) {
-      const rows = Array.from({ length: size }, (_, index) => (7 * index + size) % 64);
-      const together = await compute(rows);
-      rows.forEach((row, index) =>
-        assert.deepEqual(together[index], alone.get(row), `rank ${rank}, row ${row} in a batch of ${size}`),
-      );
-    }
+    await checkBatches(runner, adapter, `rank ${rank}`);
   }
   await runner.close();
 });
@@ -118,12 +142,21 @@ async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, ran
   }
 }
 
-for (const name of ["llama", "mistral-sliding", "gemma3", "qwen3"]) {
-  test(`${name}: parts of prompts give the rows of whole prompts, cut and grouped in any way`, async () => {
+for (const [name, quantization] of [
+  ["llama", "off"],
+  ["mistral-sliding", "off"],
+  ["gemma3", "off"],
+  ["qwen3", "off"],
+  ["llama", "8"],
+  ["llama", "4"],
+  ["gemma3", "8"],
+] as const) {
+  test(`${name}, ${quantization}: parts of prompts give the rows of whole prompts, cut and grouped in any way`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
-    const weights = readModelWeights(folder, config, { cacheFolder: null });
-    const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 1 });
+    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1 };
+    const runner = await createGraphRunner(options);
     for (const adapter of [null, randomAdapter(config, 4), randomAdapter(config, 20)]) {
       for (const seed of searchSeeds(1)) {
         await checkCuts(runner, adapter, seededRandom("cuts", name, seed));

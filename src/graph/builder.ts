@@ -286,6 +286,24 @@ export class GraphBuilder {
     return this.#append("matMul", [a, b], { transposeA, transposeB, alpha });
   }
 
+  /**
+   * x · (weight · scales) as a product of integers, for which each row of x is rounded to 255 steps.
+   *
+   * @param x [..., K]; weight int8 [K, N]; scales [N]
+   */
+  int8MatMul(x: Value, weight: Value, scales: Value): Value {
+    return this.#append("int8MatMul", [x, weight, scales], {});
+  }
+
+  /**
+   * x · Wᵀ for weights of 4 bits in blocks of 32, for which each 32 numbers of x are rounded to 255 steps.
+   *
+   * @param x [..., K]; codes uint8 [N, K/32, 16], two a byte; scales [N, K/32]
+   */
+  int4MatMul(x: Value, codes: Value, scales: Value): Value {
+    return this.#append("int4MatMul", [x, codes, scales], {});
+  }
+
   /** Rows of `table` [N, …rest] at int64 `ids` of any shape: [...ids, ...rest]. */
   gatherRows(table: Value, ids: Value): Value {
     return this.#append("gatherRows", [table, ids], {});

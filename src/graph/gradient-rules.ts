@@ -148,6 +148,16 @@ export const gradientRules: {
     () => rightGradient(builder, attributes, { a, b, gradient }),
   ]),
 
+  // Of the operand alone: weights of 8 bits are frozen. What rounding the operand does is passed over.
+  int8MatMul: ({ builder, inputs: [, weight, scales], gradient }) => [
+    () => {
+      const scaled = builder.multiply(gradient, present(scales, "scales"));
+      const floats = builder.cast(present(weight, "a weight"), "float32");
+      return builder.matMul(scaled, floats, { transposeB: true });
+    },
+  ],
+  int4MatMul: NOT_DIFFERENTIABLE,
+
   gatherRows: ({ builder, inputs: [table, ids], gradient }) => [
     () => {
       const rows = dimensionAt(present(table, "a table").shape, 0);

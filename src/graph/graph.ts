@@ -7,7 +7,8 @@
  */
 import type { Dimension, Shape } from "./dimension.ts";
 
-export type DataType = "float32" | "int64" | "int32" | "bool";
+/** Of the two with 8 bits there are parameters and constants, no inputs. */
+export type DataType = "float32" | "int64" | "int32" | "int8" | "uint8" | "bool";
 
 /** What is known of a tensor before the program runs. */
 export interface TensorType {
@@ -101,6 +102,18 @@ export interface OpAttributes {
     readonly transposeB: boolean;
     readonly alpha: number;
   };
+
+  /**
+   * (x [..., K], weight int8 [K, N], scales [N]) → x · (weight · scales). Each row of x is taken as 127 steps up to its
+   * largest magnitude, and the sums are of integers: a row is the same in any batch.
+   */
+  readonly int8MatMul: None;
+  /**
+   * (x [..., K], codes uint8 [N, K/32, 16], scales [N, K/32]) → x · Wᵀ, W = (code − 8) · scale: two codes a byte, the first in
+   * its lower half. Each 32 numbers of x are taken as 127 steps up to their largest magnitude. Serving only: it has no
+   * gradient.
+   */
+  readonly int4MatMul: None;
 
   // Indexing.
   /** (table [N, …rest], ids [any]) → [...ids, ...rest]. */

@@ -11,7 +11,14 @@ import type { Dimension } from "./dimension.ts";
 import type { DataType, Graph, Node, OpKind, Value } from "./graph.ts";
 import { blockBytes } from "./onnx/block-sizes.ts";
 
-const bytesPerElement: { readonly [D in DataType]: number } = { float32: 4, int64: 8, int32: 4, bool: 1 };
+const bytesPerElement: { readonly [D in DataType]: number } = {
+  float32: 4,
+  int64: 8,
+  int32: 4,
+  int8: 1,
+  uint8: 1,
+  bool: 1,
+};
 
 /** Operations that give their first operand another name or shape: no data moves. */
 const aliases: ReadonlySet<OpKind> = new Set(["reshape", "after", "kept", "recomputed", "stopGradient"]);

@@ -139,6 +139,38 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [{ dtype: "float32", shape: [...batch, rows, columns] }];
   },
 
+  int8MatMul: ([x, weight, scales]) => {
+    const { shape } = requireType("int8MatMul", x, "float32");
+    const weightShape = requireType("int8MatMul", weight, "int8").shape;
+    const scaleShape = requireType("int8MatMul", scales, "float32").shape;
+    const fits =
+      shape.length >= 2 &&
+      weightShape.length === 2 &&
+      shape.at(-1) === weightShape[0] &&
+      sameShape(scaleShape, weightShape.slice(1));
+    assert(
+      fits,
+      `int8MatMul: ${formatShape(shape)} by ${formatShape(weightShape)} with scales ${formatShape(scaleShape)}`,
+    );
+    return [{ dtype: "float32", shape: replaceAt(shape, shape.length - 1, dimensionAt(weightShape, 1)) }];
+  },
+  int4MatMul: ([x, codes, scales]) => {
+    const { shape } = requireType("int4MatMul", x, "float32");
+    const codeShape = requireType("int4MatMul", codes, "uint8").shape;
+    const scaleShape = requireType("int4MatMul", scales, "float32").shape;
+    const [columns = 0, blocks = 0] = codeShape;
+    const fits =
+      shape.length >= 2 &&
+      sameShape(codeShape, [columns, blocks, 16]) &&
+      sameShape(scaleShape, [columns, blocks]) &&
+      shape.at(-1) === dimensionProduct([blocks, 32]);
+    assert(
+      fits,
+      `int4MatMul: ${formatShape(shape)} by ${formatShape(codeShape)} with scales ${formatShape(scaleShape)}`,
+    );
+    return [{ dtype: "float32", shape: replaceAt(shape, shape.length - 1, columns) }];
+  },
+
   gatherRows: ([table, ids]) => {
     const { dtype, shape } = present(table, "an operand");
     assert(shape.length >= 1, "gatherRows: the table has no rows");

@@ -11,6 +11,8 @@ export interface DataArrays {
   readonly float32: Float32Array;
   readonly int64: BigInt64Array;
   readonly int32: Int32Array;
+  readonly int8: Int8Array;
+  readonly uint8: Uint8Array;
   readonly bool: Uint8Array;
 }
 

@@ -25,7 +25,7 @@ export interface FilePiece {
   readonly byteLength: number;
 }
 
-const bytesPerElement = { float32: 4, int32: 4, int64: 8, bool: 1 } as const;
+const bytesPerElement = { float32: 4, int32: 4, int64: 8, int8: 1, uint8: 1, bool: 1 } as const;
 
 /** The bytes that a tensor takes; its shape must have no symbols. */
 export function byteLengthOf({ dtype, shape }: TensorType): number {

@@ -113,18 +113,24 @@ function widened({ name, type, file, ...place }: StoredTensor): Float32Array {
   }
 }
 
-/** Row r of a head's first half comes from its row 2 r, row r of the second from its row 2 r + 1. */
 function withHalvesApart(values: Float32Array, shape: readonly number[], headCount: number): Float32Array {
   const [rowCount, width = 1] = shape;
-  const headSize = rowCount / headCount;
   const result = new Float32Array(values.length);
   for (let row = 0; row < rowCount; row++) {
-    const [head, inHead] = [Math.floor(row / headSize), row % headSize];
-    const pair = inHead % (headSize / 2);
-    const stored = head * headSize + 2 * pair + (inHead < headSize / 2 ? 0 : 1);
+    const stored = storedRowOf(row, rowCount / headCount);
     result.set(values.subarray(stored * width, (stored + 1) * width), row * width);
   }
   return result;
+}
+
+/**
+ * Where a row lies whose tensor has `paired-rows`: row r of a head's first half is its row 2 r there, row r of the second its
+ * row 2 r + 1.
+ */
+export function storedRowOf(row: number, headSize: number): number {
+  const inHead = row % headSize;
+  const pair = inHead % (headSize / 2);
+  return row - inHead + 2 * pair + (inHead < headSize / 2 ? 0 : 1);
 }
 
 /** Reads one tensor of integers. */

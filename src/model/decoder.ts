@@ -1,13 +1,15 @@
 // The one definition of a decoder, for serving and for training, for every architecture that ModelConfig describes.
 // How tokens attend and how projections are applied are parameters; caches, losses and sessions are not its concern.
+import { assert } from "../domain/assert.ts";
 import type { ProjectionName } from "../domain/model.ts";
 import type { GraphBuilder } from "../graph/builder.ts";
 import type { Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
 import { recomputed } from "../graph/recompute.ts";
 import type { LayerConfig, ModelConfig } from "./config.ts";
-import type { Linear } from "./linear.ts";
-import { embeddingName, modelParameters, outputProjection, projection } from "./parameters.ts";
+import type { DeclaredWeights, Linear } from "./linear.ts";
+import { outputProjection, projection } from "./parameters.ts";
+import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 
 /** What attends: the rotary embedding is already applied. q [B, T, Hq*K]; k and v [B, T, Hkv*K]. */
 export interface AttentionInputs {
@@ -19,8 +21,10 @@ export interface AttentionInputs {
 }
 
 export interface DecoderParts {
-  /** The embedding or the weight of a norm, by its name in {@link modelParameters}. */
+  /** The weight of a norm, by its name in `modelParameters`. */
   readonly weight: (name: string) => Value;
+  /** The embeddings of tokens [B, T], [B, T, D]. */
+  readonly embed: (tokens_BT: Value) => Value;
   readonly linear: Linear;
   /** The tables of `config.rotaries[index]`. */
   readonly rotaryTables: (index: number) => RotaryTables;
@@ -59,7 +63,7 @@ export function addDecoder(builder: GraphBuilder, config: ModelConfig, parts: De
  * @returns what the projection is applied to, of the selected rows, [...rows, D]
  */
 export function addDecoderLayers(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
-  let hidden = builder.gatherRows(parts.weight(embeddingName), parts.tokens_BT);
+  let hidden = parts.embed(parts.tokens_BT);
   hidden = scaled(builder, hidden, config.embeddingScale);
   for (const [layer, layerConfig] of config.layers.entries()) {
     const block = new DecoderLayer(builder, config, parts, layer);
@@ -82,18 +86,25 @@ function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
   return scale === 1 ? x : builder.multiply(x, scale);
 }
 
-/** Declares every weight in the order of {@link modelParameters}: held by the graph's session, or inputs of every run. */
+/**
+ * Declares every part of every weight in the order of `modelParameters`: held by the graph's session, or inputs of
+ * every run, which are float32.
+ */
 export function declareWeights(
   builder: GraphBuilder,
   config: ModelConfig,
   kind: "parameters" | "inputs",
-): ReadonlyMap<string, Value> {
-  return new Map(
-    modelParameters(config).map(({ name, shape }) => [
-      name,
-      kind === "inputs" ? builder.input(name, "float32", shape) : builder.parameter(name, shape),
-    ]),
+  forms: WeightForms = new Map(),
+): DeclaredWeights {
+  assert(kind === "parameters" || forms.size === 0, "weights that are inputs are float32");
+  const values = weightParts(config, forms).map(
+    ({ name, dtype, shape }) =>
+      [
+        name,
+        kind === "inputs" ? builder.input(name, dtype, shape) : builder.parameter(name, shape, dtype),
+      ] as const,
   );
+  return { values: new Map(values), forms };
 }
 
 /** The names of a rotary embedding's two tables among the parameters. */

@@ -1,10 +1,13 @@
-// The one place that knows how the weights of a projection are stored and applied: y = x Wᵀ, its bias, and the low-rank
-// product beside it. Which projections a model has is in parameters.ts.
-import { present } from "../domain/assert.ts";
+// The one place that knows how stored weights are applied: the rows of the embedding, and projections, y = x Wᵀ with its bias
+// and the low-rank product beside it. Which projections a model has is in parameters.ts.
+import { assert, present, unreachable } from "../domain/assert.ts";
 import type { GraphBuilder, MatMulOptions } from "../graph/builder.ts";
 import { dimensionProduct } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
-import { loraNames, type Projection } from "./parameters.ts";
+import { dimensionAt } from "../graph/shape-rules.ts";
+import { embeddingName, loraNames, type Projection } from "./parameters.ts";
+import { rotationMatrix, rotationSize } from "./quantized/rotation.ts";
+import { blockSize, partNames, type WeightForms } from "./quantized/weight-forms.ts";
 
 /** The low-rank matrices of a graph. */
 export interface DecoderLora {
@@ -20,26 +23,96 @@ export interface DecoderLora {
 /** Applies a projection to x [..., inputSize]; the result is [..., outputSize]. */
 export type Linear = (projection: Projection, x: Value) => Value;
 
-/**
- * Projections whose weights are float32 as they are.
- *
- * @param weights by name: `<path>.weight` [outputSize, inputSize] and, where there is one, `<path>.bias` [outputSize]
- */
-export function floatLinear(
+/** A model's weights as a graph has declared them. */
+export interface DeclaredWeights {
+  /** Every part of every weight, by `weightParts`; biases are called `<path>.bias`. */
+  readonly values: ReadonlyMap<string, Value>;
+  readonly forms: WeightForms;
+}
+
+/** Projections over weights in any form; low-rank products beside them are float32. */
+export function storedLinear(
   builder: GraphBuilder,
-  weights: ReadonlyMap<string, Value>,
+  weights: DeclaredWeights,
   lora: DecoderLora | null,
 ): Linear {
-  const weight = (name: string): Value => present(weights.get(name), name);
   return ({ path, hasBias }, x) => {
-    const product = builder.matMul(x, weight(`${path}.weight`), { transposeB: true });
-    const y = hasBias ? builder.add(product, weight(`${path}.bias`)) : product;
+    const product = weightProduct(builder, weights, `${path}.weight`, x);
+    const bias = `${path}.bias`;
+    const y = hasBias ? builder.add(product, present(weights.values.get(bias), bias)) : product;
     const names = loraNames(path);
     const a = lora?.matrices.get(names.a);
     if (lora === null || a === undefined) return y;
     const b = present(lora.matrices.get(names.b), names.b);
     return builder.add(y, lowRankProduct(builder, x, { a, b, scale: lora.scale }));
   };
+}
+
+/** The embeddings of tokens of any shape, [...tokens, D]. */
+export function embeddingRows(
+  builder: GraphBuilder,
+  { values, forms }: DeclaredWeights,
+  tokens: Value,
+): Value {
+  const part = (name: string): Value => present(values.get(name), name);
+  const form = forms.get(embeddingName) ?? "float32";
+  if (form === "float32") return builder.gatherRows(part(embeddingName), tokens);
+  assert(form === "int8", "an embedding has at least 8 bits");
+  const { rows, scales } = partNames(embeddingName);
+  const codes = builder.cast(builder.gatherRows(part(rows), tokens), "float32");
+  const rowScales = builder.gatherRows(part(scales), tokens);
+  return rotate(builder, builder.multiply(codes, builder.reshape(rowScales, [...tokens.shape, 1])));
+}
+
+/** x H, in blocks of its last axis; twice is x again. */
+function rotate(builder: GraphBuilder, x: Value): Value {
+  const width = dimensionAt(x.shape, -1);
+  assert(typeof width === "number", "the width of an operand is known");
+  const size = rotationSize(width);
+  if (size === 1) return x;
+  const inBlocks = builder.reshape(x, [...x.shape.slice(0, -1), width / size, size]);
+  const matrix = builder.constant("float32", [size, size], rotationMatrix(size));
+  return builder.reshape(builder.matMul(inBlocks, matrix), x.shape);
+}
+
+/** x Wᵀ, W without its bias. */
+function weightProduct(
+  builder: GraphBuilder,
+  { values, forms }: DeclaredWeights,
+  name: string,
+  x: Value,
+): Value {
+  const part = (partName: string): Value => present(values.get(partName), partName);
+  const form = forms.get(name) ?? "float32";
+  const names = partNames(name);
+  switch (form) {
+    case "float32":
+      return builder.matMul(x, part(name), { transposeB: true });
+    case "int8":
+      return builder.int8MatMul(rotate(builder, x), part(names.columns), part(names.scales));
+    case "int4":
+      return builder.int4MatMul(x, part(names.codes), part(names.scales));
+    case "int4-offset":
+      return builder.add(
+        builder.int4MatMul(x, part(names.codes), part(names.scales)),
+        offsetProduct(builder, x, part(names.offsets)),
+      );
+    default:
+      return unreachable(form);
+  }
+}
+
+/**
+ * What the offsets of blocks add to a product: each times the sum of the block's numbers of x. The factors change no bit, as
+ * in {@link lowRankProduct}.
+ *
+ * @param offsets [K/32, N]
+ */
+function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
+  const blocks = dimensionAt(offsets.shape, 0);
+  const inBlocks = builder.reshape(x, [...x.shape.slice(0, -1), blocks, blockSize]);
+  const sums = builder.multiply(builder.reduceSum(inBlocks, [-1]), 2);
+  return builder.matMul(sums, offsets, { alpha: 0.5 });
 }
 
 /**

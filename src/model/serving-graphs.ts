@@ -8,12 +8,15 @@ import type { Graph, Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
 import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { floatLinear } from "./linear.ts";
+import { embeddingRows, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
+import type { WeightForms } from "./quantized/weight-forms.ts";
 
 export interface ServingOptions {
   /** In which form the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null takes none. */
   readonly lora: LoraForm | null;
+  /** How the weights are stored; absent means in float32. */
+  readonly forms?: WeightForms;
 }
 
 /** The names of one layer's cache inputs and outputs. */
@@ -175,15 +178,16 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
 function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
-  { lora }: ServingOptions,
-): Pick<DecoderParts, "weight" | "linear" | "rotaryTables"> {
-  const weights = declareWeights(builder, config, "parameters");
+  { lora, forms }: ServingOptions,
+): Pick<DecoderParts, "weight" | "embed" | "linear" | "rotaryTables"> {
+  const weights = declareWeights(builder, config, "parameters", forms);
   const tables = addRotaryTables(builder, config);
   const inputs = lora === null ? [] : servingLoraParameters(config, lora);
   const matrices = new Map(inputs.map(({ name, shape }) => [name, builder.input(name, "float32", shape)]));
   return {
-    weight: (name) => present(weights.get(name), name),
-    linear: floatLinear(builder, weights, lora === null ? null : { matrices, scale: 1 }),
+    weight: (name) => present(weights.values.get(name), name),
+    embed: (tokens) => embeddingRows(builder, weights, tokens),
+    linear: storedLinear(builder, weights, lora === null ? null : { matrices, scale: 1 }),
     rotaryTables: (index) => tables[index],
   };
 }

@@ -7,7 +7,7 @@ import { dimensionProduct, type Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
 import { addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
-import { floatLinear, type DecoderLora } from "./linear.ts";
+import { embeddingRows, storedLinear, type DecoderLora } from "./linear.ts";
 import { loraParameters, outputProjection } from "./parameters.ts";
 import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
 
@@ -61,8 +61,9 @@ export function addTrainingForward(
   const tables = addRotaryTables(builder, config);
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
   const hidden_ND = addDecoderLayers(builder, config, {
-    weight: (name) => present(weights.get(name), name),
-    linear: floatLinear(builder, weights, lora),
+    weight: (name) => present(weights.values.get(name), name),
+    embed: (tokens) => embeddingRows(builder, weights, tokens),
+    linear: storedLinear(builder, weights, lora),
     rotaryTables: (index) => tables[index],
     ...arrangeTokens(builder, config, layout),
     recomputesLayers: true,
@@ -77,13 +78,13 @@ export function addTrainingForward(
   const output = `${outputProjection(config).path}.weight`;
   const { logprobs, entropies } = builder.linearLogprob(
     hidden_ND,
-    present(weights.get(output), output),
+    present(weights.values.get(output), output),
     targets_N,
   );
   return {
     logprobs_N: logprobs,
     entropy_N: hasEntropy ? entropies : null,
-    learned: learns.kind === "weights" ? weights : (lora?.matrices ?? new Map()),
+    learned: learns.kind === "weights" ? weights.values : (lora?.matrices ?? new Map()),
   };
 }
 

@@ -8,8 +8,15 @@ import type { ModelConfig } from "./config.ts";
 import { readModelConfig } from "./config/read-config.ts";
 import { modelParameters } from "./parameters.ts";
 import { createRandomWeights, writeModelWeights } from "./testing/random-weights.ts";
-import type { WeightSource } from "../graph/weight-source.ts";
-import { readModelWeights } from "./weights.ts";
+import type { Quantization } from "../domain/model.ts";
+import { float32Data, int64Tensor, type Tensor } from "../graph/tensor.ts";
+import { type Dense, toDense } from "../graph/testing/dense.ts";
+import { interpret } from "../graph/testing/interpret.ts";
+import { byteLengthOf, bytesOf, type WeightSource } from "../graph/weight-source.ts";
+import { createSession } from "../runtime/session.ts";
+import { weightParts } from "./quantized/weight-forms.ts";
+import { buildPrefillGraph } from "./serving-graphs.ts";
+import { type ModelWeights, readModelWeights, readQuantizedWeights } from "./weights.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-weights-"));
@@ -129,4 +136,61 @@ test("passes over what older files hold beside the weights: frequencies, and a t
   assert.deepEqual([...read(tied, [frequencies, projection]).keys()], [...read(tied, []).keys()]);
   const untied = readModelConfig("test/fixtures/goldens/models/llama");
   assert.deepEqual([...read(untied, [frequencies]).keys()], [...read(untied, []).keys()]);
+});
+
+test("quantized weights are made once for each model, and anew for other bits", () => {
+  const folder = mkdtempSync(join(scratch, "quantized-"));
+  cpSync("test/fixtures/goldens/models/llama", folder, { recursive: true });
+  const config = readModelConfig(folder);
+  const cacheFolder = join(scratch, "quantized-cache");
+  const read = (quantization: Quantization, folderOfCache: string | null): ModelWeights =>
+    readQuantizedWeights(folder, config, { cacheFolder: folderOfCache, memoryBytesMax: 1000, quantization });
+  const filesOf = (): readonly string[] => readdirSync(cacheFolder);
+  for (const quantization of ["8", "4"] as const) {
+    const { sources, forms } = read(quantization, cacheFolder);
+    const inMemory = read(quantization, null);
+    assert.deepEqual(forms, inMemory.forms);
+    assert.deepEqual([...sources.keys()].sort(), [...inMemory.sources.keys()].sort());
+    for (const part of weightParts(config, forms)) {
+      const [source, expected] = [sources.get(part.name)!, inMemory.sources.get(part.name)!];
+      assert("file" in source && "data" in expected, part.name);
+      const length = byteLengthOf(part);
+      const bytes = readFileSync(source.file).subarray(source.offset, source.offset + length);
+      assert.deepEqual(new Uint8Array(bytes), bytesOf(expected.data).slice(), part.name);
+    }
+    assert.equal(filesOf().length, 1, "of other bits nothing stays");
+    const [file] = filesOf();
+    const { ino: node } = statSync(join(cacheFolder, file));
+    read(quantization, cacheFolder);
+    assert.equal(statSync(join(cacheFolder, file)).ino, node, "what was made is not written again");
+  }
+});
+
+test("the built graph over 8 and 4 bits computes what the interpreter makes of the same codes", async () => {
+  const folder = "test/fixtures/goldens/models/llama";
+  const config = readModelConfig(folder);
+  for (const quantization of ["8", "4"] as const) {
+    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const graph = buildPrefillGraph(config, { lora: null, forms });
+    const feeds: Record<string, Tensor> = {
+      tokens: int64Tensor([1, 5], [3, 1, 4, 1, 5]),
+      places: int64Tensor([2], [2, 4]),
+    };
+    const session = await createSession(graph, { weights: sources, threads: 1 });
+    const outputs = await session.run(feeds);
+    await session.release();
+    const dense: Record<string, Dense> = Object.fromEntries(
+      Object.entries(feeds).map(([name, tensor]) => [name, toDense(tensor)]),
+    );
+    for (const { name, value } of graph.parameters) {
+      const source = sources.get(name)!;
+      assert("data" in source, name);
+      dense[name] = { dims: value.shape.map(Number), data: Float64Array.from(source.data, Number) };
+    }
+    const expected = interpret(graph, dense)["logits"].data;
+    const actual = float32Data(outputs["logits"]);
+    const size = Math.max(...expected.map(Math.abs));
+    // A number that falls between two steps may be rounded to either, by the last bit of what it was divided by.
+    actual.forEach((value, index) => assert(Math.abs(value - expected[index]) < 0.01 * size, quantization));
+  }
 });

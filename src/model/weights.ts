@@ -1,33 +1,24 @@
 // A model's weights as sources for a session: buffers, or places in files that can be mapped.
-// Float32 files are used where they lie; large models in sixteen bits are converted once, into a cache file.
-import { createHash } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
-import { join } from "node:path";
+// Float32 files are used where they lie; large models in other types are converted once, into a cache file.
 import { present } from "../domain/assert.ts";
+import type { Quantization } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { WeightSource } from "../graph/weight-source.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { ModelConfig } from "./config.ts";
 import { rotaryTableNames } from "./decoder.ts";
+import { ggufFilesOf } from "../model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
-import { writeWhole } from "../model-files/write-safetensors.ts";
-import { isNormWeight, modelParameters } from "./parameters.ts";
+import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
+import { chooseForms, precisionLabel } from "./quantized/choose-forms.ts";
+import { quantizedParts } from "./quantized/quantized-parts.ts";
+import { partsOf, useOf, type WeightForms } from "./quantized/weight-forms.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
+import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
 
-/** Every weight is computed with in float32. */
+/** A weight that is computed with in float32. */
 type FloatSource = WeightSource<"float32">;
 
 export interface ReadWeightsOptions {
@@ -37,11 +28,87 @@ export interface ReadWeightsOptions {
   readonly memoryBytesMax?: number;
 }
 
-/** Mapped tensors begin on such a boundary. */
-const alignment = 4096;
+/** A model's weights, where each lies and how it is stored. */
+export interface ModelWeights {
+  readonly sources: ReadonlyMap<string, WeightSource>;
+  readonly forms: WeightForms;
+}
 
-/** Changes whenever converted files would hold other bytes or another order. */
-const cacheFormat = "hone-f32-1";
+/** What is larger in float32 is kept in a file. */
+const defaultMemoryBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Reads the weights of a model folder in the forms that `chooseForms` gives them, with the rotary tables beside them.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function readQuantizedWeights(
+  folder: string,
+  config: ModelConfig,
+  options: ReadWeightsOptions & { readonly quantization: Quantization },
+): ModelWeights {
+  const { quantization, cacheFolder, memoryBytesMax = defaultMemoryBytesMax } = options;
+  const stored = checkedTensors(folder, config);
+  const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
+  const forms = chooseForms(config, byName, quantization);
+  if (forms.size === 0) return { sources: readModelWeights(folder, config, options), forms };
+  const entries = modelParameters(config).map((parameter): CacheEntry => {
+    const tensor = present(byName.get(parameter.name), parameter.name);
+    const form = forms.get(parameter.name) ?? "float32";
+    const use = useOf(parameter.name, config);
+    const make =
+      form === "float32" ? () => [converted(tensor, config)] : () => quantizedParts(tensor, form, use);
+    return { parts: partsOf(parameter, form, use), make };
+  });
+  const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
+  const sources =
+    cacheFolder !== null && isLarge
+      ? ensureCached(quantizedPlace({ folder, cacheFolder, forms }), stored, entries)
+      : madeInMemory(entries);
+  return { sources: new Map<string, WeightSource>([...rotarySources(config), ...sources]), forms };
+}
+
+/**
+ * In which precision {@link readQuantizedWeights} has a model computed, as `precisionLabel` names it; reads no weights.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function readPrecision(
+  folder: string,
+  config: ModelConfig,
+  quantization: Quantization,
+): string | undefined {
+  // Other folders hold no quantized types.
+  if (quantization === "off" || (quantization === "as-stored" && ggufFilesOf(folder) === null))
+    return undefined;
+  const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
+  return precisionLabel(config, chooseForms(config, stored, quantization), quantization);
+}
+
+/** How often what the files hold has changed. */
+const quantizedFormat = "hone-quantized-1";
+
+function quantizedPlace({
+  folder,
+  cacheFolder,
+  forms,
+}: {
+  readonly folder: string;
+  readonly cacheFolder: string;
+  readonly forms: WeightForms;
+}): CachePlace {
+  const format = `${quantizedFormat} ${JSON.stringify([...forms])}`;
+  return { modelFolder: folder, cacheFolder, ending: ".quantized", format };
+}
+
+function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, WeightSource> {
+  return new Map(
+    entries.flatMap(({ parts, make }) => {
+      const made = make();
+      return parts.map(({ name }, index) => [name, { data: present(made[index], name) }] as const);
+    }),
+  );
+}
 
 /**
  * Reads the weights of a model folder, with the rotary tables that the graphs want beside them.
@@ -51,7 +118,7 @@ const cacheFormat = "hone-f32-1";
 export function readModelWeights(
   folder: string,
   config: ModelConfig,
-  { cacheFolder, memoryBytesMax = 64 * 1024 * 1024 }: ReadWeightsOptions,
+  { cacheFolder, memoryBytesMax = defaultMemoryBytesMax }: ReadWeightsOptions,
 ): ReadonlyMap<string, FloatSource> {
   const stored = checkedTensors(folder, config);
   const isMappable = stored.every(({ type, offset }) => type === "F32" && offset % 4 === 0);
@@ -60,8 +127,12 @@ export function readModelWeights(
   if (isMappable && !config.isNormOffset) {
     for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
   } else if (cacheFolder !== null && isLarge) {
-    const file = ensureCache(folder, { config, cacheFolder, stored });
-    for (const [name, offset] of cacheOffsets(stored)) sourceOf.set(name, { file, offset });
+    const place = { modelFolder: folder, cacheFolder, ending: ".f32", format: "hone-f32-1" };
+    const entries = stored.map((tensor): CacheEntry => {
+      const { name, shape } = tensor;
+      return { parts: [{ name, dtype: "float32", shape }], make: () => [converted(tensor, config)] };
+    });
+    for (const [name, source] of ensureCached(place, stored, entries)) sourceOf.set(name, source);
   } else {
     for (const tensor of stored) sourceOf.set(tensor.name, { data: converted(tensor, config) });
   }
@@ -115,82 +186,6 @@ function converted(tensor: StoredTensor, config: ModelConfig): Float32Array {
   const values = readFloats(tensor);
   if (!config.isNormOffset || !isNormWeight(tensor.name)) return values;
   return values.map((value) => value + 1);
-}
-
-/** Converts unless that was done before, and returns the cache file. */
-function ensureCache(
-  folder: string,
-  options: {
-    readonly config: ModelConfig;
-    readonly cacheFolder: string;
-    readonly stored: readonly StoredTensor[];
-  },
-): string {
-  const { config, cacheFolder, stored } = options;
-  const { modelKey, contentKey } = cacheKeys(folder, stored);
-  const name = `${modelKey}-${contentKey}.f32`;
-  const file = join(cacheFolder, name);
-  if (existsSync(file)) return file;
-  mkdirSync(cacheFolder, { recursive: true });
-  writeCache(file, stored, config);
-  // One model keeps one file: what was converted from its earlier weights is of no more use.
-  for (const other of readdirSync(cacheFolder)) {
-    const isEarlier = other.startsWith(`${modelKey}-`) && other.endsWith(".f32") && other !== name;
-    if (isEarlier) rmSync(join(cacheFolder, other), { force: true });
-  }
-  return file;
-}
-
-/** Where the cache file holds each tensor: in order, each on a boundary. */
-function cacheOffsets(stored: readonly StoredTensor[]): ReadonlyMap<string, number> {
-  const offsets = new Map<string, number>();
-  let offset = 0;
-  for (const tensor of stored) {
-    offsets.set(tensor.name, offset);
-    offset += padded(floatBytes(tensor));
-  }
-  return offsets;
-}
-
-/** The model's key is its folder; the content's key changes with any of its files. */
-function cacheKeys(
-  folder: string,
-  stored: readonly StoredTensor[],
-): { readonly modelKey: string; readonly contentKey: string } {
-  const files = [...new Set(stored.map(({ file }) => file))].sort().map((file) => {
-    const { size, mtimeMs } = statSync(file);
-    return [file, size, mtimeMs];
-  });
-  const tensors = stored.map(({ name, offset, shape }) => [name, offset, shape]);
-  return { modelKey: hash(realpathSync(folder)), contentKey: hash([cacheFormat, files, tensors]) };
-}
-
-function hash(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);
-}
-
-function writeCache(file: string, stored: readonly StoredTensor[], config: ModelConfig): void {
-  // Two processes may convert at once; each has a file of its own, and the last rename wins with the same bytes.
-  const partial = `${file}.${process.pid}.partial`;
-  const descriptor = openSync(partial, "w");
-  try {
-    for (const tensor of stored) {
-      const values = converted(tensor, config);
-      writeWhole(descriptor, values);
-      writeWhole(descriptor, new Uint8Array(padded(values.byteLength) - values.byteLength));
-    }
-    fsyncSync(descriptor);
-    renameSync(partial, file);
-  } catch (error) {
-    rmSync(partial, { force: true });
-    throw error;
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function padded(byteLength: number): number {
-  return Math.ceil(byteLength / alignment) * alignment;
 }
 
 function floatBytes({ shape }: StoredTensor): number {

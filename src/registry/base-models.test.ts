@@ -15,7 +15,9 @@ const names = (
   defaultModel: string | null = null,
   last: BaseModel | null = builtIn,
 ): readonly string[] =>
-  listBaseModels({ named, defaultModel, added: [], folderOfFile }, last).map(({ name }) => name);
+  listBaseModels({ named, defaultModel, added: [], folderOfFile, quantization: "8" }, last).map(
+    ({ name }) => name,
+  );
 
 test("the default comes first: the one asked for, else the first named, else the built-in one", () => {
   assert.deepEqual(names([]), ["built-in"]);
@@ -23,11 +25,14 @@ test("the default comes first: the one asked for, else the first named, else the
   assert.deepEqual(names([qwen, `b=${qwen}`], "b"), ["b", "qwen3", "built-in"]);
   assert.deepEqual(names([qwen], "built-in"), ["built-in", "qwen3"]);
   assert.deepEqual(
-    listBaseModels({ named: [qwen], defaultModel: null, added: [], folderOfFile }, builtIn)[0],
+    listBaseModels(
+      { named: [qwen], defaultModel: null, added: [], folderOfFile, quantization: "8" },
+      builtIn,
+    )[0],
     {
       name: "qwen3",
       folder: resolve(qwen),
-      engine: { kind: "embedded" },
+      engine: { kind: "embedded", quantization: "8" },
     },
   );
 });
@@ -64,10 +69,15 @@ test("what was added is served too, last, or first under its name or its source"
     { name: "file", path: "models/file/qwen.Q8_0.gguf", source: "/tmp/qwen.Q8_0.gguf", license: null },
   ];
   const list = (named: readonly string[]) =>
-    listBaseModels({ named, defaultModel: null, added, folderOfFile }, builtIn);
+    listBaseModels({ named, defaultModel: null, added, folderOfFile, quantization: "off" }, builtIn);
   const namesOf = (named: readonly string[]): readonly string[] => list(named).map(({ name }) => name);
   assert.deepEqual(namesOf([]), ["built-in", "smol", "file"]);
-  assert.deepEqual(list([])[1], { name: "smol", folder: qwen, engine: { kind: "embedded" }, license: "mit" });
+  assert.deepEqual(list([])[1], {
+    name: "smol",
+    folder: qwen,
+    engine: { kind: "embedded", quantization: "off" },
+    license: "mit",
+  });
   assert.equal(list([])[2]?.folder, qwen);
   assert.deepEqual(namesOf(["file"]), ["file", "built-in", "smol"]);
   assert.deepEqual(namesOf(["someone/smol", qwen]), ["smol", "qwen3", "built-in", "file"]);

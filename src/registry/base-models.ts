@@ -1,7 +1,7 @@
 // Which base models a server has: the built-in one, the folders and files that the operator named, and those that were added.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import type { BaseModel } from "../domain/model.ts";
+import type { BaseModel, Quantization } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
 /** A base model that was added to the data folder. */
@@ -24,6 +24,8 @@ export interface BaseModelChoice {
   readonly added: readonly AddedBase[];
   /** The folder of the model in a GGUF file. */
   readonly folderOfFile: (file: string) => string;
+  /** How the weights of all of these are computed with. */
+  readonly quantization: Quantization;
 }
 
 /**
@@ -34,17 +36,18 @@ export interface BaseModelChoice {
  * no model at all
  */
 export function listBaseModels(
-  { named, defaultModel, added, folderOfFile }: BaseModelChoice,
+  { named, defaultModel, added, folderOfFile, quantization }: BaseModelChoice,
   builtIn: BaseModel | null,
 ): readonly [BaseModel, ...BaseModel[]] {
   const namedOnes = new Set(named.flatMap((text) => addedOf(text, added) ?? []));
+  const own = (base: BaseModel): BaseModel => ({ ...base, engine: { ...base.engine, quantization } });
   const models = [
     ...named.map((text) => {
       const one = addedOf(text, added);
-      return one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile);
+      return own(one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile));
     }),
     ...(builtIn === null ? [] : [builtIn]),
-    ...added.filter((one) => !namedOnes.has(one)).map((one) => baseOf(one, folderOfFile)),
+    ...added.filter((one) => !namedOnes.has(one)).map((one) => own(baseOf(one, folderOfFile))),
   ];
   if (models.length === 0)
     throw invalid(

@@ -64,6 +64,7 @@ const store: ModelDirectoryDependencies["store"] = {
 };
 /** Of the weights that every base is served with; null where none is up. */
 let weights: string | null = "weights";
+let precision: string | null = null;
 const directory = createModelDirectory({
   store,
   bases: ["tiny", "org/big"],
@@ -71,6 +72,7 @@ const directory = createModelDirectory({
   weightsOf: () => weights,
   artifacts: dataFolderAt("/data").artifacts,
   useVersion: async () => true,
+  precisionOf: () => precision,
   build: "b1",
 });
 
@@ -163,6 +165,17 @@ test("an answer names base, version and engine build, and where the adapter lies
     step: null,
   });
   assert.equal((await directory.resolve("agent:step0", member)).adapter, null);
+});
+
+test("a precision other than float32 is a build of its own", async () => {
+  precision = "int8";
+  try {
+    assert.equal((await directory.resolve(null, member)).fingerprint, "tiny#weights@base+b1-int8");
+    const trained = await directory.resolve("agent:step2", member);
+    assert.equal(trained.fingerprint, `tiny#weights@${uuid(1)}:step2+b1-int8`);
+  } finally {
+    precision = null;
+  }
 });
 
 test("a version that was trained over other weights is refused by name, never served with those of now", async (t) => {

@@ -65,10 +65,12 @@ export interface ModelDirectoryDependencies {
   readonly useVersion: (version: VersionKey) => Promise<boolean>;
   /** Names the engine's build in fingerprints. */
   readonly build: string;
+  /** In which precision a base's engine computes; null for float32. */
+  readonly precisionOf?: (base: string) => string | null;
 }
 
 export function createModelDirectory(dependencies: ModelDirectoryDependencies): ModelDirectory {
-  const { store, bases, defaultBase, build, weightsOf } = dependencies;
+  const { store, bases, defaultBase, weightsOf } = dependencies;
   assert(bases.includes(defaultBase), "the default base model is served");
 
   /** Names the base with the hash of its weights. */
@@ -76,8 +78,13 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     const weights = weightsOf(base);
     return weights === null ? base : `${base}#${weights.slice(0, 12)}`;
   };
+  /** Each precision gives other numbers, and so is a build of its own. */
+  const buildOf = (base: string): string => {
+    const precision = dependencies.precisionOf?.(base) ?? null;
+    return precision === null ? dependencies.build : `${dependencies.build}-${precision}`;
+  };
   const ofBase = (base: string, name: string): ResolvedModel => {
-    const fingerprint = `${named(base)}@base+${build}`;
+    const fingerprint = `${named(base)}@base+${buildOf(base)}`;
     return { base, name, fingerprint, adapter: null, isTrained: false, modelId: null, step: null };
   };
   const ofVersion = async (
@@ -87,7 +94,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
   ): Promise<ResolvedModel> => ({
     base: model.baseModel,
     name,
-    fingerprint: `${named(model.baseModel)}@${model.id}:step${version.step}+${build}`,
+    fingerprint: `${named(model.baseModel)}@${model.id}:step${version.step}+${buildOf(model.baseModel)}`,
     adapter: await adapterOf(version, dependencies.artifacts),
     isTrained: true,
     modelId: model.id,

@@ -21,7 +21,12 @@ const cases = [
   ...Object.entries(compositeCases).map(([name, one]) => [name, [one]] as const),
 ];
 
-const withoutGradient = new Set(["causalAttention", "continuedAttention", "blockedAttentionGradient"]);
+const withoutGradient = new Set([
+  "causalAttention",
+  "continuedAttention",
+  "blockedAttentionGradient",
+  "int4MatMul",
+]);
 
 for (const [name, examples] of cases) {
   if (examples.length === 0) continue;

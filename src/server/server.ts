@@ -235,7 +235,7 @@ async function construct(
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
   const version = packageVersion();
-  const { data: dataFolder, model: named, defaultModel } = config.server;
+  const { data: dataFolder, model: named, defaultModel, quantize: quantization } = config.server;
   const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
   const writer = { root: dataFolder, server: () => lease.id };
   const artifacts = new FolderArtifacts(writer);
@@ -243,7 +243,7 @@ async function construct(
   const cacheOf = (model: string): string => folder.cacheOf(model);
   const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheOf(file));
   const added = addedBases(dataFolder);
-  const models = listBaseModels({ named, defaultModel, added, folderOfFile }, builtIn);
+  const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
   const baseNames = models.map((model) => model.name);
 
   const observer = memoryObserver(metrics, logger);
@@ -269,6 +269,7 @@ async function construct(
     weightsOf,
     artifacts,
     useVersion: (version) => uses.use(version),
+    precisionOf: (name) => bases.find(({ model }) => model.name === name)?.precision ?? null,
     build: `hone-${version}`,
   });
   const chat = createChatService({ directory, bases, clock, metrics, logger });

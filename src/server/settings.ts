@@ -33,6 +33,13 @@ const serverSettings = {
       "Model folders and GGUF files to serve beside the built-in model and those that were added (`hone models add`); comma-separated, or repeat the flag. `name=path` names one; a model that was added goes by its name.",
     isEssential: true,
   },
+  quantize: {
+    kind: "choice",
+    default: "as-stored",
+    choices: ["as-stored", "8", "4", "off"],
+    about:
+      "In how many bits the weights of named and added models are computed with: as their files have them, 8, 4, or off for float32. Files in float32 or 16 bits are float32 as stored; the built-in model always is.",
+  },
   builtInModel: {
     kind: "choice",
     default: "on",
@@ -124,6 +131,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.model",
     "server.builtInModel",
     "server.defaultModel",
+    "server.quantize",
     "chat.toolCalls",
     "chat.toolFormats",
     "chat.reasoning",

@@ -11,11 +11,12 @@ import { LoopEngine } from "../loop-engine.ts";
 import { ModelMemory } from "../on-demand/model-memory.ts";
 import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
 import { sharedMemorySettingsWith } from "../on-demand/settings.ts";
+import type { Quantization } from "../../domain/model.ts";
 import { openModelFolder } from "../open-model-folder.ts";
 import { engineSettingsWith, type EngineSettings } from "../settings.ts";
 import { HttpEngine } from "../testing/http-engine.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
-import { checkEngine } from "./check-engine.ts";
+import { checkEngine, checkRoundedEngine } from "./check-engine.ts";
 import { type EngineUnderTest, modelFolder, vocabulary } from "./engine-under-test.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
@@ -31,10 +32,15 @@ const narrow = {
   scheduling: "priority",
 } as const satisfies Partial<EngineSettings>;
 
-const embedded = (folder: string, waitingCountMax: number): LoopEngine => {
+const embedded = (
+  folder: string,
+  waitingCountMax: number,
+  quantization: Quantization = "off",
+): LoopEngine => {
   const settings = engineSettingsWith({ ...narrow, waitingCountMax });
   return new LoopEngine({
-    openModel: () => openModelFolder({ modelFolder: folder, cacheFolder, settings }, silentLogger),
+    openModel: () =>
+      openModelFolder({ modelFolder: folder, cacheFolder, quantization, settings }, silentLogger),
     vocabulary,
     settings,
     constraints: constraintSettingsWith(),
@@ -50,6 +56,15 @@ checkEngine({
   make: ({ waitingCountMax }) => embedded(modelFolder, waitingCountMax),
   failing: { code: "not_found", make: () => embedded(emptyFolder, 1) },
 });
+
+for (const bits of ["8", "4"] as const) {
+  const under: EngineUnderTest = {
+    name: `embedded engine with weights of ${bits} bits`,
+    make: ({ waitingCountMax }) => embedded(modelFolder, waitingCountMax, bits),
+    failing: { code: "not_found", make: () => embedded(emptyFolder, 1, bits) },
+  };
+  checkRoundedEngine(under);
+}
 
 const naive = {
   name: "naive engine",

@@ -5,7 +5,7 @@ import { checkAdapters } from "./adapters.ts";
 import { checkBeams } from "./beams.ts";
 import { checkConstrainedOutput } from "./constrained-output.ts";
 import { checkEnding } from "./ending.ts";
-import { checkEvents } from "./events.ts";
+import { checkEvents, checkRecordedAnswers } from "./events.ts";
 import { checkPriorities } from "./priorities.ts";
 import { checkProcessors } from "./processors.ts";
 import { checkPromptLogprobs } from "./prompt-logprobs.ts";
@@ -16,6 +16,7 @@ import { checkSampling } from "./sampling.ts";
 /** What the suite is made of, each with the feature that an engine must have to be asked for it. */
 const parts = [
   { check: checkEvents },
+  { check: checkRecordedAnswers },
   { check: checkSampling },
   { check: checkAdapters },
   { check: checkRestrictions },
@@ -27,6 +28,14 @@ const parts = [
   { check: checkPriorities, feature: "priority" },
   { check: checkRefusals },
 ] as const;
+
+/** Those whose answers follow from the engine's own numbers, whatever its weights are rounded to. */
+const ownParts = [checkEvents, checkConstrainedOutput, checkProcessors, checkPriorities] as const;
+
+/** Registers the tests that an engine must pass whose weights are rounded: it is exact, and its numbers are its own. */
+export function checkRoundedEngine(under: EngineUnderTest): void {
+  for (const check of ownParts) check(under);
+}
 
 /** Registers the tests that an engine must pass; in `npm test` a sample of so many parts of them, where it is said. */
 export function checkEngine(under: EngineUnderTest, sample: number = parts.length): void {

@@ -81,6 +81,35 @@ export function checkEvents(under: EngineUnderTest): void {
     }
   });
 
+  test(`${name}: an answer may fill the context`, async () => {
+    const engine = await shared();
+    const prompt = Array.from({ length: 250 }, (_, index) => (index * 7) % 512);
+    const answer = await answerOf(engine, requestOf(prompt, { maxTokens: 6 }));
+    assert.equal(answer.ids().length, 6);
+  });
+
+  test(`${name}: an answer goes on as it would if its beginning were part of the prompt`, async () => {
+    const engine = await shared();
+    for (const own of [null, adapter]) {
+      const whole = await answerOf(engine, ask({ maxTokens: 6, topLogprobCount: 0, adapter: own }));
+      for (let count = 1; count < 6; count++) {
+        const prompt = [...recorded.prompt, ...whole.ids().slice(0, count)];
+        const next = await answerOf(
+          engine,
+          requestOf(prompt, { maxTokens: 1, topLogprobCount: 0, adapter: own }),
+        );
+        assert.deepEqual(next.ids(), [whole.ids()[count]]);
+        assert.ok(Math.abs(next.logprobs()[0] - whole.logprobs()[count]) < 1e-4);
+      }
+    }
+  });
+}
+
+/** What an engine over the reference weights answers. */
+export function checkRecordedAnswers(under: EngineUnderTest): void {
+  const { name } = under;
+  const shared = sharedEngine(under);
+
   test(`${name}: greedy answers are the recorded ones`, async () => {
     const engine = await shared();
     const request = ask({ maxTokens: recorded.answer.length });
@@ -103,28 +132,5 @@ export function checkEvents(under: EngineUnderTest): void {
     assert.deepEqual(both.finishes(), [`0 stop ${stop}`]);
     const one = await answerOf(engine, ask({ maxTokens: 1, choiceCount: 3 }));
     assert.deepEqual(one.finishes().toSorted(), ["0 length null", "1 length null", "2 length null"]);
-  });
-
-  test(`${name}: an answer may fill the context`, async () => {
-    const engine = await shared();
-    const prompt = Array.from({ length: 250 }, (_, index) => (index * 7) % 512);
-    const answer = await answerOf(engine, requestOf(prompt, { maxTokens: 6 }));
-    assert.equal(answer.ids().length, 6);
-  });
-
-  test(`${name}: an answer goes on as it would if its beginning were part of the prompt`, async () => {
-    const engine = await shared();
-    for (const own of [null, adapter]) {
-      const whole = await answerOf(engine, ask({ maxTokens: 6, topLogprobCount: 0, adapter: own }));
-      for (let count = 1; count < 6; count++) {
-        const prompt = [...recorded.prompt, ...whole.ids().slice(0, count)];
-        const next = await answerOf(
-          engine,
-          requestOf(prompt, { maxTokens: 1, topLogprobCount: 0, adapter: own }),
-        );
-        assert.deepEqual(next.ids(), [whole.ids()[count]]);
-        assert.ok(Math.abs(next.logprobs()[0] - whole.logprobs()[count]) < 1e-4);
-      }
-    }
   });
 }

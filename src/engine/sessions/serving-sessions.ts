@@ -11,6 +11,7 @@ import {
   buildPrefillGraph,
   type ServingOptions,
 } from "../../model/serving-graphs.ts";
+import type { WeightForms } from "../../model/quantized/weight-forms.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { createSession, type Session } from "../../runtime/session.ts";
 
@@ -24,6 +25,8 @@ export interface SessionsOptions {
   readonly config: ModelConfig;
   /** For every parameter of the graphs. */
   readonly weights: ReadonlyMap<string, WeightSource>;
+  /** How the weights are stored; absent means in float32. */
+  readonly forms?: WeightForms;
   readonly threads: number;
 }
 
@@ -61,8 +64,8 @@ export class ServingSessions {
     const name = `${kind} ${lora ?? "base"}`;
     const made = this.#sessions.get(name);
     if (made !== undefined) return made;
-    const { config, weights, threads } = this.#options;
-    const making = createSession(graphOf(kind, config, { lora }), { weights, threads });
+    const { config, weights, forms, threads } = this.#options;
+    const making = createSession(graphOf(kind, config, { lora, forms }), { weights, threads });
     this.#sessions.set(name, making);
     making.catch(() => this.#sessions.delete(name));
     return making;

@@ -192,6 +192,23 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     });
   },
 
+  int8MatMul: (_, [x, weight, scales], lowering) => {
+    const { model } = lowering;
+    const { codes, size, step, zero } = rowCodes(model, present(x, "x"));
+    const operands = [codes, present(weight, "a weight"), step, present(scales, "scales"), zero];
+    const product = model.node("MatMulIntegerToFloat", operands, { domain: CONTRIB_DOMAIN });
+    emit(lowering, "Mul", [product, size]);
+  },
+  int4MatMul: ({ inputs, outputs }, operands, lowering) => {
+    const [K, N] = [inputs[0], outputs[0]].map((value) => value?.shape.at(-1));
+    assert(typeof K === "number" && typeof N === "number", "the sizes of a weight are known");
+    emit(lowering, "MatMulNBits", operands, {
+      domain: CONTRIB_DOMAIN,
+      // With larger blocks, and with other levels, a row depends on how many rows there are.
+      attributes: { K, N, bits: 4, block_size: 32, accuracy_level: 4 },
+    });
+  },
+
   gatherRows: direct("Gather"),
   moveRows: (_, [table, ids], lowering) =>
     emit(lowering, "Gather", [present(table, "a table"), present(ids, "ids")]),
@@ -289,6 +306,22 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
       if (result !== "") model.node("Identity", [present(names[index], "a gradient")], { outputs: [result] });
   },
 };
+
+/** Each row of x as bytes around 128 and its largest magnitude, once for all products of the same operand. */
+function rowCodes(
+  model: OnnxModelWriter,
+  x: string,
+): { readonly codes: string; readonly size: string; readonly step: string; readonly zero: string } {
+  const step = model.constant("float32", [], [1 / 127]);
+  const zero = model.constant("uint8", [], [128]);
+  const last = model.constant("int64", [1], [-1]);
+  const largest = model.shared("ReduceMax", [model.shared("Abs", [x]), last], { keepdims: 1 });
+  // A row of zeros would be divided by zero.
+  const size = model.shared("Max", [largest, model.constant("float32", [], [1e-20])]);
+  // The kernel for it has one step for all rows, which is therefore made the same for all.
+  const codes = model.shared("QuantizeLinear", [model.shared("Div", [x, size]), step, zero]);
+  return { codes, size, step, zero };
+}
 
 /** What blocks of attention need to know of queries [B, T, Hq*K]. */
 function queriesOf(

@@ -21,6 +21,8 @@ export const CONTRIB_DOMAIN = "com.microsoft";
 /** The numbers that the format gives to types of elements. */
 export const dataTypeNumbers: { readonly [D in DataType]: number } = {
   float32: 1,
+  uint8: 2,
+  int8: 3,
   int32: 6,
   int64: 7,
   bool: 9,
@@ -294,6 +296,8 @@ const valueEncoders: { readonly [D in DataType]: (values: readonly number[]) => 
   float32: (values) => Float32Array.from(values),
   int64: (values) => BigInt64Array.from(values, BigInt),
   int32: (values) => Int32Array.from(values),
+  int8: (values) => Int8Array.from(values),
+  uint8: (values) => Uint8Array.from(values),
   bool: (values) => Uint8Array.from(values),
 };
 

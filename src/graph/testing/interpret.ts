@@ -82,6 +82,8 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
       float32: Number,
       int64: Math.trunc,
       int32: Math.trunc,
+      int8: Math.trunc,
+      uint8: Math.trunc,
       bool: (element: number) => (element === 0 ? 0 : 1),
     }[dtype];
     return [mapDense([operand(x)], convert)];
@@ -165,6 +167,34 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
         }
     }
     return [{ dims: [...batch, rows, columns], data: Float64Array.from(products) }];
+  },
+
+  int8MatMul: ([x, weight, scales]) => {
+    const from = operand(x);
+    const rows = mapRows(from, (row) => inSteps(row, row.length));
+    const [inner = 0, columns = 0] = operand(weight).dims;
+    const weightAt = matrixAt(operand(weight), []);
+    const multiply = (row: Float64Array) =>
+      Float64Array.from({ length: columns }, (_, column) => {
+        const products = Array.from({ length: inner }, (_, k) => (row[k] ?? 0) * weightAt(k, column));
+        return sum(products) * elementAt(operand(scales), [column]);
+      });
+    return [mapRows(rows, multiply)];
+  },
+  int4MatMul: ([x, codes, scales]) => {
+    const rows = mapRows(operand(x), (row) => inSteps(row, 32));
+    const [columns = 0, blocks = 0] = operand(scales).dims;
+    const weightAt = (column: number, k: number) => {
+      const [block, within] = [Math.floor(k / 32), k % 32];
+      const pair = elementAt(operand(codes), [column, block, Math.floor(within / 2)]);
+      const code = within % 2 === 0 ? pair % 16 : Math.floor(pair / 16);
+      return (code - 8) * elementAt(operand(scales), [column, block]);
+    };
+    const multiply = (row: Float64Array) =>
+      Float64Array.from({ length: columns }, (_, column) =>
+        sum(Array.from({ length: 32 * blocks }, (_, k) => (row[k] ?? 0) * weightAt(column, k))),
+      );
+    return [mapRows(rows, multiply)];
   },
 
   gatherRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
@@ -351,6 +381,15 @@ function fusedAttention(
 
 function elementwise(combine: (...elements: number[]) => number): Meaning<OpKind> {
   return (operands) => [mapDense(operands, combine)];
+}
+
+/** Rounds each block of so many numbers to 127 steps up to its largest magnitude. */
+function inSteps(row: Float64Array, blockSize: number): Float64Array {
+  return row.map((element, index) => {
+    const start = index - (index % blockSize);
+    const size = Math.max(...row.subarray(start, start + blockSize).map(Math.abs));
+    return size === 0 ? 0 : (Math.round((element / size) * 127) / 127) * size;
+  });
 }
 
 function rowsAt(table: Dense, ids: Dense): Dense {

@@ -49,7 +49,8 @@ export function dequantize(type: BlockTypeName, bytes: Uint8Array): Float32Array
  */
 let halves: Float32Array | null = null;
 
-function half(bytes: Uint8Array, at: number): number {
+/** The float16 at a place, which need not be even. */
+export function half(bytes: Uint8Array, at: number): number {
   halves ??= float16ToFloat32(Uint16Array.from({ length: 1 << 16 }, (_, bits) => bits));
   return halves[bytes[at] | (bytes[at + 1] << 8)];
 }
@@ -169,12 +170,14 @@ function decodeQ5K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-function sixBitScale(bytes: Uint8Array, from: number, group: number): number {
+/** The scale of one of the eight groups of a block of type Q4_K or Q5_K, whose scales begin at `from`. */
+export function sixBitScale(bytes: Uint8Array, from: number, group: number): number {
   if (group < 4) return bytes[from + group] & 63;
   return (bytes[from + 4 + group] & 15) | ((bytes[from + group - 4] >> 6) << 4);
 }
 
-function sixBitMinimum(bytes: Uint8Array, from: number, group: number): number {
+/** As {@link sixBitScale}, of the least value. */
+export function sixBitMinimum(bytes: Uint8Array, from: number, group: number): number {
   if (group < 4) return bytes[from + 4 + group] & 63;
   return (bytes[from + 4 + group] >> 4) | ((bytes[from + group] >> 6) << 4);
 }

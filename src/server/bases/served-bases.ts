@@ -24,6 +24,7 @@ import type { SharedMemorySettings } from "../../engine/on-demand/settings.ts";
 import { licenseOfFolder } from "../../library/licenses.ts";
 import { weightFilesOf } from "../../model-files/weight-files.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
+import { readPrecision } from "../../model/weights.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
 import type { EngineHealth, ListedBase } from "../../http/dependencies.ts";
 import type { ModelSettings } from "../../registry/settings.ts";
@@ -41,6 +42,8 @@ export type EngineBase = ServedBase & {
   /** Token ids are below it. */
   readonly vocabularySize: number;
   readonly files: ListedBase["files"];
+  /** In which precision its engine computes; absent for float32. */
+  readonly precision?: string;
 };
 
 interface Options {
@@ -119,7 +122,13 @@ export async function createServedBases(
         logger,
       });
       const hold: ServedBase["hold"] = (holdOptions) => engine.hold(holdOptions);
-      const facts = { defaults, replies, contextLength, vocabularySize, files: filesOf(model) };
+      const precision = precisions[model.engine.kind](model);
+      if (precision !== undefined) {
+        const text = `${model.name}: weights are computed with as ${precision}`;
+        logger.info({ model: model.name, precision }, text);
+      }
+      const files = filesOf(model);
+      const facts = { defaults, replies, contextLength, vocabularySize, precision, files };
       return { model, engine, hold, prompts, tokenizer, vocabulary, ...facts };
     }),
   );
@@ -159,6 +168,14 @@ const memoryNeeds: {
   embedded: ({ folder }, { settings }) => engineMemoryBytes(folder, settings.engine),
 };
 
+/** In which precision the engine of a base computes; undefined for float32. */
+const precisions: {
+  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel) => string | undefined;
+} = {
+  embedded: ({ folder, engine: { quantization = "off" } }) =>
+    quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization),
+};
+
 /** What makes the engine of a base, which is not started yet; each refuses a folder that it cannot serve. */
 const engineMakers: {
   readonly [Kind in BaseEngine["kind"]]: (
@@ -167,12 +184,13 @@ const engineMakers: {
     options: Options,
   ) => Engine;
 } = {
-  embedded: ({ name, folder }, vocabulary, { cacheOf, settings, clock, log, logger }) => {
+  embedded: ({ name, folder, engine }, vocabulary, { cacheOf, settings, clock, log, logger }) => {
     // Here, and not only in its process, so that a model which cannot be computed ends the start at once.
     readModelConfig(folder);
     return createEmbeddedEngine({
       modelFolder: folder,
       cacheFolder: cacheOf(folder),
+      quantization: engine.quantization,
       vocabulary,
       settings: settings.engine,
       constraints: settings.constraints,

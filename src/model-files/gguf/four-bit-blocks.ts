@@ -1,0 +1,113 @@
+// Tensors whose blocks of 32 are four bits a weight with a scale, and perhaps a least value, of their own: taken as they
+// are, without decoding. Which other types there are is in block-types.ts.
+import { readTensorBytes, storedRowOf, type StoredTensor } from "../stored-tensor.ts";
+import { half, sixBitMinimum, sixBitScale } from "./block-types.ts";
+
+/** Weight k of row n is (code − 8) · scale + offset, with scale and offset of its block. */
+export interface FourBitBlocks {
+  /** [N, K/32, 16]: two codes a byte, the first in its lower half. */
+  readonly codes: Uint8Array;
+  /** [N, K/32]. */
+  readonly scales: Float32Array;
+  /** [N, K/32]; null for a type that has none. */
+  readonly offsets: Float32Array | null;
+}
+
+/** Takes the block of 32 that begins at byte `from` and has the number `block`. */
+type BlockTaker = (bytes: Uint8Array, from: number, block: number, into: Taken) => void;
+
+interface Taken {
+  readonly codes: Uint8Array;
+  readonly scales: Float32Array;
+  readonly offsets: Float32Array;
+}
+
+const takers = {
+  Q4_0: { groups: 1, bytes: 18, take: takeQ4_0 },
+  Q4_1: { groups: 1, bytes: 20, take: takeQ4_1 },
+  Q4_K: { groups: 8, bytes: 144, take: takeQ4K },
+} as const;
+
+type FourBitType = keyof typeof takers;
+
+/** Whether {@link readFourBitBlocks} reads a tensor. */
+export function hasFourBitBlocks(tensor: StoredTensor): tensor is StoredTensor<FourBitType> {
+  return Object.hasOwn(takers, tensor.type);
+}
+
+/** The blocks of a tensor of rank 2, its rows in the order in which `readFloats` gives them. */
+export function readFourBitBlocks(tensor: StoredTensor<FourBitType>): FourBitBlocks {
+  const {
+    groups,
+    bytes: size,
+    take,
+  }: { groups: number; bytes: number; take: BlockTaker } = takers[tensor.type];
+  const bytes = readTensorBytes(tensor);
+  const [rowCount, width] = tensor.shape;
+  const blockCount = (rowCount * width) / 32;
+  const taken: Taken = {
+    codes: new Uint8Array(16 * blockCount),
+    scales: new Float32Array(blockCount),
+    offsets: new Float32Array(blockCount),
+  };
+  for (let index = 0; index * groups < blockCount; index++) take(bytes, index * size, index * groups, taken);
+  const { codes, scales, offsets } = inRowOrder(taken, tensor);
+  return { codes, scales, offsets: tensor.type === "Q4_0" ? null : offsets };
+}
+
+/** Undoes what the converter did to the order of rows; blocks lie within rows. */
+function inRowOrder(taken: Taken, { rearranged, shape: [rowCount, width] }: StoredTensor): Taken {
+  if (rearranged?.kind !== "paired-rows") return taken;
+  const blocks = width / 32;
+  const headSize = rowCount / rearranged.headCount;
+  const ordered = <Values extends Uint8Array | Float32Array>(values: Values, rowSize: number): Values => {
+    const result = values.slice() as Values; // A copy of the same kind.
+    for (let row = 0; row < rowCount; row++) {
+      const stored = storedRowOf(row, headSize);
+      result.set(values.subarray(stored * rowSize, (stored + 1) * rowSize), row * rowSize);
+    }
+    return result;
+  };
+  return {
+    codes: ordered(taken.codes, 16 * blocks),
+    scales: ordered(taken.scales, blocks),
+    offsets: ordered(taken.offsets, blocks),
+  };
+}
+
+function takeQ4_0(bytes: Uint8Array, from: number, block: number, into: Taken): void {
+  into.scales[block] = half(bytes, from);
+  takeHalves(bytes, from + 2, block, into);
+}
+
+function takeQ4_1(bytes: Uint8Array, from: number, block: number, into: Taken): void {
+  const scale = half(bytes, from);
+  into.scales[block] = scale;
+  into.offsets[block] = half(bytes, from + 2) + 8 * scale;
+  takeHalves(bytes, from + 4, block, into);
+}
+
+/** Sixteen bytes hold the first 16 weights in their lower halves and the others in their upper ones. */
+function takeHalves(bytes: Uint8Array, from: number, block: number, { codes }: Taken): void {
+  for (let index = 0; index < 8; index++) {
+    const [first, second] = [bytes[from + 2 * index], bytes[from + 2 * index + 1]];
+    codes[16 * block + index] = (first & 15) | ((second & 15) << 4);
+    codes[16 * block + 8 + index] = (first >> 4) | (second & 0xf0);
+  }
+}
+
+/** Eight groups of 32, of which two share 32 bytes. */
+function takeQ4K(bytes: Uint8Array, from: number, block: number, into: Taken): void {
+  const [scale, least] = [half(bytes, from), half(bytes, from + 2)];
+  for (let group = 0; group < 8; group++) {
+    const groupScale = scale * sixBitScale(bytes, from + 4, group);
+    into.scales[block + group] = groupScale;
+    into.offsets[block + group] = 8 * groupScale - least * sixBitMinimum(bytes, from + 4, group);
+    const [pairs, shift] = [from + 16 + 32 * (group >> 1), 4 * (group & 1)];
+    for (let index = 0; index < 16; index++) {
+      const first = (bytes[pairs + 2 * index] >> shift) & 15;
+      const second = (bytes[pairs + 2 * index + 1] >> shift) & 15;
+      into.codes[16 * (block + group) + index] = first | (second << 4);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// Weights rounded to 8 and to 4 bits. Pure; which weights are, is in choose-forms.ts.
+import { blockSize } from "./weight-forms.ts";
+
+/** A weight [N, K] in 8 bits: code · scale of its row. */
+export interface Int8Rows {
+  /** [N, K]. */
+  readonly rows: Int8Array;
+  /** [N]. */
+  readonly scales: Float32Array;
+}
+
+/** Rounds each row to 127 steps up to its largest magnitude. */
+export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Rows {
+  const rows = new Int8Array(N * K);
+  const scales = new Float32Array(N);
+  for (let row = 0; row < N; row++) {
+    const start = row * K;
+    let largest = 0;
+    for (let k = 0; k < K; k++) largest = Math.max(largest, Math.abs(values[start + k]));
+    const scale = Math.fround(largest / 127);
+    scales[row] = scale;
+    if (scale === 0) continue;
+    // A magnitude that rounds to no scale in float32 could give a code beyond the type.
+    for (let k = 0; k < K; k++) {
+      rows[start + k] = Math.max(-127, Math.min(127, Math.round(values[start + k] / scale)));
+    }
+  }
+  return { rows, scales };
+}
+
+/** [N, K] to [K, N]; in tiles, since one of the two is read or written far apart. */
+export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Array {
+  const columns = new Int8Array(rows.length);
+  const tile = 64;
+  for (let firstRow = 0; firstRow < N; firstRow += tile) {
+    const lastRow = Math.min(N, firstRow + tile);
+    for (let k = 0; k < K; k++) {
+      for (let row = firstRow; row < lastRow; row++) columns[k * N + row] = rows[row * K + k];
+    }
+  }
+  return columns;
+}
+
+/** A weight [N, K] in 4 bits: (code − 8) · scale + offset of its block. */
+export interface Int4Blocks {
+  /** [N, K/32, 16]: two codes a byte, the first in its lower half. */
+  readonly codes: Uint8Array;
+  /** [N, K/32]. */
+  readonly scales: Float32Array;
+  /** [N, K/32]. */
+  readonly offsets: Float32Array;
+}
+
+/** How often scale and offset of a block are fitted to its codes, and these to them; more gains next to nothing. */
+const fitCount = 4;
+
+/** Rounds each block of 32 to 16 steps, with the scale and offset that leave the least squared error nearby. */
+export function toInt4(values: Float32Array, shape: readonly number[]): Int4Blocks {
+  const [N, K] = shape;
+  const blockCount = (N * K) / blockSize;
+  const codes = new Uint8Array((N * K) / 2);
+  const scales = new Float32Array(blockCount);
+  const offsets = new Float32Array(blockCount);
+  for (let block = 0; block < blockCount; block++) {
+    const fit = fitBlock(values.subarray(block * blockSize, (block + 1) * blockSize));
+    scales[block] = fit.scale;
+    offsets[block] = fit.offset;
+    for (let pair = 0; pair < blockSize / 2; pair++) {
+      codes[(block * blockSize) / 2 + pair] = fit.codes[2 * pair] | (fit.codes[2 * pair + 1] << 4);
+    }
+  }
+  return { codes, scales, offsets };
+}
+
+interface BlockFit {
+  readonly codes: Uint8Array;
+  readonly scale: number;
+  readonly offset: number;
+}
+
+/** Begins with steps from the least to the largest, and goes on from fit to fit as long as the error falls. */
+function fitBlock(values: Float32Array): BlockFit {
+  const [least, largest] = [Math.min(...values), Math.max(...values)];
+  const first = (largest - least) / 15;
+  let best = codesFor(values, Math.fround(first), Math.fround(least + 8 * first));
+  let bestError = squaredError(values, best);
+  for (let turn = 0; turn < fitCount; turn++) {
+    const { scale, offset } = leastSquares(values, best.codes);
+    const next = codesFor(values, Math.fround(scale), Math.fround(offset));
+    const error = squaredError(values, next);
+    if (!(error < bestError)) break;
+    best = next;
+    bestError = error;
+  }
+  return best;
+}
+
+function codesFor(values: Float32Array, scale: number, offset: number): BlockFit {
+  const codes = new Uint8Array(values.length).fill(8);
+  if (scale !== 0) {
+    for (let index = 0; index < values.length; index++) {
+      codes[index] = Math.max(0, Math.min(15, Math.round((values[index] - offset) / scale) + 8));
+    }
+  }
+  return { codes, scale, offset };
+}
+
+function squaredError(values: Float32Array, { codes, scale, offset }: BlockFit): number {
+  let error = 0;
+  for (let index = 0; index < values.length; index++) {
+    error += ((codes[index] - 8) * scale + offset - values[index]) ** 2;
+  }
+  return error;
+}
+
+/** The line through (code − 8, value) with the least squared error. */
+function leastSquares(values: Float32Array, codes: Uint8Array): { scale: number; offset: number } {
+  let [sumCode, sumValue, sumSquare, sumProduct] = [0, 0, 0, 0];
+  for (let index = 0; index < values.length; index++) {
+    const code = codes[index] - 8;
+    sumCode += code;
+    sumValue += values[index];
+    sumSquare += code * code;
+    sumProduct += code * values[index];
+  }
+  const count = values.length;
+  const spread = count * sumSquare - sumCode * sumCode;
+  if (spread === 0) return { scale: 0, offset: sumValue / count };
+  const scale = (count * sumProduct - sumCode * sumValue) / spread;
+  return { scale, offset: (sumValue - scale * sumCode) / count };
+}

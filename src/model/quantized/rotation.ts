@@ -1,0 +1,39 @@
+// The rotation of what is rounded to 8 bits: a Hadamard matrix over blocks of the last axis spreads each large number over its
+// block. Models have a few channels far above the others, by which a row's step would be too coarse for all else. It is its
+// own inverse, and x Wᵀ = (x H)(W H)ᵀ. As in QuaRot (Ashkboos et al., 2024).
+
+/** Numbers that are rotated together, at most: more would take longer and gain little. */
+const rotationSizeMax = 64;
+
+/** How many numbers of rows of length K are rotated together; a power of two. */
+export function rotationSize(K: number): number {
+  let size = 1;
+  while (size < rotationSizeMax && K % (2 * size) === 0) size *= 2;
+  return size;
+}
+
+/** The matrix, [size, size]; symmetric. */
+export function rotationMatrix(size: number): readonly number[] {
+  const matrix = new Float32Array(size * size);
+  for (let row = 0; row < size; row++) matrix[row * size + row] = 1;
+  return [...rotated(matrix, size)];
+}
+
+/** A copy of rows of length K of which each block is rotated. */
+export function rotated(values: Float32Array, K: number): Float32Array {
+  const size = rotationSize(K);
+  const result = values.slice();
+  const norm = 1 / Math.sqrt(size);
+  for (let start = 0; start < result.length; start += size) {
+    for (let half = 1; half < size; half *= 2) {
+      for (let index = 0; index < size; index += 1) {
+        if ((index & half) !== 0) continue;
+        const [left, right] = [result[start + index], result[start + index + half]];
+        result[start + index] = left + right;
+        result[start + index + half] = left - right;
+      }
+    }
+    for (let index = 0; index < size; index++) result[start + index] *= norm;
+  }
+  return result;
+}

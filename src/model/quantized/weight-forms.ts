@@ -1,0 +1,99 @@
+// How the weights of a model are stored for computing: which in float32, which in 8 and which in 4 bits, and of which tensors
+// each then consists. How they are made is in quantize.ts; how they are applied, in ../linear.ts.
+import { unreachable } from "../../domain/assert.ts";
+import type { DataType } from "../../graph/graph.ts";
+import type { ModelConfig } from "../config.ts";
+import { embeddingName, modelParameters, outputProjection, type ParameterSpec } from "../parameters.ts";
+
+/** How many bits most weights of products are computed with. */
+export type Precision = "float32" | "int8" | "int4";
+
+/**
+ * How one weight is stored: `int8` with a scale for each row, `int4` in blocks of 32 of a row with a scale each, `int4-offset`
+ * with a number besides that all weights of a block have in common.
+ */
+export type WeightForm = "float32" | "int8" | "int4" | "int4-offset";
+
+/** By the names of parameters; those that are absent are float32. */
+export type WeightForms = ReadonlyMap<string, WeightForm>;
+
+/** A tensor that a graph takes for a weight or a part of it. */
+export interface WeightPart extends ParameterSpec {
+  readonly dtype: DataType;
+}
+
+/** Weights in a block of 4-bit codes. */
+export const blockSize = 32;
+
+/** The names of what a weight [N, K] consists of that is not float32. */
+export function partNames(weight: string): {
+  /** int8 [N, K]: for looking rows up. */
+  readonly rows: string;
+  /** int8 [K, N]: for products. */
+  readonly columns: string;
+  /** float32 [N], or [N, K/32] for codes. */
+  readonly scales: string;
+  /** uint8 [N, K/32, 16]. */
+  readonly codes: string;
+  /** float32 [K/32, N]. */
+  readonly offsets: string;
+} {
+  return {
+    rows: `${weight}.rows`,
+    columns: `${weight}.columns`,
+    scales: `${weight}.scales`,
+    codes: `${weight}.codes`,
+    offsets: `${weight}.offsets`,
+  };
+}
+
+/** What a weight is used for: rows of an embedding are looked up, others are multiplied with, and tied ones both. */
+export interface WeightUse {
+  readonly isLookedUp: boolean;
+  readonly isMultiplied: boolean;
+}
+
+/** What a weight of a model is used for. */
+export function useOf(name: string, config: ModelConfig): WeightUse {
+  return {
+    isLookedUp: name === embeddingName,
+    isMultiplied: name !== embeddingName || `${outputProjection(config).path}.weight` === name,
+  };
+}
+
+/** What a parameter in some form consists of. */
+export function partsOf(
+  { name, shape }: ParameterSpec,
+  form: WeightForm,
+  use: WeightUse,
+): readonly WeightPart[] {
+  const [N, K] = shape;
+  const names = partNames(name);
+  const blocks = K / blockSize;
+  switch (form) {
+    case "float32":
+      return [{ name, dtype: "float32", shape }];
+    case "int8":
+      return [
+        { name: names.scales, dtype: "float32", shape: [N] },
+        ...(use.isLookedUp ? [{ name: names.rows, dtype: "int8" as const, shape: [N, K] }] : []),
+        ...(use.isMultiplied ? [{ name: names.columns, dtype: "int8" as const, shape: [K, N] }] : []),
+      ];
+    case "int4":
+    case "int4-offset":
+      return [
+        { name: names.scales, dtype: "float32", shape: [N, blocks] },
+        { name: names.codes, dtype: "uint8", shape: [N, blocks, blockSize / 2] },
+        ...(form === "int4" ? [] : [{ name: names.offsets, dtype: "float32" as const, shape: [blocks, N] }]),
+      ];
+    default:
+      return unreachable(form);
+  }
+}
+
+/** All tensors of a model whose weights have these forms, in the order of its parameters. */
+export function weightParts(config: ModelConfig, forms: WeightForms): readonly WeightPart[] {
+  return modelParameters(config).flatMap((parameter) =>
+    partsOf(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
+  );
+}
