@@ -9,6 +9,7 @@ import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
+import { float32Bytes, modelParameters } from "../model/parameters.ts";
 import { readModelWeights } from "../model/weights.ts";
 import { failureOf } from "../processes/carried-error.ts";
 import { refuseOrphan } from "../processes/orphan.ts";
@@ -33,21 +34,29 @@ import { WhenIdle } from "./when-idle.ts";
 
 const internalMessage = "Training ended with an internal error; the server's log has it.";
 
-/** Jobs of a series follow one another within less. */
+/** How long programs stay that hold much memory: jobs that were sent together follow one another within less. */
 const programsKeptMs = 2000;
+
+/** Of what training may have: programs that hold no more stay as long as the process, since loading them takes seconds. */
+const programsKeptShare = 1 / 8;
 
 interface LoadedModel {
   readonly trainers: EmbeddedTrainers;
   readonly artifacts: ArtifactStore;
   readonly tokenizer: TrainingJobDependencies["tokenizer"];
+  /** Of the weights in float32, which are mapped. */
+  readonly weightBytes: number;
 }
 
 serveParent<TrainingProtocol>(async (options, emitMeasured) => {
   const emit = (event: TrainingEvent): Promise<void> =>
     emitMeasured({ ...event, heldBytes: process.memoryUsage.rss() });
   const model = await load(options);
-  // Programs keep the memory that they have had; the next job makes them again.
-  const idle = new WhenIdle(systemClock, programsKeptMs, () => model.trainers.close());
+  // Programs keep the memory that they have had; where they are closed the next job makes them again.
+  const keptBytes = model.weightBytes + programsKeptShare * options.settings.memoryBytes;
+  const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
+    if (process.memoryUsage.rss() > keptBytes) await model.trainers.close();
+  });
   const answer = (request: RunRequest): Promise<void> =>
     run({ model, options, emit }, request).then(emit, (error: unknown) =>
       emit({ kind: "failed", failure: failureOf(error, internalMessage) }),
@@ -157,6 +166,7 @@ async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<L
   const template = await loadChatTemplate(folder, { toolsAsText });
   return {
     artifacts,
+    weightBytes: float32Bytes(modelParameters(config)),
     tokenizer: {
       ...createConversationTokenizer(tokenizer, template, config.vocabularySize),
       ...createTurnRenderer({

@@ -4,6 +4,7 @@ import { float32Bytes, modelParameters } from "../../model/parameters.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
 import { flushDenormals } from "../../runtime/session.ts";
 import type { Division } from "../packing/divide-pack.ts";
+import { ProgramGraphs } from "./program-graphs.ts";
 import {
   type ProgramOutputs,
   type ProgramRun,
@@ -29,6 +30,8 @@ const threadMebibytes = 4096;
 export class ComputeThreads {
   /** How many runs go side by side, each with as many threads, and which. */
   readonly division: Division;
+  /** Of the programs that have all threads. */
+  readonly graphs: ProgramGraphs;
   readonly #options: ProgramsOptions;
   readonly #together: Programs;
   #apart: WorkerPool<ProgramTasks, ProgramsOptions> | null = null;
@@ -37,7 +40,8 @@ export class ComputeThreads {
   constructor(options: ProgramsOptions) {
     this.division = divisionOf(options);
     this.#options = options;
-    this.#together = new Programs(options);
+    this.graphs = new ProgramGraphs(options.config);
+    this.#together = new Programs(options, this.graphs);
   }
 
   /**

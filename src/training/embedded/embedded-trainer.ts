@@ -1,6 +1,6 @@
 // Trains in this process: the model as a tensor program with a LoRA adapter, its gradients by reverse mode, AdamW.
 // Computing blocks the thread, so it belongs in a process of its own. Programs are kept from job to job.
-import type { ProjectionName } from "../../domain/model.ts";
+import { orderedProjections, type ProjectionName } from "../../domain/model.ts";
 import { present, unreachable } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { type Tensor, float32Data, float32Tensor } from "../../graph/tensor.ts";
@@ -48,9 +48,10 @@ import { estimateMemory, hasSeveral, requireWithin, type MemoryEstimate } from "
 import { MemoryNeeds } from "./memory-needs.ts";
 import { discardState, embeddedProfile } from "./profile.ts";
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
-import type { Program, ProgramOutputs, ProgramRun } from "./programs.ts";
+import type { Program } from "./program-graphs.ts";
+import type { ProgramOutputs, ProgramRun } from "./programs.ts";
 import { type KeptState, readState, writeState } from "./state-file.ts";
-import { type AdapterShape, buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
+import { type AdapterShape, gradientName } from "./training-graphs.ts";
 
 export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
@@ -121,11 +122,16 @@ export class EmbeddedTrainers implements TrainerProvider {
       // It may take long: the parent learns that it goes on, and a signal comes through.
       await letOthers();
     }
-    const adapter = { ...lora, scale: 1 };
+    const { rank, alpha, targets } = lora;
+    // A version's own adapter may be of another shape; most have the server's.
+    const adapter = { rank, scale: alpha / rank, targets: orderedProjections(targets) };
     const uses = needs.rounds.map(({ layout, largest }) => {
-      const options = { adapter, layout };
-      const graphs = [buildGradientGraph(config, { ...options, loss }), buildLogprobGraph(config, options)];
-      return { graphs, largest };
+      const hasDistinctPlaces = largest.every((round) => round.every(arePlacesDistinct));
+      const programs: readonly Program[] = [
+        { kind: "gradient", layout, adapter, loss, hasDistinctPlaces },
+        { kind: "logprobs", layout, adapter },
+      ];
+      return { graphs: programs.map((program) => this.threads.graphs.of(program)), largest };
     });
     return uses.length === 0 ? null : estimateMemory({ config, adapter }, uses, needs.dataBytes);
   }

@@ -1,21 +1,10 @@
 // The programs of training, loaded when they are first needed and kept from job to job.
-import type { Graph } from "../../graph/graph.ts";
 import type { Tensor } from "../../graph/tensor.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { TaskHandlers } from "../../processes/tasks.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
-import {
-  type GradientGraphOptions,
-  type GraphOptions,
-  buildGradientGraph,
-  buildLogprobGraph,
-} from "./training-graphs.ts";
-
-/** Which program: plain data, so that it can be named from another thread. */
-export type Program =
-  | ({ readonly kind: "logprobs" } & GraphOptions)
-  | ({ readonly kind: "gradient" } & Required<GradientGraphOptions>);
+import { keyOf, PROGRAM_COUNT_MAX, type Program, ProgramGraphs } from "./program-graphs.ts";
 
 /** One run of a program. */
 export interface ProgramRun {
@@ -40,9 +29,6 @@ export interface ProgramsOptions {
   readonly threads: number;
 }
 
-/** Programs differ by layout, places, loss and adapter shape; a job has eight at most, most have two that the next one shares. */
-const PROGRAM_COUNT_MAX = 8;
-
 // The runtime makes new arrays for each run, which are the caller's.
 export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> {
   const programs = new Programs(options);
@@ -51,11 +37,13 @@ export function openTasks(options: ProgramsOptions): TaskHandlers<ProgramTasks> 
 
 export class Programs {
   readonly #options: ProgramsOptions;
+  readonly #graphs: ProgramGraphs;
   /** In order of use, the longest unused first. */
   readonly #sessions = new Map<string, Session>();
 
-  constructor(options: ProgramsOptions) {
+  constructor(options: ProgramsOptions, graphs = new ProgramGraphs(options.config)) {
     this.#options = options;
+    this.#graphs = graphs;
   }
 
   /** Runs a program, one at a time. @throws what `createSession` and `Session.run` throw */
@@ -68,6 +56,7 @@ export class Programs {
   async close(): Promise<void> {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
+    this.#graphs.clear();
     for (const session of sessions) await session.release();
   }
 
@@ -86,20 +75,9 @@ export class Programs {
   }
 
   #load(program: Program): Promise<Session> {
-    const { config, weights, threads } = this.#options;
+    const { weights, threads } = this.#options;
     // Without copies of the weights: they are mapped from the file that serving maps too, and large products gain little.
     const economy = { prepackWeights: false, plansMemory: false, optimizesProgram: false };
-    return createSession(graphOf(config, program), { weights, threads, ...economy });
+    return createSession(this.#graphs.of(program), { weights, threads, ...economy });
   }
-}
-
-function graphOf(config: ModelConfig, program: Program): Graph {
-  return program.kind === "gradient"
-    ? buildGradientGraph(config, program)
-    : buildLogprobGraph(config, program);
-}
-
-/** All that the description says, so that no two programs share a name. */
-export function keyOf(program: Program): string {
-  return JSON.stringify(program);
 }
