@@ -116,10 +116,11 @@ function loadOf({
   readonly cacheFolder: string;
   readonly threads: number;
 }): Parameters<typeof createEmbeddedEngine>[0] {
+  const vocabulary = packVocabulary(Array.from({ length: llama135m().vocabularySize }, () => null));
   return {
     modelFolder,
     cacheFolder,
-    vocabulary: packVocabulary(Array.from({ length: llama135m().vocabularySize }, () => null)),
+    vocabulary: async () => vocabulary,
     settings: engineSettingsWith({ threads, kvCacheBytesMax: 2 ** 30 }),
     constraints: constraintSettingsWith(),
     clock: systemClock,

@@ -74,22 +74,21 @@ const { silentLogger } = await load<typeof Logs>("telemetry/testing/silent-logge
 const { createMetrics } = await load<typeof MetricsModule>("telemetry/metrics.js");
 const { loadTokenizer } = await load<typeof Tokenizers>("tokenizer/load-tokenizer.js");
 const model = { base: "tiny", name: "tiny", fingerprint: "f", adapter: null };
+const base = {
+  model: { name: "tiny", folder: modelFolder },
+  engine,
+  prompts: await directPrompts(modelFolder),
+  tokenizer: await loadTokenizer(modelFolder),
+  defaults: noDefaults([2]),
+  replies: plainReplies,
+  contextLength: limits.contextLength,
+};
 const chat = createChatService({
   directory: {
     resolve: async () => ({ ...model, isTrained: false, modelId: null, step: null }),
     adapterFault: async (_, error) => error,
   },
-  bases: [
-    {
-      model: { name: "tiny", folder: modelFolder },
-      engine,
-      prompts: await directPrompts(modelFolder),
-      tokenizer: await loadTokenizer(modelFolder),
-      defaults: noDefaults([2]),
-      replies: plainReplies,
-      contextLength: limits.contextLength,
-    },
-  ],
+  bases: { use: async () => ({ base, release: () => undefined }) },
   clock: systemClock,
   metrics: createMetrics({ processMetrics: false }),
   logger: silentLogger,

@@ -6,6 +6,7 @@ import { plainReplies } from "../src/chat/testing/plain-replies.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
+import { servedBases } from "../src/chat/testing/served-bases.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import type { Engine } from "../src/domain/generation.ts";
 import type { ErrorBody } from "../src/http/errors.ts";
@@ -45,17 +46,15 @@ const chat = createChatService({
       }),
     adapterFault: () => assert.fail("nothing of a refused request is loaded"),
   },
-  bases: [
-    {
-      model: { name: "tiny", folder },
-      engine,
-      prompts: await directPrompts(folder),
-      tokenizer: await loadTokenizer(folder),
-      defaults: noDefaults([2]),
-      replies: plainReplies,
-      contextLength: 64,
-    },
-  ],
+  bases: servedBases({
+    model: { name: "tiny", folder },
+    engine,
+    prompts: await directPrompts(folder),
+    tokenizer: await loadTokenizer(folder),
+    defaults: noDefaults([2]),
+    replies: plainReplies,
+    contextLength: 64,
+  }),
   clock: systemClock,
   metrics: createMetrics({ processMetrics: false }),
   logger: silentLogger,

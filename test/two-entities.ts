@@ -9,6 +9,7 @@ import { createChatService } from "../src/chat/complete-chat.ts";
 import { createTokenizationService } from "../src/chat/tokenization.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
+import { servedBases } from "../src/chat/testing/served-bases.ts";
 import { hashSecret, type KeyRole } from "../src/domain/access.ts";
 import { packVocabulary } from "../src/domain/vocabulary.ts";
 import { systemClock } from "../src/domain/clock.ts";
@@ -117,7 +118,7 @@ function chatOver(engine: NaiveEngine, { models: store }: Stores) {
     contextLength: 128,
   };
   const metrics = createMetrics({ processMetrics: false });
-  const over = { directory, bases: [base] };
+  const over = { directory, bases: servedBases(base) };
   return {
     chat: createChatService({ ...over, clock: systemClock, metrics, logger: silentLogger }),
     tokenization: createTokenizationService(over),

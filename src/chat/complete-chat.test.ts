@@ -31,6 +31,7 @@ import { chatRequest, type RequestChanges } from "./testing/chat-request.ts";
 import { readCompletion } from "./testing/read-completion.ts";
 import { noDefaults } from "./testing/no-defaults.ts";
 import { directPrompts } from "./testing/direct-prompts.ts";
+import { servedBases } from "./testing/served-bases.ts";
 import { plainReplies } from "./testing/plain-replies.ts";
 import { createChatService } from "./complete-chat.ts";
 import type { ChatService } from "./complete-chat.ts";
@@ -185,7 +186,7 @@ function serve(
       adapterFault: async (_model, refusal) =>
         options.isDeleted === true ? new ServiceError({ code: "not_found", message: "deleted" }) : refusal,
     },
-    bases: [served],
+    bases: servedBases(served),
     clock: systemClock,
     metrics: createMetrics({ processMetrics: false }),
     logger: silentLogger,

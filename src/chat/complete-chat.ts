@@ -23,7 +23,7 @@ import { refuseMissingFeatures } from "./missing-features.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
-import type { ServedBase } from "./served-base.ts";
+import type { ServedBase, ServedBases } from "./served-base.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
 import { portionsOf } from "./reply/portions.ts";
 
@@ -54,7 +54,7 @@ export interface BeginOptions {
 
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
-  readonly bases: readonly ServedBase[];
+  readonly bases: ServedBases;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -191,8 +191,8 @@ class Completion implements ChatCompletion {
     const { request, caller, signal } = this.#asked;
     const model = await directory.resolve(request.identity.model, caller);
     this.#ends.push(adapters.enter(model.adapter?.id ?? null));
-    const found = bases.find(({ model: { name } }) => name === model.base);
-    const base = present(found, "the directory names served base models only");
+    const { base, release } = await bases.use(model.base);
+    this.#ends.push(release);
     refuseCalls(request, base);
     refuseMissingFeatures(request, base.engine.capabilities);
     const { kind } = base.engine.status().state;

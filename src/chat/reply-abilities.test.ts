@@ -4,7 +4,12 @@ import { test } from "node:test";
 import type { BaseModel } from "../domain/model.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
-import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "./reply-abilities.ts";
+import {
+  withMarkIds,
+  readReplyAbilities,
+  refuseStrangeModels,
+  type ReplyAbilities,
+} from "./reply-abilities.ts";
 import { callFormats } from "./tools/call-formats.ts";
 
 async function abilities(
@@ -13,7 +18,10 @@ async function abilities(
   model: Pick<BaseModel, "name" | "toolCalls"> = { name: "m" },
 ): Promise<ReplyAbilities> {
   const [template, tokenizer] = await Promise.all([loadChatTemplate(folder), loadTokenizer(folder)]);
-  return readReplyAbilities(model, { template, tokenizer }, { toolCalls: [], reasoning: [], ...settings });
+  return withMarkIds(
+    readReplyAbilities(model, template, { toolCalls: [], reasoning: [], ...settings }),
+    tokenizer,
+  );
 }
 
 const folder = "test/fixtures/tool-model";

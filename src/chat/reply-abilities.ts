@@ -9,6 +9,9 @@ import type { ChatSettings } from "./settings.ts";
 import type { CallFormat } from "./tools/call-format.ts";
 import { callFormats, detectCallFormat } from "./tools/call-formats.ts";
 
+/** What is known without the model's tokenizer. */
+export type TemplateReplies = Omit<ReplyAbilities, "markIds">;
+
 export interface ReplyAbilities {
   /** How the model writes calls of tools; null where none are read out of its answers. */
   readonly callFormat: CallFormat | null;
@@ -27,18 +30,24 @@ export interface ReplyAbilities {
  */
 export function readReplyAbilities(
   model: Pick<BaseModel, "name" | "toolCalls">,
-  { template, tokenizer }: { readonly template: ChatTemplate; readonly tokenizer: Tokenizer },
+  template: ChatTemplate,
   settings: Pick<ChatSettings, "toolCalls" | "reasoning">,
   described: readonly CallFormat[] = [],
-): ReplyAbilities {
+): TemplateReplies {
   const { format: callFormat, reason: calls } = callFormatOf(model, template, settings, described);
   const { thinks, reason: thoughts } = thinksOf(model.name, template, settings);
+  return { callFormat, thinks, reasons: { calls, thoughts } };
+}
+
+/** Finds the tokens that mark what is read out of answers. */
+export function withMarkIds(replies: TemplateReplies, tokenizer: Tokenizer): ReplyAbilities {
+  const { callFormat, thinks } = replies;
   const marks = [...(callFormat?.marks ?? []), ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : [])];
   const ids = Array.from({ length: tokenizer.vocabularySize }, (_, id) => id);
   const markIds = new Set(
     ids.filter((id) => tokenizer.isSpecial(id) && isWithin(tokenizer.tokenText(id), marks)),
   );
-  return { callFormat, thinks, markIds, reasons: { calls, thoughts } };
+  return { ...replies, markIds };
 }
 
 function isWithin(token: string, marks: readonly string[]): boolean {

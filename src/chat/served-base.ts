@@ -1,5 +1,5 @@
-// A base model as it is served: its engine with all that turns text into its tokens and back. Built at start by whoever
-// wires the server; chat only uses it.
+// A base model as it is served: its engine with all that turns text into its tokens and back. Built by whoever wires the
+// server; chat only uses it.
 import { join } from "node:path";
 import type { Engine, EngineLimits } from "../domain/generation.ts";
 import type { BaseModel } from "../domain/model.ts";
@@ -29,6 +29,16 @@ export interface ServedBase {
   readonly contextLength: number;
 }
 
+/** The base models, of which those that nobody uses need not be in memory. */
+export interface ServedBases {
+  /**
+   * What turns text into tokens of a base and back, which stays until the release; its engine is `hold`'s matter.
+   *
+   * @param name of one that is served
+   */
+  use(name: string): Promise<{ readonly base: ServedBase; readonly release: () => void }>;
+}
+
 /**
  * What a request to this base must keep to.
  *
@@ -45,7 +55,10 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
 }
 
 /** Tokens that prompt and answer may have together; as the model was made while its engine is not up. */
-export function servedContextLength({ engine, contextLength }: ServedBase): number {
+export function servedContextLength({
+  engine,
+  contextLength,
+}: Pick<ServedBase, "engine" | "contextLength">): number {
   const { state } = engine.status();
   if (state.kind !== "ready") return contextLength;
   return Math.min(contextLength, state.limits.contextLength, engine.roomFor({ kind: "sample", count: 1 }));

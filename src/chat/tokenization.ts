@@ -1,12 +1,11 @@
 // Prompts as tokens and tokens as text, for clients who count: what a chat would make of them, without an answer. Made in
 // the prompt threads of the base model, whose engine is not needed.
 import type { Caller } from "../domain/access.ts";
-import { present } from "../domain/assert.ts";
 import type { DetokenizeRequest, Tokenized, TokenizeRequest } from "../domain/chat.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import { requireLength } from "../tokenizer/encode-prompt.ts";
 import { promptRefusal } from "../tokenizer/prompt-faults.ts";
-import { servedContextLength, type ServedBase } from "./served-base.ts";
+import { servedContextLength, type ServedBase, type ServedBases } from "./served-base.ts";
 
 export interface TokenizationService {
   /**
@@ -32,7 +31,7 @@ export interface TokenizationService {
 
 interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve">;
-  readonly bases: readonly ServedBase[];
+  readonly bases: ServedBases;
 }
 
 /**
@@ -42,30 +41,33 @@ interface Dependencies {
 const fit = { purpose: "count", countMax: 128 * 1024 } as const;
 
 export function createTokenizationService({ directory, bases }: Dependencies): TokenizationService {
-  const baseFor = async (name: string | null, caller: Caller): Promise<ServedBase> => {
-    const { base } = await directory.resolve(name, caller);
-    const found = bases.find(({ model }) => model.name === base);
-    return present(found, "the directory names served base models only");
+  const withBase = async <Result>(
+    name: string | null,
+    caller: Caller,
+    work: (base: ServedBase) => Promise<Result>,
+  ): Promise<Result> => {
+    const { base, release } = await bases.use((await directory.resolve(name, caller)).base);
+    return work(base).finally(release);
   };
   return {
-    tokenize: async ({ model, prompt, wantsTexts }, caller, { signal }) => {
-      const base = await baseFor(model, caller);
-      const { name: modelName } = base.model;
-      const task = { prompt, fit, wantsTexts, badWords: [], modelName, vocabularySize: Infinity };
-      const { tokenIds, texts } = await base.prompts.write(task, { client: caller.keyId, signal });
-      return { tokenIds, texts, contextLength: servedContextLength(base) };
-    },
-    detokenize: async ({ model, tokenIds }, caller, { signal }) => {
-      const base = await baseFor(model, caller);
-      requireLength(tokenIds.length, "tokens", fit);
-      const vocabularySize = vocabularySizeOf(base);
-      const strange = tokenIds.find((id) => id >= vocabularySize);
-      if (strange !== undefined) {
-        const message = `The token id ${strange} is unknown: the model ${base.model.name} knows ids below ${vocabularySize}.`;
-        throw promptRefusal("tokens", message);
-      }
-      return base.prompts.read(tokenIds, { client: caller.keyId, signal });
-    },
+    tokenize: ({ model, prompt, wantsTexts }, caller, { signal }) =>
+      withBase(model, caller, async (base) => {
+        const { name: modelName } = base.model;
+        const task = { prompt, fit, wantsTexts, badWords: [], modelName, vocabularySize: Infinity };
+        const { tokenIds, texts } = await base.prompts.write(task, { client: caller.keyId, signal });
+        return { tokenIds, texts, contextLength: servedContextLength(base) };
+      }),
+    detokenize: ({ model, tokenIds }, caller, { signal }) =>
+      withBase(model, caller, async (base) => {
+        requireLength(tokenIds.length, "tokens", fit);
+        const vocabularySize = vocabularySizeOf(base);
+        const strange = tokenIds.find((id) => id >= vocabularySize);
+        if (strange !== undefined) {
+          const message = `The token id ${strange} is unknown: the model ${base.model.name} knows ids below ${vocabularySize}.`;
+          throw promptRefusal("tokens", message);
+        }
+        return base.prompts.read(tokenIds, { client: caller.keyId, signal });
+      }),
   };
 }
 

@@ -22,7 +22,7 @@ const create = (folder: string): ProcessEngine =>
   createEmbeddedEngine({
     modelFolder: folder,
     cacheFolder,
-    vocabulary,
+    vocabulary: async () => vocabulary,
     settings: engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
     constraints: constraintSettingsWith(),
     clock: systemClock,

@@ -36,16 +36,24 @@ export function startEngineAhead(): void {
   startAhead(embeddedModule);
 }
 
+export interface EmbeddedEngineOptions extends Omit<EmbeddedLoad, "vocabulary"> {
+  /** Asked for when a process needs it. */
+  readonly vocabulary: () => Promise<TokenVocabulary>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 /** An engine for one model folder; nothing runs until `start`. */
 export function createEmbeddedEngine({
+  vocabulary,
   clock,
   logger,
   ...load
-}: EmbeddedLoad & { readonly clock: Clock; readonly logger: Logger }): ProcessEngine {
+}: EmbeddedEngineOptions): ProcessEngine {
   const { modelFolder, settings } = load;
   return new ProcessEngine({
     module: embeddedModule,
-    load,
+    load: async (): Promise<EmbeddedLoad> => ({ ...load, vocabulary: await vocabulary() }),
     capabilities: loopCapabilities(settings),
     gauges: loopGauges(load),
     settings: { ...settings, startDeadlineMs: settings.startDeadlineMs + readingMs(modelFolder) },

@@ -29,7 +29,7 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
   const bases = statuses.map(([name, status], index) => ({
     model: { name },
     engine: { status: () => status },
-    prompts: { waitingCount: 7 + index },
+    texts: { waitingCount: 7 + index },
   }));
   exposeGauges(metrics, {
     bases,

@@ -6,7 +6,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 interface Base {
   readonly model: Pick<BaseModel, "name">;
   readonly engine: Pick<Engine, "status">;
-  readonly prompts: { readonly waitingCount: number };
+  readonly texts: { readonly waitingCount: number };
 }
 
 interface Parts {
@@ -43,9 +43,9 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Part
   metrics.gauge(
     { name: "hone_chat_prompts_waiting", help: "Prompts that wait to be rendered.", labels: ["base_model"] },
     () =>
-      bases.map(({ model, prompts }) => ({
+      bases.map(({ model, texts }) => ({
         labels: { base_model: model.name },
-        value: prompts.waitingCount,
+        value: texts.waitingCount,
       })),
   );
   exposeOwnGauges(metrics, bases);

@@ -1,6 +1,7 @@
 // The composition root: everything is built here, in reading order, and started and stopped here.
 import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
 import { ServerFolder } from "../artifacts/server-folder.ts";
+import { present } from "../domain/assert.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
@@ -55,7 +56,9 @@ import { sweepDataFolder } from "./data-folder/sweep.ts";
 import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
 import { unofferedConstraint } from "./constraints/unoffered.ts";
 import { addedBases } from "./library/added-models.ts";
-import { createServedBases, engineHealth, listedBase, type EngineBase } from "./bases/served-bases.ts";
+import type { BaseTexts } from "./bases/base-texts.ts";
+import { engineHealth, listedBase } from "./bases/listed-bases.ts";
+import { createServedBases, servedBases, type EngineBase } from "./bases/served-bases.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -186,7 +189,7 @@ async function build(
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
   await start(listener);
-  await Promise.all(bases.map((base) => start(base.prompts)));
+  await Promise.all(bases.map((base) => start(base.texts)));
   await Promise.all(bases.map((base) => start(base.engine)));
   // Hashes of bases that were not known are the engines', which have just made them.
   await records.completeBases();
@@ -257,6 +260,11 @@ async function construct(
   });
   const engineOf = (name: string): Engine | undefined =>
     bases.find(({ model }) => model.name === name)?.engine;
+  const textsOf = (name: string): BaseTexts =>
+    present(
+      bases.find(({ model }) => model.name === name),
+      "the directory names served base models only",
+    ).texts;
   /** Of the weights that a base's engine computes with, or did when it was loaded last. */
   const weightsOf = (name: string): string | null => {
     const state = engineOf(name)?.status().state;
@@ -272,7 +280,8 @@ async function construct(
     precisionOf: (name) => bases.find(({ model }) => model.name === name)?.precision ?? null,
     build: `hone-${version}`,
   });
-  const chat = createChatService({ directory, bases, clock, metrics, logger });
+  const shelf = servedBases(bases);
+  const chat = createChatService({ directory, bases: shelf, clock, metrics, logger });
 
   const baseFolders = new Map(models.map((model) => [model.name, model.folder]));
   const checkpointFiles = new CheckpointFiles({
@@ -357,7 +366,6 @@ async function construct(
 
   const checker = createConstraintChecker({
     limits: settings.constraints,
-    vocabularies: new Map(bases.map(({ model, vocabulary }) => [model.name, vocabulary])),
     seconds: settings.http.checkSeconds,
   });
   const connections = connectionsThatFit(settings.http.connections, openFilesMax());
@@ -365,7 +373,7 @@ async function construct(
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const http: HttpDependencies = {
     chat,
-    tokenization: createTokenizationService({ directory, bases }),
+    tokenization: createTokenizationService({ directory, bases: shelf }),
     engineHealth: () => engineHealth(bases),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
@@ -378,9 +386,13 @@ async function construct(
       },
       bases: createBaseCheck({ models: database.models, bases: baseNames, weightsOf, clock }),
     },
-    checkConstraint: async (base, constraint, { instances, ...options }) =>
-      unofferedConstraint(constraint, engineOf(base)) ??
-      (await checker.check(base, constraint, instances, options)),
+    checkConstraint: async (name, constraint, { instances, ...options }) => {
+      const unoffered = unofferedConstraint(constraint, engineOf(name));
+      if (unoffered !== null) return unoffered;
+      const { texts, release } = await textsOf(name).use();
+      const asked = { name, vocabulary: texts.vocabulary };
+      return checker.check(asked, constraint, instances, options).finally(release);
+    },
     baseModels: () => bases.map(listedBase),
     directory,
     keys: database.keys,

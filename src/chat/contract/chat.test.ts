@@ -11,6 +11,7 @@ import { plainReplies } from "../testing/plain-replies.ts";
 import { createChatService } from "../complete-chat.ts";
 import { noDefaults } from "../testing/no-defaults.ts";
 import { directPrompts } from "../testing/direct-prompts.ts";
+import { servedBases } from "../testing/served-bases.ts";
 import { checkChat, type ChatBehaviour } from "./check-chat.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
@@ -75,17 +76,15 @@ checkChat("the chat over an engine", async (behaviour) =>
       }),
       adapterFault: async (_model, refusal) => refusal,
     },
-    bases: [
-      {
-        model: { name: "tiny", folder },
-        engine: engineOf(behaviour),
-        prompts,
-        tokenizer,
-        defaults: noDefaults([2]),
-        replies: plainReplies,
-        contextLength: 64,
-      },
-    ],
+    bases: servedBases({
+      model: { name: "tiny", folder },
+      engine: engineOf(behaviour),
+      prompts,
+      tokenizer,
+      defaults: noDefaults([2]),
+      replies: plainReplies,
+      contextLength: 64,
+    }),
     clock: systemClock,
     metrics: createMetrics({ processMetrics: false }),
     logger: silentLogger,

@@ -29,8 +29,8 @@ import { restartDelayMs } from "./restart-policy.ts";
 export interface ProcessEngineOptions {
   /** The module that the process runs; it calls `serveEngine`. */
   readonly module: URL;
-  /** What that makes its engine of. */
-  readonly load: unknown;
+  /** What that makes its engine of; asked for at each start of a process. */
+  readonly load: () => Promise<unknown>;
   /** Those of the engine. */
   readonly capabilities: EngineCapabilities;
   /** Those of the engine, as they are while it is not up. */
@@ -181,7 +181,7 @@ export class ProcessEngine implements Engine {
       {
         module,
         name: "engine's process",
-        load,
+        load: await load(),
         clock,
         startDeadlineMs: settings.startDeadlineMs,
         silenceDeadlineMs: settings.stepDeadlineMs,

@@ -1,6 +1,5 @@
 // Checks constraints, in a thread of their own: reads them as the engine does, and finds the tokens of a model's vocabulary
 // that may come next, beside whatever the engine serves.
-import { present } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
 import { unpackVocabulary, type TokenVocabulary } from "../../domain/vocabulary.ts";
@@ -13,14 +12,14 @@ import type { GrammarLimits } from "../../regex/limits.ts";
 /** What the thread is started with. */
 export interface CheckMeans {
   readonly limits: GrammarLimits;
-  /** By the name of the base model. */
-  readonly vocabularies: ReadonlyMap<string, TokenVocabulary>;
 }
 
 export interface CheckTasks {
   readonly check: {
     readonly task: {
+      /** The base model with whose tokens an answer is written. */
       readonly base: string;
+      readonly vocabulary: TokenVocabulary;
       readonly constraint: Constraint;
       /** As JSON. */
       readonly instances: readonly string[];
@@ -32,13 +31,12 @@ export interface CheckTasks {
 /** So many vocabularies stay ready to be asked; a large one takes about 60 MB. */
 const readyTries = 2;
 
-export function openTasks({ limits, vocabularies }: CheckMeans): TaskHandlers<CheckTasks> {
+export function openTasks({ limits }: CheckMeans): TaskHandlers<CheckTasks> {
   // Before the first check, whose time is counted.
   ground();
   /** The one asked last is the last. */
   const tries = new Map<string, TokenTrie>();
-  const trieOf = (base: string): TokenTrie => {
-    const vocabulary = present(vocabularies.get(base), "the vocabulary of a base model that is served");
+  const trieOf = (base: string, vocabulary: TokenVocabulary): TokenTrie => {
     const trie = tries.get(base) ?? buildTokenTrie({ bytes: unpackVocabulary(vocabulary) });
     tries.delete(base);
     tries.set(base, trie);
@@ -46,7 +44,7 @@ export function openTasks({ limits, vocabularies }: CheckMeans): TaskHandlers<Ch
     return trie;
   };
   return {
-    check: ({ base, constraint, instances }) =>
-      checkConstraint(constraint, instances, { limits, trie: trieOf(base), clock: systemClock }),
+    check: ({ base, vocabulary, constraint, instances }) =>
+      checkConstraint(constraint, instances, { limits, trie: trieOf(base, vocabulary), clock: systemClock }),
   };
 }

@@ -3,6 +3,7 @@
 import type { Constraint, ConstraintCheck } from "../../domain/constraint.ts";
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import { WorkerPool, type TaskOptions } from "../../processes/worker-pool.ts";
 import { TaskTimeout } from "../../processes/worker-thread.ts";
 import type { CheckMeans, CheckTasks } from "./check-tasks.ts";
@@ -11,11 +12,11 @@ export interface ConstraintChecker extends Service {
   /**
    * As `checkConstraint` in grammar/.
    *
-   * @param base the base model with whose tokens an answer is written
+   * @param base the base model with whose tokens an answer is written: what its tokens stand for is the same each time
    * @throws ServiceError `too_large` where that takes longer than it may; what a pool of workers throws
    */
   check(
-    base: string,
+    base: { readonly name: string; readonly vocabulary: TokenVocabulary },
     constraint: Constraint,
     instances: readonly string[],
     options?: TaskOptions,
@@ -27,19 +28,19 @@ export interface CheckerOptions extends CheckMeans {
 }
 
 export function createConstraintChecker(options: CheckerOptions): ConstraintChecker {
-  const { limits, vocabularies } = options;
+  const { limits } = options;
   const pool = new WorkerPool<CheckTasks, CheckMeans>({
     module: new URL("./check-tasks.js", import.meta.url),
-    data: { limits, vocabularies },
+    data: { limits },
     workerCount: 1,
     stageMs: [options.seconds * 1000],
     memoryMebibytes: 1024,
   });
   return {
     ...serviceOf("constraint checks", { stop: () => pool.close() }),
-    check: async (base, constraint, instances, taskOptions) => {
+    check: async ({ name: base, vocabulary }, constraint, instances, taskOptions) => {
       try {
-        return await pool.run("check", { base, constraint, instances }, taskOptions);
+        return await pool.run("check", { base, vocabulary, constraint, instances }, taskOptions);
       } catch (error) {
         throw error instanceof TaskTimeout ? takesTooLong(options) : error;
       }

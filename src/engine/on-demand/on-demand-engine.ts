@@ -27,6 +27,8 @@ export interface OnDemandOptions {
   readonly isReadyAtStart: boolean;
   /** Not let go for being idle. */
   readonly isKept: boolean;
+  /** Called when it is in memory no more. */
+  readonly onUnloaded?: () => void;
   readonly logger: Logger;
 }
 
@@ -63,6 +65,11 @@ export class OnDemandEngine implements Engine {
       load: () => this.#load(),
       unload: () => this.#unload(),
     });
+  }
+
+  /** Whether it is in memory, or about to be. */
+  get isLoaded(): boolean {
+    return !this.#place.isAway;
   }
 
   /** What it takes while it is loaded, in bytes. */
@@ -170,7 +177,14 @@ export class OnDemandEngine implements Engine {
   async #unload(): Promise<void> {
     const gone = this.#inner;
     this.#isLoaded = false;
-    await gone.stop();
-    if (this.#phase !== "stopped") this.#inner = this.#options.make();
+    const { make, logger, onUnloaded } = this.#options;
+    try {
+      await gone.stop();
+      if (this.#phase !== "stopped") this.#inner = make();
+    } catch (error) {
+      // The next load says so too, since what was stopped does not start again.
+      logger.error({ err: error }, "an engine that was let go could not be made anew");
+    }
+    onUnloaded?.();
   }
 }

@@ -9,7 +9,7 @@ import { packVocabulary } from "../../domain/vocabulary.ts";
 const engine = createEmbeddedEngine({
   modelFolder: process.argv[2],
   cacheFolder: process.argv[3],
-  vocabulary: packVocabulary([]),
+  vocabulary: async () => packVocabulary([]),
   settings: engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 26 }),
   constraints: constraintSettingsWith(),
   clock: systemClock,

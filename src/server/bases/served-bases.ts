@@ -1,17 +1,28 @@
-// The base models that are served: for each its tokenizer, chat template and defaults, and its engine, which is in memory
-// while there is room for it (engine/on-demand).
-import { statSync } from "node:fs";
-import { unreachable } from "../../domain/assert.ts";
+// The base models that are served: what is known of each by its folder's small files, and what is in memory while it is
+// used: its engine, where there is room for it (engine/on-demand), and its texts (base-texts).
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Engine, EngineState } from "../../domain/generation.ts";
+import type { Engine } from "../../domain/generation.ts";
 import type { BaseEngine, BaseModel } from "../../domain/model.ts";
-import type { TokenVocabulary } from "../../domain/vocabulary.ts";
-import { createPromptThreads, type PromptThreads } from "../../chat/prompts/prompt-threads.ts";
-import { readReplyAbilities, refuseStrangeModels, type ReplyAbilities } from "../../chat/reply-abilities.ts";
-import type { ServedBase } from "../../chat/served-base.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";
+import {
+  readReplyAbilities,
+  refuseStrangeModels,
+  withMarkIds,
+  type TemplateReplies,
+} from "../../chat/reply-abilities.ts";
+import {
+  readGenerationDefaults,
+  type GenerationDefaults,
+  type ServedBase,
+  type ServedBases,
+} from "../../chat/served-base.ts";
+import type { CallFormat } from "../../chat/tools/call-format.ts";
 import { loadCallFormats } from "../../chat/tools/call-formats.ts";
-import { readGenerationDefaults, servedContextLength } from "../../chat/served-base.ts";
-import { unshownBy, type Unshown } from "../../chat/template-abilities.ts";
+import { unshownBy } from "../../chat/template-abilities.ts";
 import type { ChatSettings } from "../../chat/settings.ts";
 import type { ConstraintSettings } from "../../engine/token-masks/settings.ts";
 import type { EngineSettings } from "../../engine/settings.ts";
@@ -21,30 +32,35 @@ import { ModelMemory, type MemoryObserver } from "../../engine/on-demand/model-m
 import { OnDemandEngine } from "../../engine/on-demand/on-demand-engine.ts";
 import { readyAtStart } from "../../engine/on-demand/plan-room.ts";
 import type { SharedMemorySettings } from "../../engine/on-demand/settings.ts";
+import type { ListedBase } from "../../http/dependencies.ts";
 import { licenseOfFolder } from "../../library/licenses.ts";
 import { weightFilesOf } from "../../model-files/weight-files.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readPrecision } from "../../model/weights.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
-import type { EngineHealth, ListedBase } from "../../http/dependencies.ts";
 import type { ModelSettings } from "../../registry/settings.ts";
 import type { Logger, LogStyle } from "../../telemetry/logger.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { withToolsAsText } from "../../tokenizer/tools-as-text.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
+import { announceBase } from "./announce-base.ts";
+import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
 
-/** A served base whose prompts are made in threads. */
-export type EngineBase = ServedBase & {
+/** A base with all that is known of it while nothing of it is in memory. */
+export interface EngineBase {
+  readonly model: BaseModel;
   readonly engine: OnDemandEngine;
-  readonly prompts: PromptThreads;
-  readonly vocabulary: TokenVocabulary;
+  readonly texts: BaseTexts;
+  readonly defaults: GenerationDefaults;
+  readonly replies: TemplateReplies;
+  readonly contextLength: number;
   /** Token ids are below it. */
   readonly vocabularySize: number;
   readonly files: ListedBase["files"];
   /** In which precision its engine computes; absent for float32. */
   readonly precision?: string;
-};
+}
 
 interface Options {
   /** Where what is computed of a model in a folder is kept. */
@@ -63,7 +79,7 @@ interface Options {
 }
 
 /** Every base with the memory that they share. */
-export interface ServedBases {
+export interface EngineBases {
   readonly bases: readonly EngineBase[];
   readonly memory: ModelMemory;
 }
@@ -76,7 +92,7 @@ export interface ServedBases {
 export async function createServedBases(
   models: readonly BaseModel[],
   options: Options,
-): Promise<ServedBases> {
+): Promise<EngineBases> {
   refuseStrangeModels(
     models.map(({ name }) => name),
     options.settings.chat,
@@ -88,57 +104,95 @@ export async function createServedBases(
     bytes: memoryNeeds[model.engine.kind](model, options),
   }));
   const isReady = readyAtStart(needs, memory.bytesMax);
+  const make = baseMaker(options, { memory, formats });
   const bases = await Promise.all(
-    models.map(async (model, index) => {
-      const { settings, clock, logger } = options;
-      const { endOfTextIds, vocabularySize, ...served } = readServedConfig(model.folder);
-      const contextLength = Math.min(served.contextLength, settings.engine.contextLengthMax);
-      const [tokenizer, { defaults, notApplied }, template] = await Promise.all([
-        loadTokenizer(model.folder),
-        readGenerationDefaults(model.folder, endOfTextIds),
-        // Rendered in the prompt threads; loaded here too, so that a broken one ends the start.
-        loadChatTemplate(model.folder, { clock }),
-      ]);
-      if (notApplied.length > 0) {
-        logger.warn({ model: model.name, notApplied }, "generation_config.json asks for what is not applied");
-      }
-      const replies = readReplyAbilities(model, { template, tokenizer }, settings.chat, formats);
-      const { calls, thoughts } = repliesOf(replies);
-      logger.info(
-        { model: model.name, contextLength, toolCalls: calls, thoughts },
-        `${model.name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
-      );
-      const toolsAsText = replies.callFormat?.isTaught === true;
-      const shown = toolsAsText ? withToolsAsText(template, clock) : template;
-      logUnshown(unshownBy(shown), model.name, logger);
-      const prompts = createPromptThreads({ folder: model.folder, toolsAsText });
-      const vocabulary = vocabularyOf(tokenizer, replies.markIds);
-      const engine = new OnDemandEngine({
-        ...needs[index],
-        make: () => engineMakers[model.engine.kind](model, vocabulary, options),
-        memory,
-        isReadyAtStart: isReady.has(model.name),
-        isKept: index === 0 && settings.models.keepDefaultModel === "on",
-        logger,
-      });
-      const hold: ServedBase["hold"] = (holdOptions) => engine.hold(holdOptions);
-      const precision = precisions[model.engine.kind](model);
-      if (precision !== undefined) {
-        const text = `${model.name}: weights are computed with as ${precision}`;
-        logger.info({ model: model.name, precision }, text);
-      }
-      const files = filesOf(model);
-      const facts = { defaults, replies, contextLength, vocabularySize, precision, files };
-      return { model, engine, hold, prompts, tokenizer, vocabulary, ...facts };
-    }),
+    models.map((model, index) =>
+      make(model, { ...needs[index], isReadyAtStart: isReady.has(model.name), isDefault: index === 0 }),
+    ),
   );
   return { bases, memory };
+}
+
+/** What a base is to be in the memory that all share. */
+interface Share {
+  readonly bytes: number;
+  readonly isReadyAtStart: boolean;
+  readonly isDefault: boolean;
+}
+
+/** Makes a base of what its folder says without its tokenizer, which is read where the base is to be ready at the start. */
+function baseMaker(
+  options: Options,
+  { memory, formats }: { readonly memory: ModelMemory; readonly formats: readonly CallFormat[] },
+): (model: BaseModel, share: Share) => Promise<EngineBase> {
+  const { settings, clock, logger } = options;
+  return async (model, { bytes, isReadyAtStart, isDefault }) => {
+    const { endOfTextIds, vocabularySize, ...served } = readServedConfig(model.folder);
+    const contextLength = Math.min(served.contextLength, settings.engine.contextLengthMax);
+    const [{ defaults, notApplied }, template] = await Promise.all([
+      readGenerationDefaults(model.folder, endOfTextIds),
+      // Rendered in the prompt threads; loaded here too, so that a broken one ends the start.
+      loadChatTemplate(model.folder, { clock }),
+      requireTokenizer(model.folder),
+    ]);
+    const replies = readReplyAbilities(model, template, settings.chat, formats);
+    const toolsAsText = replies.callFormat?.isTaught === true;
+    const shown = toolsAsText ? withToolsAsText(template, clock) : template;
+    const precision = precisions[model.engine.kind](model);
+    const unshown = unshownBy(shown);
+    announceBase(model.name, { contextLength, precision, replies, notApplied, unshown }, logger);
+    const texts = createBaseTexts({
+      open: async () => {
+        const tokenizer = await loadTokenizer(model.folder);
+        const allReplies = withMarkIds(replies, tokenizer);
+        const vocabulary = vocabularyOf(tokenizer, allReplies.markIds);
+        const prompts = createPromptThreads({ folder: model.folder, toolsAsText });
+        return { tokenizer, replies: allReplies, vocabulary, prompts };
+      },
+      isLoaded: () => engine.isLoaded,
+      clock,
+    });
+    const engine = new OnDemandEngine({
+      name: model.name,
+      bytes,
+      make: () => engineMakers[model.engine.kind](model, texts, options),
+      memory,
+      isReadyAtStart,
+      isKept: isDefault && settings.models.keepDefaultModel === "on",
+      onUnloaded: () => texts.letGo(),
+      logger,
+    });
+    if (isReadyAtStart) (await texts.use()).release();
+    const files = filesOf(model);
+    const facts = { defaults, replies, contextLength, vocabularySize, precision, files };
+    return { model, engine, texts, ...facts };
+  };
 }
 
 function filesOf({ folder, license }: BaseModel): ListedBase["files"] {
   return {
     weightBytes: weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0),
     license: license ?? licenseOfFolder(folder),
+  };
+}
+
+/** Whether there is one at all, for a base whose tokenizer is read later. */
+async function requireTokenizer(folder: string): Promise<void> {
+  if (existsSync(join(folder, "tokenizer.json"))) return;
+  const message = `The model folder ${folder} has no tokenizer.json.`;
+  throw new ServiceError({ code: "unsupported", message });
+}
+
+/** The bases as requests use them. */
+export function servedBases(bases: readonly EngineBase[]): ServedBases {
+  return {
+    use: async (name) => {
+      const found = bases.find(({ model }) => model.name === name);
+      const { texts: textsOfBase, ...base } = present(found, "the directory names served base models only");
+      const { texts, release } = await textsOfBase.use();
+      const hold: ServedBase["hold"] = (options) => base.engine.hold(options);
+      return { base: { ...base, ...texts, hold }, release };
+    },
   };
 }
 
@@ -176,94 +230,24 @@ const precisions: {
     quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization),
 };
 
-/** What makes the engine of a base, which is not started yet; each refuses a folder that it cannot serve. */
+/** What makes the engine of a base, which is not started yet; that it can be computed was seen by its need of memory. */
 const engineMakers: {
-  readonly [Kind in BaseEngine["kind"]]: (
-    model: BaseModel,
-    vocabulary: TokenVocabulary,
-    options: Options,
-  ) => Engine;
+  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, texts: BaseTexts, options: Options) => Engine;
 } = {
-  embedded: ({ name, folder, engine }, vocabulary, { cacheOf, settings, clock, log, logger }) => {
-    // Here, and not only in its process, so that a model which cannot be computed ends the start at once.
-    readModelConfig(folder);
-    return createEmbeddedEngine({
+  embedded: ({ name, folder, engine }, texts, { cacheOf, settings, clock, log, logger }) =>
+    createEmbeddedEngine({
       modelFolder: folder,
       cacheFolder: cacheOf(folder),
       quantization: engine.quantization,
-      vocabulary,
+      vocabulary: async () => {
+        const { texts: used, release } = await texts.use();
+        release();
+        return used.vocabulary;
+      },
       settings: settings.engine,
       constraints: settings.constraints,
       clock,
       logger: logger.child({ model: name }),
       log,
-    });
-  },
+    }),
 };
-
-/** What is refused is a warning; many models know no tools, and say nothing of them. */
-function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
-  if (unshown.length === 0) return;
-  const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
-  const text = unshown.map(({ what }) => what).join("; ");
-  logger[level]({ model }, `${model}: of its chat template: ${text}`);
-}
-
-/** What lists of models say of it. */
-export function listedBase(base: EngineBase): ListedBase {
-  return {
-    name: base.model.name,
-    contextLength: servedContextLength(base),
-    vocabularySize: base.vocabularySize,
-    isExact: base.engine.capabilities.isExact,
-    replies: repliesOf(base.replies),
-    presence: presenceOf(base.engine.status().state),
-    memoryBytes: base.engine.bytes,
-    files: base.files,
-  };
-}
-
-/** How a model's answers are read, with why, for people. */
-function repliesOf({ callFormat, thinks, reasons }: ReplyAbilities): ListedBase["replies"] {
-  return {
-    calls: { format: callFormat?.name ?? "off", reason: reasons.calls },
-    thoughts: { areRead: thinks, reason: reasons.thoughts },
-  };
-}
-
-/** All engines as one: as well as the worst of them. */
-export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
-  const order = ["ready", "unloaded", "loading", "starting", "restarting", "stopped", "failed"] as const;
-  const all = bases.map(({ model, engine }) => ({ name: model.name, state: engine.status().state }));
-  const { name, state } = all.reduce((one, other) =>
-    order.indexOf(other.state.kind) > order.indexOf(one.state.kind) ? other : one,
-  );
-  const models = Object.fromEntries(
-    all
-      .map((one) => [one.name, presenceOf(one.state)] as const)
-      .map(([of, { status, reason }]) => [of, reason === "" ? status : `${status}: ${reason}`]),
-  );
-  const isWell = state.kind === "ready" || state.kind === "unloaded" || state.kind === "loading";
-  return isWell
-    ? { state: "ready", reason: "", models }
-    : { state: state.kind, reason: `${name}: ${state.reason}`, models };
-}
-
-/** Whether a base is in memory, as lists say it. */
-function presenceOf(state: EngineState): ListedBase["presence"] {
-  switch (state.kind) {
-    case "ready":
-      return { status: "loaded", reason: "" };
-    case "unloaded":
-    case "loading":
-    case "failed":
-      return { status: state.kind, reason: state.reason };
-    case "starting":
-    case "restarting":
-      return { status: "loading", reason: state.reason };
-    case "stopped":
-      return { status: "unloaded", reason: state.reason };
-    default:
-      return unreachable(state);
-  }
-}

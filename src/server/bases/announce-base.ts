@@ -1,0 +1,51 @@
+// How a base answers, as its folder says it: for the log at the start, and for lists.
+import type { TemplateReplies } from "../../chat/reply-abilities.ts";
+import type { Unshown } from "../../chat/template-abilities.ts";
+import type { ListedBase } from "../../http/dependencies.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+
+/** Says what the base's folder asks for and what comes of it. */
+export function announceBase(
+  name: string,
+  {
+    contextLength,
+    precision,
+    replies,
+    notApplied,
+    unshown,
+  }: {
+    readonly contextLength: number;
+    readonly precision: string | undefined;
+    readonly replies: TemplateReplies;
+    readonly notApplied: readonly string[];
+    readonly unshown: readonly Unshown[];
+  },
+  logger: Logger,
+): void {
+  if (notApplied.length > 0)
+    logger.warn({ model: name, notApplied }, "generation_config.json asks for what is not applied");
+  const { calls, thoughts } = listedReplies(replies);
+  logger.info(
+    { model: name, contextLength, toolCalls: calls, thoughts },
+    `${name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
+  );
+  if (precision !== undefined)
+    logger.info({ model: name, precision }, `${name}: weights are computed with as ${precision}`);
+  logUnshown(unshown, name, logger);
+}
+
+/** What is refused is a warning; many models know no tools, and say nothing of them. */
+function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger): void {
+  if (unshown.length === 0) return;
+  const level = unshown.some(({ isRefused }) => isRefused) ? "warn" : "info";
+  const text = unshown.map(({ what }) => what).join("; ");
+  logger[level]({ model }, `${model}: of its chat template: ${text}`);
+}
+
+/** How a model's answers are read, with why, for people. */
+export function listedReplies({ callFormat, thinks, reasons }: TemplateReplies): ListedBase["replies"] {
+  return {
+    calls: { format: callFormat?.name ?? "off", reason: reasons.calls },
+    thoughts: { areRead: thinks, reason: reasons.thoughts },
+  };
+}

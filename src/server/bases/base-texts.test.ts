@@ -1,0 +1,90 @@
+// When the texts of a base are opened and closed; the tokenizer is a real one, time is a test's own.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
+import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";
+import { plainReplies } from "../../chat/testing/plain-replies.ts";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
+import { vocabularyOf } from "../constraints/vocabularies.ts";
+import { createBaseTexts, type Texts } from "./base-texts.ts";
+
+const folder = "test/fixtures/goldens/models/qwen3";
+
+function create({ failureCount = 0 } = {}) {
+  const clock = new FakeClock();
+  const opened: Texts[] = [];
+  let failures = failureCount;
+  const state = { isLoaded: false };
+  const texts = createBaseTexts({
+    open: async () => {
+      if (failures-- > 0) throw new Error("broken");
+      const tokenizer = await loadTokenizer(folder);
+      const prompts = createPromptThreads({ folder, toolsAsText: false });
+      const made = { tokenizer, replies: plainReplies, vocabulary: vocabularyOf(tokenizer), prompts };
+      opened.push(made);
+      return made;
+    },
+    isLoaded: () => state.isLoaded,
+    clock,
+  });
+  return { clock, opened, state, texts };
+}
+
+const isClosed = ({ prompts }: Texts): Promise<boolean> =>
+  prompts.read([1], { client: "", signal: new AbortController().signal }).then(
+    () => false,
+    () => true,
+  );
+
+test("texts are opened once for all who use them, and closed a minute after the last", async (t) => {
+  const { clock, opened, texts } = create();
+  t.after(() => texts.stop());
+  const [one, other] = await Promise.all([texts.use(), texts.use()]);
+  assert.equal(one.texts, other.texts);
+  one.release();
+  one.release();
+  await clock.advance(120_000);
+  assert.equal(await isClosed(one.texts), false);
+  other.release();
+  await clock.advance(59_000);
+  (await texts.use()).release();
+  await clock.advance(59_000);
+  assert.equal(opened.length, 1);
+  await clock.advance(1000);
+  assert.equal(await isClosed(one.texts), true);
+  const again = await texts.use();
+  assert.equal(opened.length, 2);
+  assert.equal(await isClosed(again.texts), false);
+});
+
+test("texts stay while the engine is loaded, and go a minute after it was let go", async (t) => {
+  const { clock, opened, state, texts } = create();
+  t.after(() => texts.stop());
+  state.isLoaded = true;
+  (await texts.use()).release();
+  await clock.advance(600_000);
+  assert.equal(await isClosed(opened[0]), false);
+  state.isLoaded = false;
+  texts.letGo();
+  await clock.advance(60_000);
+  assert.equal(await isClosed(opened[0]), true);
+});
+
+test("texts that could not be opened are opened anew at the next use", async (t) => {
+  const { texts } = create({ failureCount: 1 });
+  t.after(() => texts.stop());
+  await assert.rejects(texts.use(), /broken/);
+  const { texts: opened, release } = await texts.use();
+  assert.ok(opened.tokenizer.vocabularySize > 0);
+  release();
+});
+
+test("a stop closes them whoever uses them, and nobody opens them afterwards", async () => {
+  const { clock, texts } = create();
+  const { texts: opened, release } = await texts.use();
+  await texts.stop();
+  release();
+  assert.equal(clock.sleepingCount, 0);
+  assert.equal(await isClosed(opened), true);
+  await assert.rejects(texts.use(), { code: "unavailable" });
+});

@@ -1,0 +1,104 @@
+// What turns text into the tokens of a base model and back: its tokenizer, what is read out of its answers, and prompt
+// threads. Opened at its first use, and closed when nobody used it for a while and its engine is not in memory either.
+import type { Clock } from "../../domain/clock.ts";
+import { serviceOf, type Service } from "../../domain/lifecycle.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { TokenVocabulary } from "../../domain/vocabulary.ts";
+import type { PromptThreads } from "../../chat/prompts/prompt-threads.ts";
+import type { ReplyAbilities } from "../../chat/reply-abilities.ts";
+import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
+
+export interface Texts {
+  readonly tokenizer: Tokenizer;
+  readonly replies: ReplyAbilities;
+  /** What its tokens stand for. */
+  readonly vocabulary: TokenVocabulary;
+  readonly prompts: PromptThreads;
+}
+
+export interface BaseTextsOptions {
+  readonly open: () => Promise<Texts>;
+  /** Whether the base is used all the while, so that they stay. */
+  readonly isLoaded: () => boolean;
+  readonly clock: Clock;
+}
+
+/** Clients that count tokens of a model that is not loaded come more often than this. */
+const idleMs = 60_000;
+
+export interface BaseTexts extends Service {
+  /**
+   * Opens them where they are not; they stay open until the release.
+   *
+   * @throws ServiceError `unsupported` for files that cannot be read as a tokenizer
+   */
+  use(): Promise<{ readonly texts: Texts; readonly release: () => void }>;
+  /** To be called when the base's engine was let go. */
+  letGo(): void;
+  /** Prompts that wait to be rendered. */
+  readonly waitingCount: number;
+}
+
+/** Texts that are not open yet; the start has the threads of those that are begin. */
+export function createBaseTexts({ open, isLoaded, clock }: BaseTextsOptions): BaseTexts {
+  let opened: Promise<Texts> | null = null;
+  let current: Texts | null = null;
+  let useCount = 0;
+  let isOver = false;
+  let waking = new AbortController();
+  const close = async (): Promise<void> => {
+    const closing = current;
+    [opened, current] = [null, null];
+    await closing?.prompts.stop();
+  };
+  const letGo = (): void => {
+    waking.abort();
+    if (isOver) return;
+    waking = new AbortController();
+    clock.sleep(idleMs, { signal: waking.signal }).then(
+      () => (useCount === 0 && !isLoaded() ? close() : undefined),
+      () => undefined,
+    );
+  };
+  const opening = async (): Promise<Texts> => {
+    try {
+      return (current = await open());
+    } catch (error) {
+      opened = null;
+      throw error;
+    }
+  };
+  return {
+    ...serviceOf("prompt threads", {
+      start: async () => current?.prompts.start(),
+      stop: async () => {
+        isOver = true;
+        waking.abort();
+        await opened?.catch(() => undefined);
+        await close();
+      },
+    }),
+    use: async () => {
+      if (isOver) throw new ServiceError({ code: "unavailable", message: "The server is stopping." });
+      waking.abort();
+      useCount += 1;
+      let isUsed = true;
+      const release = (): void => {
+        if (!isUsed) return;
+        isUsed = false;
+        useCount -= 1;
+        if (useCount === 0 && !isLoaded()) letGo();
+      };
+      try {
+        return { texts: await (opened ??= opening()), release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    letGo,
+    get waitingCount() {
+      return current?.prompts.waitingCount ?? 0;
+    },
+  };
+}
