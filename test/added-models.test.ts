@@ -121,7 +121,10 @@ test("what cannot be added says why, with status 1; a server is told how to come
   await refused(["add", "someone/nothing"], /hone: http:.* shows no someone\/nothing\. Check its spelling/);
   await refused(["add", "./nothing.gguf"], /There is no file or folder \.\/nothing\.gguf\./);
   await refused(["add", "package.json"], /neither a GGUF file nor a folder/);
-  await refused(["add", small, "--name", "hone-tiny"], /the built-in model/);
+  await refused(
+    ["add", "test/fixtures/gguf/qwen2.gguf", "--name", "hone-tiny"],
+    /hone-tiny is the built-in model's name; give this one another with --name/,
+  );
   await refused(["remove", "nothing"], /There is no added model "nothing"\./);
   const empty = newDataFolder();
   t.after(() => removeDataFolder(empty));

@@ -26,7 +26,7 @@ function opened(t: TestContext) {
   const takeLock = () => ({ release: () => undefined });
   const library = new ModelLibrary({ folder: join(scratch, "models"), takeLock, clock: systemClock });
   const add = (path: string, name: string | null = null) =>
-    addFromFiles(library, path, { name, report: () => undefined });
+    addFromFiles(library, path, { name, reserved: ["built-in"], report: () => undefined });
   return { scratch, library, add };
 }
 

@@ -25,11 +25,11 @@ import { checkModelName, type ModelLibrary } from "./model-library.ts";
 export async function addFromFiles(
   library: ModelLibrary,
   path: string,
-  { name: wantedName, report }: AddOptions,
+  { name: wantedName, reserved, report }: AddOptions,
 ): Promise<AddedModel> {
   const found = findModel(resolve(path));
   const name = wantedName ?? found.name;
-  checkModelName(name);
+  checkModelName(name, reserved);
   return library.add(name, { kind: "file", path: resolve(path) }, async (folder) => {
     await takeFiles(found.files, folder);
     report({ kind: "check" });

@@ -72,6 +72,7 @@ async function opened(
     ) =>
       addFromHub(library, text, {
         name,
+        reserved: ["built-in"],
         token,
         limits,
         clock,
@@ -271,6 +272,10 @@ test("what is not there, private or has conditions is refused with the cure", as
     new RegExp(`Accept them at ${hub.endpoint}/someone/gated, and set HF_TOKEN`),
   );
   await refused(repository, "invalid", /begin with hf_/, "token");
+  await assert.rejects(add(repository, { name: "built-in" }), {
+    code: "conflict",
+    message: /the built-in model's name/,
+  });
   await refused("../secret", "invalid", /neither a file or folder here, nor a model of the hub/);
   const added = await add("someone/private", { token: "hf_right" });
   assert.equal(added.name, "private");
@@ -286,7 +291,7 @@ test("a token goes to the hub alone, and not to where it keeps large files", asy
 
 test("a hub that cannot be reached is named at once, with the other ways", async (t) => {
   const { library, pauses } = await opened(t);
-  const access = { name: null, token: null, clock: systemClock, report: () => undefined };
+  const access = { name: null, reserved: [], token: null, clock: systemClock, report: () => undefined };
   const add = (endpoint: string, token: string | null = null) =>
     addFromHub(library, repository, { ...access, endpoint, token });
   await assert.rejects(add("http://127.0.0.1:9"), {

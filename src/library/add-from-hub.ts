@@ -29,6 +29,8 @@ export type AddProgress =
 export interface AddOptions {
   /** What it is called here; null derives it. */
   readonly name: string | null;
+  /** What it must not be called. */
+  readonly reserved: readonly string[];
   readonly report: (progress: AddProgress) => void;
 }
 
@@ -40,10 +42,10 @@ export interface AddOptions {
 export async function addFromHub(
   library: ModelLibrary,
   text: string,
-  { name: wantedName, report, ...access }: AddOptions & Omit<HubAccess, "onPause">,
+  { name: wantedName, reserved, report, ...access }: AddOptions & Omit<HubAccess, "onPause">,
 ): Promise<AddedModel> {
   const asked = parseRepositoryName(text);
-  if (wantedName !== null) checkModelName(wantedName);
+  if (wantedName !== null) checkModelName(wantedName, reserved);
   const hub = new Hub({ ...access, onPause: (pause) => report({ kind: "pause", ...pause }) });
   const repository = await hub.describe(asked);
   const chosen = chooseFiles(asked.repository, repository.files, asked.quantization);
@@ -57,7 +59,7 @@ export async function addFromHub(
     quantization,
   };
   const name = wantedName ?? shortNameOf(asked, quantization);
-  checkModelName(name);
+  checkModelName(name, reserved);
   const there = library.find(name);
   if (there !== null && isSame(there, source)) return there;
   return library.add(name, source, (folder) =>

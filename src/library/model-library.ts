@@ -198,8 +198,19 @@ export function isModelName(text: string): boolean {
   return /^[A-Za-z0-9][\w.-]{0,127}$/.test(text);
 }
 
-/** @throws ServiceError `invalid` for a text that is no name of a model */
-export function checkModelName(name: string): void {
+/**
+ * Refuses what cannot be a model's name.
+ *
+ * @param reserved names of what is served otherwise
+ * @throws ServiceError `invalid` for a text that is no name, `conflict` for a reserved one
+ */
+export function checkModelName(name: string, reserved: readonly string[]): void {
+  if (reserved.includes(name)) {
+    throw new ServiceError({
+      code: "conflict",
+      message: `${name} is the built-in model's name; give this one another with --name.`,
+    });
+  }
   if (isModelName(name)) return;
   throw new ServiceError({
     code: "invalid",

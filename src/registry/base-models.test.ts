@@ -63,7 +63,7 @@ test("takes a GGUF file for the folder that is made of it, under the file's name
   ]);
 });
 
-test("what was added is served too, last, or first under its name or its source", () => {
+test("all that was added is served, behind the built-in one; or what of it is named, by its name or its source", () => {
   const added = [
     { name: "smol", path: qwen, source: "someone/smol", license: "mit" },
     { name: "file", path: "models/file/qwen.Q8_0.gguf", source: "/tmp/qwen.Q8_0.gguf", license: null },
@@ -79,9 +79,13 @@ test("what was added is served too, last, or first under its name or its source"
     license: "mit",
   });
   assert.equal(list([])[2]?.folder, qwen);
-  assert.deepEqual(namesOf(["file"]), ["file", "built-in", "smol"]);
-  assert.deepEqual(namesOf(["someone/smol", qwen]), ["smol", "qwen3", "built-in", "file"]);
-  assert.throws(() => namesOf([`smol=${qwen}`]), { message: /called smol; .*hone models remove smol/ });
+  assert.deepEqual(namesOf(["file"]), ["file", "built-in"]);
+  assert.deepEqual(namesOf(["SomeOne/Smol"])[0], "smol");
+  assert.deepEqual(namesOf(["someone/smol", qwen]), ["smol", "qwen3", "built-in"]);
+  assert.deepEqual(namesOf([`smol=${qwen}`]), ["smol", "built-in"]);
+  const only = { named: [], defaultModel: null, added, folderOfFile, quantization: "off" } as const;
+  assert.equal(listBaseModels({ ...only, defaultModel: "file" }, builtIn)[0].name, "file");
+  assert.equal(listBaseModels(only, null)[0].name, "smol");
   assert.throws(() => namesOf(["someone/else:Q4_1"]), {
     message: /no folder someone\/else:Q4_1 here.*`hone models add someone\/else:Q4_1`/,
   });

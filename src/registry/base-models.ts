@@ -20,7 +20,7 @@ export interface BaseModelChoice {
   readonly named: readonly string[];
   /** Null takes the first that was named, else the built-in one. */
   readonly defaultModel: string | null;
-  /** Those of the data folder, which are served whether or not they are named. */
+  /** Those of the data folder: all of them are served where none is named. */
   readonly added: readonly AddedBase[];
   /** The folder of the model in a GGUF file. */
   readonly folderOfFile: (file: string) => string;
@@ -39,7 +39,6 @@ export function listBaseModels(
   { named, defaultModel, added, folderOfFile, quantization }: BaseModelChoice,
   builtIn: BaseModel | null,
 ): readonly [BaseModel, ...BaseModel[]] {
-  const namedOnes = new Set(named.flatMap((text) => addedOf(text, added) ?? []));
   const own = (base: BaseModel): BaseModel => ({ ...base, engine: { ...base.engine, quantization } });
   const models = [
     ...named.map((text) => {
@@ -47,7 +46,7 @@ export function listBaseModels(
       return own(one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile));
     }),
     ...(builtIn === null ? [] : [builtIn]),
-    ...added.filter((one) => !namedOnes.has(one)).map((one) => own(baseOf(one, folderOfFile))),
+    ...(named.length > 0 ? [] : added.map((one) => own(baseOf(one, folderOfFile)))),
   ];
   if (models.length === 0)
     throw invalid(
@@ -56,9 +55,7 @@ export function listBaseModels(
   const names = models.map((model) => model.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
-    throw invalid(
-      `Two base models are called ${twice}; name one with --model name=folder, or remove one that was added (\`hone models remove ${twice}\`).`,
-    );
+    throw invalid(`Two base models are called ${twice}; name one with --model name=folder.`);
   const first = models.find((model) => model.name === (defaultModel ?? names[0]));
   if (first === undefined)
     throw invalid(`The default model is ${defaultModel}, but the base models are ${names.join(", ")}.`);
@@ -66,9 +63,11 @@ export function listBaseModels(
 }
 
 /** Which of the added ones is meant; what is there under that path goes before. */
-export function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
+function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
   if (existsSync(text)) return null;
-  return added.find(({ name, source }) => text === name || text === source) ?? null;
+  // The hub takes names in any case.
+  const isSource = (source: string): boolean => source.toLowerCase() === text.toLowerCase();
+  return added.find(({ name, source }) => text === name || isSource(source)) ?? null;
 }
 
 function baseOf(

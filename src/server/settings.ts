@@ -30,7 +30,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "Model folders and GGUF files to serve beside the built-in model and those that were added (`hone models add`); comma-separated, or repeat the flag. `name=path` names one; a model that was added goes by its name.",
+      "What to serve beside the built-in model: model folders and GGUF files, which `name=path` names, and models that were added (`hone models add`), by their names; comma-separated, or repeat the flag. Default: all that were added.",
     isEssential: true,
   },
   quantize: {
@@ -44,8 +44,7 @@ const serverSettings = {
     kind: "choice",
     default: "on",
     choices: ["on", "off"],
-    about:
-      "`off` serves what is in `model` and what was added alone, and leaves the built-in model's processes and memory to them.",
+    about: "`off` serves the others alone, and leaves the built-in model's processes and memory to them.",
   },
   defaultModel: {
     kind: "text",

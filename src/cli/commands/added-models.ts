@@ -16,7 +16,8 @@ A model is named as the Hugging Face hub has it, owner/name; :kind behind it tak
 folder with config.json, tokenizer.json and safetensors. Nothing else is taken, and nothing that runs code when it is read.
 
 An addition that was ended goes on when the same command is run again. HF_TOKEN is for models that are private or have
-conditions, HF_ENDPOINT for a mirror. Servers serve the model from their next start on.
+conditions, HF_ENDPOINT for a mirror. Servers serve all models that were added, or those that --model names, from their
+next start on.
 
   hone models add HuggingFaceTB/SmolLM2-135M-Instruct
   hone models add bartowski/SmolLM2-135M-Instruct-GGUF:Q8_0 --name smol
@@ -37,14 +38,21 @@ export function addAddedModelCommands(models: Command): void {
     .action(async (model: string, flags: DataFlags & { readonly name?: string }) => {
       const { addModel } = await import("../../server/library/model-commands.ts");
       const screen = new AddScreen(process.stderr);
+      const stop = (): void => {
+        screen.end();
+        process.stderr.write("ended; the same command goes on from here\n");
+        process.exit(130);
+      };
+      process.once("SIGINT", stop);
       try {
         const added = await addModel(model, flags, (progress) => screen.show(progress));
         screen.end();
         process.stdout.write(
-          flags.json === true ? `${JSON.stringify(fieldsOf(added), null, 2)}\n` : said(added),
+          flags.json === true ? `${JSON.stringify(fieldsOf(added.model), null, 2)}\n` : said(added),
         );
       } finally {
         screen.end();
+        process.off("SIGINT", stop);
       }
     });
   withFlags(
@@ -82,7 +90,11 @@ function fieldsOf({ name, state, bytes, license, source, commit, addedAt }: List
   };
 }
 
-function said({ name, bytes, license, source }: ListedModel): string {
+function said({ model, isServed }: { readonly model: ListedModel; readonly isServed: boolean }): string {
+  const { name, bytes, license, source } = model;
   const facts = `${sizeText(bytes ?? 0)}, ${license ?? "licence unknown"}, from ${source}`;
-  return `added ${name} (${facts}).\nServers serve it from their next start on; \`hone serve --model ${name}\` makes it the default.\n`;
+  const next = isServed
+    ? `Servers serve it from their next start on; \`hone serve --default-model ${name}\` makes it the default.`
+    : `The configuration names what is served: \`hone serve --model ${name}\` serves this one.`;
+  return `added ${name} (${facts}).\n${next}\n`;
 }

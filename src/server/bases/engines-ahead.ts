@@ -1,7 +1,6 @@
 // The processes of the engines, started before the server itself is loaded: both take about as long, and there is a core
 // for each. Loads little, so that they start at once; the models come to them later, from the engines.
 import { startEngineAhead } from "../../engine/embedded-engine.ts";
-import { addedOf } from "../../registry/base-models.ts";
 import { computeEnvironment } from "../../runtime/environment.ts";
 import { addedBases } from "../library/added-models.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "../config.ts";
@@ -21,7 +20,5 @@ export function startEnginesAhead({ server, models }: HoneConfig): void {
 }
 
 function baseCount({ model: named, builtInModel, data }: HoneConfig["server"]): number {
-  const added = addedBases(data);
-  const namedOnes = new Set(named.flatMap((text) => addedOf(text, added) ?? []));
-  return named.length + added.length - namedOnes.size + (builtInModel === "on" ? 1 : 0);
+  return (named.length || addedBases(data).length) + (builtInModel === "on" ? 1 : 0);
 }

@@ -7,7 +7,6 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { addFromFiles } from "../../library/add-from-files.ts";
 import { addFromHub, type AddProgress } from "../../library/add-from-hub.ts";
 import { sizeOf, sourceName, type AddedModel, type ModelSource } from "../../library/added-model.ts";
-import type { HubLimits } from "../../library/hub/access.ts";
 import { isModelPath } from "../../library/model-path.ts";
 import { fullName } from "../../registry/model-name.ts";
 import type { Stores } from "../../storage/stores.ts";
@@ -41,27 +40,24 @@ export interface ListedModel {
 /**
  * Adds what `text` names: a GGUF file or a folder where there is one of that path, else a model of the hub.
  *
- * @throws ServiceError as `addFromFiles` and `addFromHub`; `conflict` for the built-in model's name
+ * @returns the model, and whether starts serve it that are told nothing else than the environment and the data folder say
+ * @throws ServiceError as `addFromFiles` and `addFromHub`
  */
 export async function addModel(
   text: string,
   flags: DataFlags & { readonly name?: string },
   report: (progress: AddProgress) => void,
-  limits: Partial<HubLimits> = {},
-): Promise<ListedModel> {
+): Promise<{ readonly model: ListedModel; readonly isServed: boolean }> {
   const config = configOf(flags);
   const { name = null } = flags;
-  if (name === builtInModel().name)
-    throw new ServiceError({
-      code: "conflict",
-      message: `${name} is the built-in model; give another --name.`,
-    });
+  const options = { name, reserved: [builtInModel().name], report };
   keepNewFilesPrivate();
   await makeFolder(config.server.data, "--data");
   const library = libraryOf(config.server.data, takeFileLock);
-  if (isModelPath(text)) return listed(await addFromFiles(library, text, { name, report }));
-  const access = { ...readHubSettings(), clock: systemClock, limits };
-  return listed(await addFromHub(library, text, { name, report, ...access }));
+  const model = isModelPath(text)
+    ? await addFromFiles(library, text, options)
+    : await addFromHub(library, text, { ...options, ...readHubSettings(), clock: systemClock });
+  return { model: listed(model), isServed: config.server.model.length === 0 };
 }
 
 /** The models of a data folder, unfinished ones too. */
