@@ -151,6 +151,7 @@ const before = String.raw`[^\r\n\p{L}\p{N}]?`;
 
 const threeDigits = String.raw`${contractions}|${before}\p{L}+|\p{N}{1,3}|${rest}`;
 const oneDigit = String.raw`${contractions}|${before}\p{L}+|\p{N}|${rest}`;
+const seedCoder = String.raw`${contractions}|${before}\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+`;
 const withCase = (suffix: string, digits: string): string =>
   String.raw`${before}${upper}*${lower}+${suffix}|${before}${upper}+${lower}*${suffix}|${digits}|${restWithSlash}`;
 
@@ -159,25 +160,38 @@ const gpt2Digits: PreTokenizer = { pieces: null, splitsDigits: true };
 const llama3: PreTokenizer = { pieces: threeDigits, takesWholePieces: true, begins: true };
 const qwen2: PreTokenizer = { pieces: oneDigit, normalizer: "NFC" };
 
-/** By `tokenizer.ggml.pre`. */
+/**
+ * By `tokenizer.ggml.pre`, for files of the architectures that are read: SmolLM2 says `smollm`, Granite 3 `refact`, Granite 4
+ * `granite-docling`, OLMo 2 and Phi-4 `dbrx`, Phi-4-mini `gpt-4o`, models of Llama 3's tokenizer (SmolLM3) `llama-bpe` or
+ * `smaug-bpe`, Mistral's newer ones `tekken`, Qwen's `qwen2`.
+ */
 const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
   "gpt-2": gpt2,
   "phi-2": gpt2,
+  gigachat: gpt2,
+  "a.x-4.0": gpt2,
+  mellum: gpt2,
+  trillion: gpt2,
   olmo: gpt2,
   "granite-docling": gpt2,
   smollm: gpt2Digits,
   starcoder: gpt2Digits,
   refact: gpt2Digits,
   "command-r": gpt2Digits,
+  "minerva-7b": gpt2Digits,
   "llama-bpe": llama3,
   llama3,
   "llama-v3": llama3,
   falcon3: llama3,
+  pixtral: llama3,
+  "midm-2.0": llama3,
   "smaug-bpe": { pieces: threeDigits },
   dbrx: { pieces: threeDigits },
   qwen2,
   "deepseek-r1-qwen": qwen2,
   megrez: qwen2,
+  kormo: qwen2,
+  "seed-coder": { pieces: seedCoder },
   stablelm2: { pieces: oneDigit },
   tekken: { pieces: withCase("", String.raw`\p{N}`), takesWholePieces: true, begins: true },
   "gpt-4o": { pieces: withCase(`${contractions}?`, String.raw`\p{N}{1,3}`) },
@@ -185,8 +199,8 @@ const preTokenizers: Readonly<Record<string, PreTokenizer>> = {
 };
 
 function byteLevel(metadata: GgufMetadata, { tokens, kinds }: Vocabulary): Readonly<Record<string, unknown>> {
-  const name = metadata.text("tokenizer.ggml.pre");
-  const kind = preTokenizers[name ?? "default"];
+  const name = metadata.needed("tokenizer.ggml.pre", metadata.text("tokenizer.ggml.pre"));
+  const kind = preTokenizers[name];
   if (kind === undefined) {
     throw metadata.error(
       `its texts are split in the way ${name}; ${Object.keys(preTokenizers).join(", ")} are known`,
