@@ -37,7 +37,9 @@ function baseInFloat32(): string {
 
 const base = baseInFloat32();
 const flags = ["--built-in-model", "off", "--engine-threads", "1"];
-const server = serverOfFile({ flags: [...flags, "--model", `base=${base}`] });
+/** Four bits would do as well: its projections are fused, and out of a file. */
+const ggufBase = "gguf=test/fixtures/gguf/phi3.gguf";
+const server = serverOfFile({ flags: [...flags, "--model", `base=${base}`, "--model", ggufBase] });
 
 const question = { role: "user", content: "tell me a story about the sea" };
 
@@ -66,12 +68,12 @@ let training: Promise<number | null> | undefined;
 const trained = (): Promise<number | null> => (training ??= train("p/m"));
 
 /** Trains a model, which is registered where it is new, by a step; returns the version that it made. */
-async function train(name: string): Promise<number | null> {
+async function train(name: string, base = "base"): Promise<number | null> {
   const { url, apiKey } = server();
   const client = new HoneClient({ baseUrl: url, apiKey });
-  const model = await client.registerModel({ project: "p", name: name.slice(2), base_model: "base" });
+  const model = await client.registerModel({ project: "p", name: name.slice(2), base_model: base });
   const { choices } = await client.chat({
-    model: "p/m",
+    model: base === "base" ? "p/m" : name,
     messages: [question],
     n: 4,
     seed: 1,
@@ -130,6 +132,38 @@ test("an exported adapter comes back as a version of another model that says the
   assert.equal(await train("p/back"), 2);
   assert.notDeepEqual(await answerOf(server(), "p/back"), before);
   assert.deepEqual(await answerOf(server(), "p/back:step1"), before);
+});
+
+test("over a base in a GGUF file a version trains, leaves as a model and as an adapter, and comes back", async () => {
+  assert.equal(await train("p/g", "gguf"), 1);
+  const [ofBase, ofVersion] = [await answerOf(server(), "gguf"), await answerOf(server(), "p/g:step1")];
+  assert.notDeepEqual(ofVersion.logprobs, ofBase.logprobs, "training changed something");
+
+  const adapter = join(scratch, "fused");
+  await hone("models", "export", "p/g", "--out", adapter);
+  const { r, target_modules: modules } = JSON.parse(
+    readFileSync(join(adapter, "adapter_config.json"), "utf8"),
+  ) as { readonly r: number; readonly target_modules: readonly string[] };
+  assert.deepEqual(modules, ["qkv_proj", "o_proj", "gate_up_proj", "down_proj"]);
+  assert.equal(r % 3, 0);
+  await hone("models", "import", adapter, "--name", "p/gback", "--base-model", "gguf");
+  assert.deepEqual(await answerOf(server(), "p/gback"), ofVersion);
+  assert.equal(await train("p/gback", "gguf"), 2);
+
+  const merged = join(scratch, "merged-gguf");
+  await hone("models", "export", "p/g:step1", "--format", "merged", "--out", merged);
+  const dataFolder = newDataFolder();
+  const other = await startServer({ dataFolder, flags: [...flags, "--model", `merged=${merged}`] });
+  try {
+    const { ids, logprobs } = await answerOf(other, "merged");
+    // Sixteen bits round what was learned: the first token's log-probability is compared, before answers can part.
+    assert.equal(ids?.[0], ofVersion.ids?.[0]);
+    const [found, wanted] = [logprobs[0], ofVersion.logprobs[0]];
+    assert.ok(Math.abs(found - wanted) < 0.05, `${found}, and ${wanted} of the version`);
+  } finally {
+    await other.terminate();
+    removeDataFolder(dataFolder);
+  }
 });
 
 test("a request ends on the version it began with, and the name goes back to the newest that is left", async () => {
