@@ -81,8 +81,13 @@ export function readPrecision(
   // Other folders hold no quantized types.
   if (quantization === "off" || (quantization === "as-stored" && ggufFilesOf(folder) === null))
     return undefined;
+  return precisionLabel(config, readForms(folder, config, quantization), quantization);
+}
+
+/** The forms of {@link readQuantizedWeights}; reads no weights, and throws as that does. */
+export function readForms(folder: string, config: ModelConfig, quantization: Quantization): WeightForms {
   const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
-  return precisionLabel(config, chooseForms(config, stored, quantization), quantization);
+  return chooseForms(config, stored, quantization);
 }
 
 /** How often what the files hold has changed. */

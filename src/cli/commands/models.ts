@@ -11,6 +11,7 @@ import { sizeText } from "../../domain/text/size-text.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 import { addAddedModelCommands } from "./added-models.ts";
+import { addCheckCommand } from "./check-model.ts";
 import { addFolderCommands } from "./checkpoint-folders.ts";
 import { addTrajectoryCommand } from "./stored-trajectories.ts";
 import { addVersionCommands } from "./versions.ts";
@@ -124,6 +125,7 @@ export function addModelsCommand(program: Command): void {
     process.stdout.write(`deleted ${name}\n`);
   });
   addAddedModelCommands(models);
+  addCheckCommand(models);
   addVersionCommands(models);
   addFolderCommands(models);
   addTrajectoryCommand(models);

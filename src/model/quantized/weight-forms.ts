@@ -2,6 +2,7 @@
 // each then consists. How they are made is in quantize.ts; how they are applied, in ../linear.ts.
 import { unreachable } from "../../domain/assert.ts";
 import type { DataType } from "../../graph/graph.ts";
+import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
 import { embeddingName, modelParameters, outputProjection, type ParameterSpec } from "../parameters.ts";
 
@@ -96,4 +97,9 @@ export function weightParts(config: ModelConfig, forms: WeightForms): readonly W
   return modelParameters(config).flatMap((parameter) =>
     partsOf(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
   );
+}
+
+/** The bytes of all weights in these forms. */
+export function partBytes(config: ModelConfig, forms: WeightForms): number {
+  return weightParts(config, forms).reduce((sum, part) => sum + byteLengthOf(part), 0);
 }

@@ -1,0 +1,82 @@
+// How far one form of a model's weights is from another, on given tokens: both compute the same windows side by side, and what
+// each finds probable is compared. Knows token ids, not texts.
+import type { ModelConfig } from "../../model/config.ts";
+import type { ModelWeights } from "../../model/weights.ts";
+import { KvLane, roundUpPositions } from "../cache/kv-lane.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+import type { ModelRunner } from "../model-runner.ts";
+import { distance, type RowDistance } from "./row-distance.ts";
+
+export interface ModelComparison {
+  /** How many tokens are told from those before them. */
+  readonly tokenCount: number;
+  /** exp of the mean of −log p of each token. */
+  readonly perplexity: { readonly reference: number; readonly other: number };
+  /** Kullback–Leibler divergence of the other's distribution from the reference's, in nats a token. */
+  readonly divergence: { readonly mean: number; readonly max: number };
+  /** Share of tokens behind which both find the same one the most probable. */
+  readonly sameGreedyShare: number;
+}
+
+/** Tokens that are told from one another; more gain little, and take memory for their scores. */
+export const windowTokens = 256;
+
+/**
+ * Compares two forms of one model's weights.
+ *
+ * @param tokenIds in windows of {@link windowTokens}, each of which begins anew
+ */
+export async function compareModels(
+  config: ModelConfig,
+  weights: { readonly reference: ModelWeights; readonly other: ModelWeights },
+  { tokenIds, threads }: { readonly tokenIds: readonly number[]; readonly threads: number },
+): Promise<ModelComparison> {
+  const runnerOf = ({ sources, forms }: ModelWeights): Promise<ModelRunner> =>
+    createGraphRunner({ config, weights: sources, forms, threads, adapterCountMax: 1 });
+  const reference = await runnerOf(weights.reference);
+  const other = await runnerOf(weights.other);
+  const distances: RowDistance[] = [];
+  const size = Math.min(windowTokens, config.contextLength);
+  for (let start = 0; start + 1 < tokenIds.length; start += size) {
+    const window = tokenIds.slice(start, start + size);
+    const [first, second] = [await scoresOf(reference, window), await scoresOf(other, window)];
+    for (let index = 0; index + 1 < window.length; index++) {
+      const row = ({ logits, width }: Scores): Float32Array =>
+        logits.subarray(index * width, (index + 1) * width);
+      distances.push(distance(row(first), row(second), window[index + 1]));
+    }
+  }
+  await reference.close();
+  await other.close();
+  return summary(distances);
+}
+
+interface Scores {
+  readonly logits: Float32Array;
+  readonly width: number;
+}
+
+async function scoresOf(runner: ModelRunner, tokenIds: readonly number[]): Promise<Scores> {
+  const lane = new KvLane(runner.shape);
+  lane.reshape(1, roundUpPositions(tokenIds.length));
+  const slot = lane.takeSlot();
+  const [logits] = await runner.prefill(lane, null, [{ slot, tokenIds, logits: "all" }]);
+  return { logits, width: runner.shape.vocabularySize };
+}
+
+function summary(distances: readonly RowDistance[]): ModelComparison {
+  const mean = (of: (one: RowDistance) => number): number =>
+    distances.reduce((sum, one) => sum + of(one), 0) / distances.length;
+  return {
+    tokenCount: distances.length,
+    perplexity: {
+      reference: Math.exp(-mean(({ logprobs }) => logprobs[0])),
+      other: Math.exp(-mean(({ logprobs }) => logprobs[1])),
+    },
+    divergence: {
+      mean: mean(({ divergence }) => divergence),
+      max: distances.reduce((most, { divergence }) => Math.max(most, divergence), 0),
+    },
+    sameGreedyShare: mean(({ isSameGreedy }) => (isSameGreedy ? 1 : 0)),
+  };
+}

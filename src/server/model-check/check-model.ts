@@ -1,0 +1,184 @@
+// What a model is, what it takes in each precision, and how far its rounded weights are from float32 on a text. Needs no server:
+// it reads the model's files, and computes in the process that asks.
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { availableParallelism } from "node:os";
+import { ServerFolder } from "../../artifacts/server-folder.ts";
+import type { Quantization } from "../../domain/model.ts";
+import { compareModels, windowTokens, type ModelComparison } from "../../engine/comparison/compare-models.ts";
+import { licenseOfFolder, licenseOfGguf } from "../../library/licenses.ts";
+import { isModelPath } from "../../library/model-path.ts";
+import { ensureGgufFolder } from "../../model-files/gguf/gguf-model.ts";
+import { weightFilesOf } from "../../model-files/weight-files.ts";
+import type { ModelConfig } from "../../model/config.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { modelParameters } from "../../model/parameters.ts";
+import { precisionLabel } from "../../model/quantized/choose-forms.ts";
+import { partBytes, type WeightForm, type WeightForms } from "../../model/quantized/weight-forms.ts";
+import { readForms, readQuantizedWeights } from "../../model/weights.ts";
+import { listBaseModels } from "../../registry/base-models.ts";
+import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
+import { readClientSettings } from "../config.ts";
+import { addedBases } from "../library/added-models.ts";
+import { sampleText } from "./sample-text.ts";
+
+/** What is known of a model without computing it. */
+export interface CheckedModel {
+  readonly name: string;
+  /** As its configuration names it, such as `LlamaForCausalLM`. */
+  readonly family: string;
+  readonly license: string | null;
+  readonly parameterCount: number;
+  readonly layerCount: number;
+  readonly width: number;
+  readonly vocabularySize: number;
+  readonly contextLength: number;
+  readonly fileBytes: number;
+}
+
+/** One way to compute with its weights. */
+export interface CheckedPrecision {
+  readonly quantize: Quantization;
+  /** What fingerprints call it. */
+  readonly precision: string;
+  /** Of the weights, as they are computed with. */
+  readonly weightBytes: number;
+  /** How many weights have each form, norms and biases aside. */
+  readonly forms: Readonly<Record<WeightForm, number>>;
+  /** Weights of more bits than most. */
+  readonly finer: readonly string[];
+  /** Beside float32; null for float32 itself. */
+  readonly comparison: ModelComparison | null;
+}
+
+export interface ModelCheck {
+  readonly model: CheckedModel;
+  readonly precisions: readonly CheckedPrecision[];
+}
+
+export interface CheckOptions {
+  /** The data folder; null takes the settings'. */
+  readonly data: string | null;
+  readonly threads: number | null;
+  /** Called with each precision before it is computed. */
+  readonly onCompare?: (precision: string) => void;
+}
+
+/**
+ * Checks a model.
+ *
+ * @param named a folder, a GGUF file, or the name of a model that was added
+ * @throws ServiceError for what is no model or cannot be computed
+ */
+export async function checkModel(
+  named: string,
+  { data, threads, onCompare }: CheckOptions,
+): Promise<ModelCheck> {
+  const root = resolve(data ?? readClientSettings().data);
+  const folders = new ServerFolder({ root, server: () => "model-check" });
+  const added = addedBases(root);
+  const isAdded = added.some(({ name, source }) => named === name || named === source);
+  if (!isAdded) isModelPath(named);
+  const [{ name, folder, license }] = listBaseModels(
+    {
+      named: [named],
+      defaultModel: null,
+      added,
+      folderOfFile: (file) => ensureGgufFolder(file, folders.cacheOf(file)),
+      quantization: "off",
+    },
+    null,
+  );
+  const config = readModelConfig(folder);
+  const files = weightFilesOf(folder);
+  const licenseOfFile = files.some((file) => file.endsWith(".gguf")) ? licenseOfGguf(files[0]) : null;
+  const model: CheckedModel = {
+    name,
+    family: familyOf(folder),
+    license: license ?? licenseOfFolder(folder) ?? licenseOfFile,
+    parameterCount: weightCount(config),
+    layerCount: config.layers.length,
+    width: config.width,
+    vocabularySize: config.vocabularySize,
+    contextLength: config.contextLength,
+    fileBytes: files.reduce((sum, file) => sum + statSync(file).size, 0),
+  };
+  const tokenizer = await loadTokenizer(folder);
+  const tokenIds = tokenizer.encode(sampleText, { addSpecialTokens: false });
+  const precisions: CheckedPrecision[] = [];
+  for (const { quantize, forms } of distinctForms(folder, config)) {
+    const precision = precisionLabel(config, forms, quantize) ?? "float32";
+    const facts = { quantize, precision, ...sizesOf(config, forms) };
+    if (forms.size === 0) {
+      precisions.push({ ...facts, comparison: null });
+      continue;
+    }
+    onCompare?.(precision);
+    // No window is longer, and tables of positions are as long as the context.
+    const short = { ...config, contextLength: Math.min(config.contextLength, windowTokens) };
+    const weightsOf = (quantization: Quantization) =>
+      readQuantizedWeights(folder, short, { cacheFolder: folders.cacheOf(folder), quantization });
+    const comparison = await compareModels(
+      short,
+      { reference: weightsOf("off"), other: weightsOf(quantize) },
+      { tokenIds, threads: threads ?? availableParallelism() },
+    );
+    precisions.push({ ...facts, comparison });
+  }
+  return { model, precisions };
+}
+
+/** The ways to compute it that differ, float32 first; what is stored in float32 has no form of its own. */
+function distinctForms(
+  folder: string,
+  config: ModelConfig,
+): readonly { readonly quantize: Quantization; readonly forms: WeightForms }[] {
+  const known = new Set<string>();
+  return (["off", "as-stored", "8", "4"] as const).flatMap((quantize) => {
+    const forms = readForms(folder, config, quantize);
+    const key = JSON.stringify([...forms]);
+    if (known.has(key)) return [];
+    known.add(key);
+    return [{ quantize, forms }];
+  });
+}
+
+const bitsOf: { readonly [Form in WeightForm]: number } = {
+  float32: 32,
+  int8: 8,
+  "int4-offset": 5,
+  int4: 4,
+};
+
+function sizesOf(
+  config: ModelConfig,
+  forms: WeightForms,
+): Pick<CheckedPrecision, "weightBytes" | "forms" | "finer"> {
+  const counts: Record<WeightForm, number> = { float32: 0, int8: 0, int4: 0, "int4-offset": 0 };
+  const matrices = modelParameters(config).filter(({ shape }) => shape.length === 2);
+  for (const { name } of matrices) counts[forms.get(name) ?? "float32"]++;
+  const most = (Object.keys(counts) as WeightForm[]).reduce((one, other) =>
+    counts[other] > counts[one] ? other : one,
+  );
+  const isFiner = (form: WeightForm): boolean => bitsOf[form] > Math.max(bitsOf[most], 5);
+  const finer = matrices.flatMap(({ name }) => (isFiner(forms.get(name) ?? "float32") ? [name] : []));
+  return { weightBytes: partBytes(config, forms), forms: counts, finer };
+}
+
+function weightCount(config: ModelConfig): number {
+  return modelParameters(config).reduce(
+    (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
+    0,
+  );
+}
+
+function familyOf(folder: string): string {
+  // It was read and checked before.
+  const { architectures, model_type: type } = JSON.parse(
+    readFileSync(join(folder, "config.json"), "utf8"),
+  ) as {
+    readonly architectures?: readonly string[];
+    readonly model_type?: string;
+  };
+  return architectures?.[0] ?? type ?? "unknown";
+}
