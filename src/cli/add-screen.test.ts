@@ -45,6 +45,12 @@ test("no line is wider than the terminal", () => {
   assert.equal(barPattern.exec(written[0] ?? "")?.[0].length, 29);
 });
 
+test("a terminal that does not say how wide it is has 80 columns", () => {
+  const { written, at } = opened({ isTTY: true, columns: 0 });
+  at(1, 100);
+  assert.match(barPattern.exec(written[0] ?? "")?.[0] ?? "", / model\.safetensors$/);
+});
+
 test("elsewhere there is a line for each tenth, and one for what is waited for", () => {
   const { screen, written, at } = opened({});
   const source = {

@@ -66,7 +66,8 @@ export class AddScreen {
     if (this.#live !== null) {
       if (!isAll && nowMs - this.#drawnAtMs < redrawMs) return;
       this.#drawnAtMs = nowMs;
-      this.#live.show([barText(progress, this.#speed()).slice(0, (this.#output.columns ?? 80) - 1)]);
+      // Some that are written to by programs say that they are 0 wide.
+      this.#live.show([barText(progress, this.#speed()).slice(0, (this.#output.columns || 80) - 1)]);
       return;
     }
     const tenth = bytesInAll === 0 ? 10 : Math.floor((bytes / bytesInAll) * 10);
