@@ -304,6 +304,9 @@ async function construct(
     folder,
     baseFolders,
     toolsAsText: new Set(taught.map(({ model }) => model.name)),
+    precisions: new Map(
+      bases.flatMap(({ model, precision }) => (precision ? [[model.name, precision]] : [])),
+    ),
     trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
     settings: settings.training,
     version,

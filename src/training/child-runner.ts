@@ -32,6 +32,8 @@ export interface ChildJobRunnerOptions {
   readonly baseFolders: ReadonlyMap<string, string>;
   /** Base models whose tools stand in the system message, as they are served. */
   readonly toolsAsText?: ReadonlySet<string>;
+  /** In which precision base models are served that are not in float32, by name. */
+  readonly precisions?: ReadonlyMap<string, string>;
   /** What a job trains on, a group or conversation a line, as JSON, folded; null when the job is gone. */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
@@ -78,9 +80,11 @@ class ProcessJobRunner implements ChildJobRunner {
     return withFullDiskNamed(async () => {
       const { files, weights } = await this.#hashesOf(baseModel);
       requireWeights(from, weights);
+      const { settings, precisions } = this.#options;
+      const servedPrecision = precisions?.get(baseModel);
       return {
         settings: {
-          ...pinnedSettings(this.#options.settings, adapter),
+          ...pinnedSettings({ ...settings, ...(servedPrecision && { servedPrecision }) }, adapter),
           ...(this.#options.toolsAsText?.has(baseModel) === true ? { toolsAsText: true } : {}),
         },
         baseHash: files,

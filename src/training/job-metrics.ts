@@ -2,7 +2,7 @@
 // its version keeps. Pure.
 import type { JobCounts } from "../domain/job.ts";
 import { mean } from "../trajectories/statistics.ts";
-import { greatestDifference } from "./logprob-difference.ts";
+import { logprobDifference } from "./logprob-difference.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
 
@@ -29,6 +29,7 @@ export interface StepRecord {
 export function stepMetrics({ batch, gradient, step, learningRate, seconds }: StepRecord): Metrics {
   const { entropy } = gradient.metrics;
   const { gradient_norm: gradientNorm } = step.metrics;
+  const difference = logprobDifference(batch, gradient);
   const tokenCount = batch.reduce((count, { tokenIds }) => count + tokenIds.length, 0);
   return {
     loss: gradient.loss,
@@ -36,7 +37,8 @@ export function stepMetrics({ batch, gradient, step, learningRate, seconds }: St
     ...(entropy === undefined ? {} : { entropy }),
     ...(gradientNorm === undefined ? {} : { grad_norm: gradientNorm }),
     learning_rate: learningRate,
-    max_logprob_difference: greatestDifference(batch, gradient).nats,
+    max_logprob_difference: difference.nats,
+    mean_logprob_difference: difference.meanNats,
     // A clock may not have moved on.
     ...(seconds > 0 ? { tokens_per_second: tokenCount / seconds } : {}),
   };
@@ -88,10 +90,11 @@ function meansOf(steps: readonly Metrics[]): Metrics {
       ? values.reduce((one, other) => Math.max(one, other))
       : mean(values);
   }
-  const { max_logprob_difference: difference } = steps[0];
+  const { max_logprob_difference: greatest, mean_logprob_difference: average } = steps[0];
   return {
     ...means,
-    ...(difference === undefined ? {} : { "loss/first_max_logprob_difference": difference }),
+    ...(greatest === undefined ? {} : { "loss/first_max_logprob_difference": greatest }),
+    ...(average === undefined ? {} : { "loss/first_mean_logprob_difference": average }),
   };
 }
 

@@ -1,7 +1,7 @@
 // The greatest difference of a batch, and what is said of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differenceWarning, greatestDifference } from "./logprob-difference.ts";
+import { differenceWarning, logprobDifference } from "./logprob-difference.ts";
 import type { TrainingSequence } from "./trainer.ts";
 
 function sequenceOf(...oldLogprobs: readonly number[]): TrainingSequence {
@@ -19,24 +19,37 @@ function sequenceOf(...oldLogprobs: readonly number[]): TrainingSequence {
 test("the greatest difference is found in any row, and what was not recorded counts for nothing", () => {
   const batch = [sequenceOf(-1, -1), sequenceOf(NaN, -3), sequenceOf(-1)];
   const logprobs = [[-1.25, -1], [-9, -1.5], [-1]].map((row) => Float32Array.from(row));
-  assert.deepEqual(greatestDifference(batch, { logprobs }), { nats: 1.5, row: 1 });
-  const unrecorded = greatestDifference([sequenceOf(NaN)], { logprobs: [Float32Array.of(-1)] });
-  assert.deepEqual(unrecorded, { nats: 0, row: null });
+  assert.deepEqual(logprobDifference(batch, { logprobs }), { nats: 1.5, row: 1, meanNats: 1.75 / 4 });
+  const unrecorded = logprobDifference([sequenceOf(NaN)], { logprobs: [Float32Array.of(-1)] });
+  assert.deepEqual(unrecorded, { nats: 0, row: null, meanNats: 0 });
 });
 
 test("what rounding explains is no warning, and what is beyond it names the place", () => {
   const origin = { place: "trajectory_groups.0.trajectories.4", isRendered: true, policyVersion: null };
-  assert.equal(differenceWarning(0.05, origin, 0), null);
-  const warning = differenceWarning(0.0501, origin, 0);
+  assert.equal(differenceWarning({ nats: 0.05, meanNats: 0.05 }, { origin, startStep: 0 }), null);
+  const warning = differenceWarning({ nats: 0.0501, meanNats: 0.01 }, { origin, startStep: 0 });
   assert.match(warning ?? "", /0\.0501 nats \(trajectory_groups\.0\.trajectories\.4\).*were rendered/);
 });
 
 test("the likely cause is another version where the trajectory names one, then a rendered prompt, then another model", () => {
   const causeOf = (isRendered: boolean, policyVersion: number | null): string =>
-    differenceWarning(1, { place: "here", isRendered, policyVersion }, 7) ?? "";
+    differenceWarning(
+      { nats: 1, meanNats: 0.1 },
+      { origin: { place: "here", isRendered, policyVersion }, startStep: 7 },
+    ) ?? "";
   assert.match(causeOf(true, 5), /made with version 5, as it says, and training starts from version 7/);
   assert.match(causeOf(false, 9), /made with version 9/);
   assert.match(causeOf(true, 7), /prompts were rendered/);
   assert.match(causeOf(false, null), /likely of another version/);
   assert.match(causeOf(false, 7), /likely of another model, or were taken after a temperature/);
+});
+
+test("what is served with fewer bits than it trains with is warned of by the mean", () => {
+  const context = { origin: undefined, startStep: 0, servedPrecision: "int8" };
+  assert.equal(differenceWarning({ nats: 3, meanNats: 0.25 }, context), null);
+  const warning = differenceWarning({ nats: 3, meanNats: 0.26 }, context);
+  assert.match(
+    warning ?? "",
+    /up to 3\.00 nats, and by 0\.260 on average, where 0\.25 .* serving in int8 explains/,
+  );
 });

@@ -9,43 +9,57 @@ import type { SequenceOrigin } from "./data/training-data.ts";
 export interface LogprobDifference {
   /** The greatest |computed - recorded|; 0 where nothing was recorded. */
   readonly nats: number;
-  /** Where it is in the batch; null where nothing was recorded, or all is equal. */
+  /** The mean of |computed - recorded|; 0 where nothing was recorded. */
+  readonly meanNats: number;
+  /** Where the greatest is in the batch; null where nothing was recorded, or all is equal. */
   readonly row: number | null;
 }
 
 /** @param batch with the log-probabilities as recorded, NaN where unknown */
-export function greatestDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
-  let greatest: LogprobDifference = { nats: 0, row: null };
+export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardResult): LogprobDifference {
+  let greatest: Pick<LogprobDifference, "nats" | "row"> = { nats: 0, row: null };
+  let [sum, count] = [0, 0];
   batch.forEach((sequence, row) =>
     trainedIndices(sequence).forEach((index, position) => {
       const nats = Math.abs(logprobs[row][position] - sequence.oldLogprobs[index]);
-      // False where nothing was recorded.
+      if (Number.isNaN(nats)) return;
+      sum += nats;
+      count += 1;
       if (nats > greatest.nats) greatest = { nats, row };
     }),
   );
-  return greatest;
+  return { ...greatest, meanNats: sum / Math.max(count, 1) };
 }
 
 /** Between serving and training one and the same token behind the same prompt: rounding stays far below. */
 const expectedNatsMax = 0.05;
 
-/**
- * A warning for the job's sender, with the likely cause; null where rounding explains the difference.
- *
- * @param nats the greatest difference
- * @param origin of the sequence that has it
- * @param startStep the version that the job starts from
- */
+/** The same on average where serving computes with fewer bits than training: single tokens differ by any amount. */
+const quantizedMeanMax = 0.25;
+
+export interface DifferenceContext {
+  /** Of the sequence that has the greatest. */
+  readonly origin: SequenceOrigin | undefined;
+  /** The version that the job starts from. */
+  readonly startStep: number;
+  /** In which precision the base is served, where that is not float32. */
+  readonly servedPrecision?: string | undefined;
+}
+
+/** A warning for the job's sender, with the likely cause; null where rounding explains the difference. */
 export function differenceWarning(
-  nats: number,
-  origin: SequenceOrigin | undefined,
-  startStep: number,
+  { nats, meanNats }: Pick<LogprobDifference, "nats" | "meanNats">,
+  { origin, startStep, servedPrecision }: DifferenceContext,
 ): string | null {
-  if (nats <= expectedNatsMax) return null;
+  const isQuantized = servedPrecision !== undefined;
+  if (isQuantized ? meanNats <= quantizedMeanMax : nats <= expectedNatsMax) return null;
   const place = origin === undefined ? "" : ` (${origin.place})`;
+  const most = isQuantized
+    ? `and by ${meanNats.toPrecision(3)} on average, where ${quantizedMeanMax} is the most that serving in ${servedPrecision} explains.`
+    : `where ${expectedNatsMax} is the most that rounding explains.`;
   return (
     `At the first step recorded and computed log-probabilities differ by up to ${nats.toPrecision(3)} nats${place}, ` +
-    `where ${expectedNatsMax} is the most that rounding explains. ${causeOf(origin, startStep)}`
+    `${most} ${causeOf(origin, startStep)}`
   );
 }
 

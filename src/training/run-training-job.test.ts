@@ -24,7 +24,7 @@ import { trainedIndices } from "../trajectories/sequences.ts";
 import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./contract/tiny-model.ts";
 import { type TrainingJobDependencies, type TrainingJobInput, runTrainingJob } from "./run-training-job.ts";
 import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
-import { greatestDifference } from "./logprob-difference.ts";
+import { logprobDifference } from "./logprob-difference.ts";
 import type { TrainerProvider, TrainingSequence } from "./trainer.ts";
 import { NaiveTrainers } from "./testing/naive-trainer.ts";
 import { RecordingTrainers } from "./testing/recording-trainers.ts";
@@ -369,7 +369,7 @@ test("recorded log-probabilities that serving cannot have given are warned of, o
   assert.ok(probe.kind === "forward");
   const trainer = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
   const computed = await trainer.forward(probe.data, { id: "check", signal: new AbortController().signal });
-  const difference = greatestDifference(probe.data, computed).nats;
+  const difference = logprobDifference(probe.data, computed).nats;
   assert.ok(difference > 0.05, "the recorded ones are made up");
   assert.equal(bench.warnings.length, 1);
   assert.match(bench.warnings[0], /trajectory_groups\.\d\.trajectories\.\d.* Its tokens are exact/);
@@ -433,6 +433,20 @@ test("precalculated log-probabilities take the place of the recorded ones before
   });
   // The difference is still that to what was recorded.
   assert.ok(bench.steps[0]["max_logprob_difference"] > 0);
+});
+
+test("where serving computes with fewer bits, old log-probabilities are computed unasked, and rounding is no warning", async (t) => {
+  const exact = new Bench(t);
+  await exact.run();
+  assert.match(exact.warnings.join(), /differ by up to .* is the most that rounding explains/);
+  const bench = new Bench(t);
+  const settings = pinnedSettings({ ...trainingSettingsWith(), servedPrecision: "8 bits" });
+  await bench.run({ input: { settings: { ...settings, ...few } } });
+  assert.deepEqual(bench.kinds.slice(1, 6), ["forward", "forward", "forward", "forward", "forwardBackward"]);
+  const [, , , , , gradient] = bench.trainers.calls;
+  assert.ok(gradient.kind === "forwardBackward");
+  assert.ok(gradient.data.every(({ oldLogprobs }) => !oldLogprobs.includes(-1)));
+  assert.ok(bench.steps[0]["mean_logprob_difference"] <= bench.steps[0]["max_logprob_difference"]);
 });
 
 test("precalculated log-probabilities are computed once for each sequence, however many passes there are", async (t) => {

@@ -71,7 +71,8 @@ export function trainingSettingsWith(given: Partial<TrainingSettings> = {}): Tra
 }
 
 /** What training goes by, with what a job is pinned to and what its model asks for. */
-export type JobSettings = TrainingSettings & Pick<PinnedSettings, "loraAlpha" | "loraTargets">;
+export type JobSettings = TrainingSettings &
+  Pick<PinnedSettings, "loraAlpha" | "loraTargets" | "servedPrecision">;
 
 /**
  * Counts the changes of what training computes from the same job: how data is prepared, batches are cut, losses and steps
@@ -95,11 +96,13 @@ export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)
   readonly loraAlpha: number;
   /** The projections that new adapters are on; without it all seven. */
   readonly loraTargets?: readonly ProjectionName[];
+  /** In which precision the base is served, as its fingerprint says; absent for float32, which training computes in. */
+  readonly servedPrecision?: string;
 };
 
 /** What a job that begins now is pinned to, with the shape of adapters that its model asks for. */
 export function pinnedSettings(
-  settings: TrainingSettings,
+  settings: TrainingSettings & Pick<PinnedSettings, "servedPrecision">,
   { rank, alpha, targets }: AdapterWish = adapterOfServer,
 ): PinnedSettings {
   const loraRank = rank ?? settings.loraRank;
@@ -109,6 +112,7 @@ export function pinnedSettings(
     pinnedNames.map((name) => [name, decided[name]]),
   );
   if (targets !== null) pinned["loraTargets"] = targets;
+  if (settings.servedPrecision !== undefined) pinned["servedPrecision"] = settings.servedPrecision;
   // Exactly the names of the type.
   return pinned as PinnedSettings;
 }

@@ -6,7 +6,7 @@ import { cutIntoBatches, type StepSize } from "../data/optimizer-batches.ts";
 import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
 import { startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
-import { differenceWarning, greatestDifference } from "../logprob-difference.ts";
+import { differenceWarning, logprobDifference } from "../logprob-difference.ts";
 import { baseSamples } from "../metrics/base-samples.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
@@ -41,6 +41,7 @@ export async function planReinforcement(
   { profile, settings, seed, startStep, read }: PlanInput,
 ): Promise<TrainingPlan> {
   const { passCount } = config;
+  const { servedPrecision } = settings;
   const baseComparisonShare = profile.hasBasePass ? settings.baseComparisonShare : 0;
   const sequenceLengthMax = Math.min(model.sequenceLengthMax, config.packedSequenceLength ?? Infinity);
   const { sequences, warnings, origins, ...data } = await prepareTrainingData(groups, config, {
@@ -66,7 +67,8 @@ export async function planReinforcement(
   return {
     batches,
     read,
-    precalculatesLogprobs: config.precalculateLogprobs,
+    // What sampled computes otherwise than what trains: ratios of the two would be of their rounding.
+    precalculatesLogprobs: config.precalculateLogprobs || servedPrecision !== undefined,
     importanceTruncation: config.truncatedImportanceSampling,
     loss,
     comparedRows: baseSamples(batches, hasKlPenalty(loss) ? 1 : baseComparisonShare),
@@ -92,9 +94,10 @@ export async function planReinforcement(
       event: (_index, step) => stepEventMetrics(step, counts),
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
       startWarning: (recorded, computed) => {
-        const { nats, row } = greatestDifference(recorded, computed);
+        const difference = logprobDifference(recorded, computed);
+        const { row } = difference;
         const origin = row === null ? undefined : origins.get(probe[row]);
-        return differenceWarning(nats, origin, startStep);
+        return differenceWarning(difference, { origin, startStep, servedPrecision });
       },
     },
   };

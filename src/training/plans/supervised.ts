@@ -52,7 +52,8 @@ export async function planSupervised(
       step: (index, { recorded, gradient, step, seconds }) => {
         const { learningRate, examples } = cut[index];
         const {
-          max_logprob_difference: _none,
+          max_logprob_difference: _greatest,
+          mean_logprob_difference: _average,
           num_datums: _sequences,
           ...metrics
         } = stepMetrics({
