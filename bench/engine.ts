@@ -2,14 +2,12 @@
 // same threads, turn about, and the best of each counts, so that a busy machine disturbs the ratios little.
 // Leaves out the process, the scheduler and the sampler.
 import { projectionNames } from "../src/domain/model.ts";
-import { systemClock } from "../src/domain/clock.ts";
 import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
 import type { ModelConfig } from "../src/model/config.ts";
 import { loraProjections } from "../src/model/parameters.ts";
 import { matMulRate, memoryRate } from "./limits.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
+import { batchSizes, bestDecodeMs, bestPrefillMs, contextCount } from "./runner-times.ts";
 import { subjects, type Subject } from "./subjects.ts";
 
 const help = `Usage: node dist/bench/engine.js [flags]
@@ -21,8 +19,6 @@ weights, and on models/hone-tiny where it is there. Beside them the machine's li
 FLOPs of a prompt: 2 for each weight and token (in the last layer all but keys, values and queries for one token only, the
 output for one token), and 2 T² heads headSize per layer for attention, whose other half is masked.`;
 
-const contextCount = 256;
-const batchSizes = [1, 8, 16] as const;
 const targets = { decode: 0.8, batch: 4.5, prefill: 0.45 } as const;
 
 /** Times in milliseconds, the best of all rounds. */
@@ -67,43 +63,6 @@ async function measure(subject: Subject, limits: Limits, { rounds, threads }: Be
   }
   await runner.close();
   return times;
-}
-
-async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
-  const lane = new KvLane(runner.shape);
-  lane.reshape(size, roundUpPositions(contextCount + 1));
-  for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
-  // Memory that was never written is one page of zeros over and over, and would be read from the nearest cache.
-  for (let layer = 0; layer < runner.shape.layerCount; layer++) {
-    for (const slab of [lane.keys(layer, 0, size), lane.values(layer, 0, size)]) slab.fill(0.01);
-  }
-  const tokenIds = Array.from({ length: size }, (_, row) => row + 1);
-  return bestOf(8, async () => {
-    await runner.decode(lane, null, tokenIds);
-    // The same step again: the context stays at its length.
-    for (let slot = 0; slot < size; slot++) lane.advance(slot, -1);
-  });
-}
-
-async function bestPrefillMs(runner: ModelRunner): Promise<number> {
-  const lane = new KvLane(runner.shape);
-  lane.reshape(1, roundUpPositions(contextCount));
-  lane.takeSlot();
-  const tokenIds = Array.from({ length: contextCount }, (_, position) => position + 1);
-  return bestOf(3, async () => {
-    await runner.prefill(lane, null, [{ slot: 0, tokenIds, logits: "last" }]);
-    lane.advance(0, -contextCount);
-  });
-}
-
-async function bestOf(count: number, run: () => Promise<void>): Promise<number> {
-  let best = Infinity;
-  for (let turn = 0; turn < count; turn++) {
-    const startMs = systemClock.monotonicMs();
-    await run();
-    best = Math.min(best, systemClock.monotonicMs() - startMs);
-  }
-  return best;
 }
 
 /** Weights in products, all and those of the last layer that are applied to one token of a prompt only. */

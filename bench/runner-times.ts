@@ -1,0 +1,52 @@
+// How long a model runner takes for a step and for a prompt, without process, scheduler and sampler.
+import { systemClock } from "../src/domain/clock.ts";
+import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
+import type { ModelRunner } from "../src/engine/model-runner.ts";
+
+/** Tokens of a prompt, and in the cache of each row that decodes. */
+export const contextCount = 256;
+export const batchSizes = [1, 8, 16] as const;
+
+/** Any that every vocabulary has. */
+export const promptTokens: readonly number[] = Array.from(
+  { length: contextCount },
+  (_, position) => position + 1,
+);
+
+/** Of one token for each of so many rows whose caches hold {@link contextCount} tokens. */
+export async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
+  const lane = new KvLane(runner.shape);
+  lane.reshape(size, roundUpPositions(contextCount + 1));
+  for (let slot = 0; slot < size; slot++) lane.advance(lane.takeSlot(), contextCount);
+  // Memory that was never written is one page of zeros over and over, and would be read from the nearest cache.
+  for (let layer = 0; layer < runner.shape.layerCount; layer++) {
+    for (const slab of [lane.keys(layer, 0, size), lane.values(layer, 0, size)]) slab.fill(0.01);
+  }
+  const tokenIds = Array.from({ length: size }, (_, row) => row + 1);
+  return bestOf(8, async () => {
+    await runner.decode(lane, null, tokenIds);
+    // The same step again: the context stays at its length.
+    for (let slot = 0; slot < size; slot++) lane.advance(slot, -1);
+  });
+}
+
+/** Of a prompt of {@link contextCount} tokens. */
+export async function bestPrefillMs(runner: ModelRunner): Promise<number> {
+  const lane = new KvLane(runner.shape);
+  lane.reshape(1, roundUpPositions(contextCount));
+  lane.takeSlot();
+  return bestOf(3, async () => {
+    await runner.prefill(lane, null, [{ slot: 0, tokenIds: promptTokens, logits: "last" }]);
+    lane.advance(0, -contextCount);
+  });
+}
+
+async function bestOf(count: number, run: () => Promise<void>): Promise<number> {
+  let best = Infinity;
+  for (let turn = 0; turn < count; turn++) {
+    const startMs = systemClock.monotonicMs();
+    await run();
+    best = Math.min(best, systemClock.monotonicMs() - startMs);
+  }
+  return best;
+}
