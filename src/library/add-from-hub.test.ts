@@ -10,7 +10,13 @@ import { readModelConfig } from "../model/config/read-config.ts";
 import { addFromHub, type AddProgress } from "./add-from-hub.ts";
 import type { HubLimits } from "./hub/access.ts";
 import { ModelLibrary } from "./model-library.ts";
-import { loopbackHub, refuse, type HubRepository, type LoopbackHub } from "./testing/loopback-hub.ts";
+import {
+  gitBlob,
+  loopbackHub,
+  refuse,
+  type HubRepository,
+  type LoopbackHub,
+} from "./testing/loopback-hub.ts";
 
 const smallFolder = "test/fixtures/small-model";
 const fixture = (path: string): Buffer => readFileSync(join("test/fixtures", path));
@@ -181,6 +187,19 @@ test("an addition that ended goes on at the next, in the middle of a file", asyn
     [],
   );
   assert.deepEqual(library.listUnfinished(), []);
+});
+
+test("a large file of the hub's newer store comes over its bridge, in parts too", async (t) => {
+  const { hub, library, add } = await opened(t, { [repository]: { ...small, isXet: true } });
+  hub.fail({ at: /blobs/, twist: { cutAfter: 1000 } });
+  const added = await add();
+  const weights = readFileSync(join(library.pathOf(added), "model.safetensors"));
+  assert.deepEqual(weights, smallFiles["model.safetensors"]);
+  assert.deepEqual(
+    hub.requests.store.map(({ range }) => range),
+    [null, "bytes=1000-"],
+  );
+  assert.ok(hub.requests.hub.every(({ path }) => !path.startsWith("/xet/")));
 });
 
 test("a hub that gives no parts of files sends all again", async (t) => {
@@ -395,4 +414,9 @@ test("a disk without room is named before anything is fetched, with what it need
       /needs 2 TB on the disk of .*Small-Model, which has [\d.]+ [MGT]B\. Make room there, or .*--data/,
   });
   assert.ok(hub.requests.hub.every(({ path }) => !path.includes("/resolve/")));
+});
+
+test("the hub of these tests calls small files as git does", () => {
+  // printf 'hello\n' | git hash-object --stdin
+  assert.equal(gitBlob(Buffer.from("hello\n")), "ce013625030ba8dba906f756967f9e9ca394464a");
 });

@@ -10,6 +10,8 @@ export interface HubRepository {
   readonly files: Readonly<Record<string, Buffer>>;
   /** Which files are kept apart as large ones; those of weights unless given. */
   readonly isLarge?: (path: string) => boolean;
+  /** Whether large ones are in the hub's newer store, which whoever asks for it is told of in place of a redirect. */
+  readonly isXet?: boolean;
   readonly card?: Readonly<Record<string, unknown>>;
   /** Shown to this token alone. */
   readonly token?: string;
@@ -113,6 +115,8 @@ export async function loopbackHub(
       return refuse(response, 404, { "x-error-code": "EntryNotFound" });
     if (!isLarge(repository, path.join("/")))
       return sendFile(request, response, { content, etag: gitBlob(content), ...twist });
+    if (repository.isXet === true && request.headers.accept?.includes("vnd.xet-fileinfo+json") === true)
+      return sendXet(response, hub, content);
     response.writeHead(302, { location: `${store}/blobs/${sha256(content)}?signed=yes` }).end();
   });
   return { endpoint: hub, store, commit: commitOfTests, requests, fail: (fault) => void faults.push(fault) };
@@ -151,6 +155,18 @@ function sendJson(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
+}
+
+/** Where a large file is in the newer store, which nothing here asks. */
+function sendXet(response: ServerResponse, hub: string, content: Buffer): void {
+  const headers = {
+    "content-type": "application/vnd.xet-fileinfo+json",
+    "x-linked-size": String(content.length),
+    "x-linked-etag": `"${sha256(content)}"`,
+    "x-xet-hash": "f".repeat(64),
+    link: `<${hub}/xet/token>; rel="xet-auth", <${hub}/xet/parts>; rel="xet-reconstruction-info"`,
+  };
+  response.writeHead(200, headers).end("{}");
 }
 
 function infoOf(name: string, { card = {}, isGated = false }: HubRepository): object {
