@@ -1,0 +1,132 @@
+"""Trains one model on all of the tasks by their own verifiers, over HTTP, and measures it on items that it never trained on.
+
+First a supervised job shows it a few items with their answers, so that it answers in the form that the verifiers read; then it
+answers new items several times each, and every answer earns what `score_answer` gives. Prints a table, or JSON.
+"""
+
+import json
+import random
+import sys
+import time
+from typing import Any
+
+from hone import at_once, choices, request, train
+from tasks import TASKS
+
+BASE = "smollm2"
+SYSTEM = "Give only the answer."
+
+
+def messages(item: dict[str, Any]) -> list[dict[str, str]]:
+    return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": item["question"].strip()}]
+
+
+class Course:
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.options = options
+        self.began = time.monotonic()
+        self.random = random.Random(options["seed"])
+        seed, count = options["seed"], options["tests"]
+        self.tests = {task.name: task.draw(10_000 + seed, count, set()) for task in TASKS}
+        self.model = request("POST", "/v1/preview/models", {
+            "project": "reasoning-gym", "name": f"seed-{seed}-{time.time_ns()}", "base_model": BASE,
+        })
+        self.step = 0
+
+    def version(self) -> str:
+        return "{entity}/{project}/{name}".format(**self.model) + f":step{self.step}"
+
+    def drawn(self, seed: int, count: int) -> list[tuple[Any, Any, dict[str, Any]]]:
+        """Items to train on: so many of each task, none of them a test's."""
+        found = []
+        for task in TASKS:
+            tested = {item["question"] for item in self.tests[task.name][1]}
+            dataset, items = task.draw(seed, count, tested)
+            found += [(task, dataset, item) for item in items]
+        self.random.shuffle(found)
+        return found
+
+    def measure(self) -> dict[str, float]:
+        """The part of the unseen items that are answered right, by task."""
+        def answered(asked: tuple[Any, Any, dict[str, Any]]) -> bool:
+            task, dataset, item = asked
+            [choice] = choices(self.version(), messages(item), temperature=0, max_tokens=task.answer_tokens)
+            return dataset.score_answer((choice["message"]["content"] or "").strip(), item) == 1
+
+        right = {}
+        for task in TASKS:
+            dataset, items = self.tests[task.name]
+            right[task.name] = sum(at_once(answered, [(task, dataset, item) for item in items])) / len(items)
+        return right
+
+    def teach(self) -> None:
+        shown = self.drawn(20_000 + self.options["seed"], self.options["shown"])
+        conversations = [
+            {"messages": [*messages(item), {"role": "assistant", "content": item["answer"]}]} for _, _, item in shown
+        ]
+        train("/v1/preview/sft-training-jobs", {
+            "model_id": self.model["id"], "training_data": conversations,
+            "config": {"learning_rate": self.options["supervised_rate"], "batch_size": 8},
+        })
+        self.step += 1
+
+    def reinforce(self, round_number: int) -> float:
+        """A round: tries, what they earn, and a job of those items whose tries differ. The mean of what was earned."""
+        seed = self.options["seed"]
+        asked = self.drawn(1_000_000 * seed + 30_000 + round_number, self.options["items"])
+
+        def tried(numbered: tuple[int, tuple[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
+            number, (task, dataset, item) = numbered
+            found = choices(
+                self.version(), messages(item), n=self.options["tries"], temperature=1, max_tokens=task.answer_tokens,
+                seed=1000 * round_number + number + 1_000_000 * seed, logprobs=True, return_token_ids=True,
+            )
+            return {"trajectories": [{
+                "messages_and_choices": [*messages(item), choice],
+                "reward": float(dataset.score_answer((choice["message"]["content"] or "").strip(), item)),
+            } for choice in found]}
+
+        groups = at_once(tried, list(enumerate(asked)))
+        rewards = [[trajectory["reward"] for trajectory in group["trajectories"]] for group in groups]
+        varied = [group for group, earned in zip(groups, rewards, strict=True) if len(set(earned)) > 1]
+        if varied:
+            train("/v1/preview/training-jobs", {
+                "model_id": self.model["id"], "trajectory_groups": varied,
+                "experimental_config": {"learning_rate": self.options["rate"], "batch_size": 2 * self.options["tries"]},
+            })
+            self.step += 1
+        return sum(map(sum, rewards)) / sum(map(len, rewards))
+
+    def seconds(self) -> float:
+        return round(time.monotonic() - self.began, 1)
+
+
+def main() -> None:
+    options = json.loads(sys.argv[1])
+    say = (lambda *_: None) if options["json"] else (lambda *words: print(*words, flush=True))
+    course = Course(options)
+    stages = {"base": course.measure()}
+    say(f"base model measured after {course.seconds()} s")
+    if options["shown"] > 0:
+        course.teach()
+        stages["shown"] = course.measure()
+        say(f"shown {options['shown']} items of each task, {course.seconds()} s")
+    rewards = []
+    for round_number in range(options["rounds"]):
+        rewards.append(course.reinforce(round_number))
+        say(f"round {round_number + 1:2}  reward of the tries {rewards[-1]:.3f}  {course.seconds()} s")
+    stages["reinforced"] = course.measure()
+    if options["json"]:
+        print(json.dumps({"options": options, "right": stages, "rewards": rewards, "seconds": course.seconds()}, indent=2))
+        return
+    say(f"\nright of {options['tests']} unseen items  " + "  ".join(f"{stage:>10}" for stage in stages))
+    for task in TASKS:
+        say(f"{task.name:25} " + "  ".join(f"{right[task.name]:10.2f}" for right in stages.values()))
+    means = [sum(right.values()) / len(right) for right in stages.values()]
+    say(f"{'mean':25} " + "  ".join(f"{mean:10.2f}" for mean in means) + f"\n{course.seconds()} s, seed {options['seed']}")
+    if means[-1] <= means[0]:
+        raise SystemExit("the model has learned nothing")
+
+
+if __name__ == "__main__":
+    main()

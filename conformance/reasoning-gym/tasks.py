@@ -1,0 +1,34 @@
+"""The tasks: reasoning-gym's own generators, in sizes at which a model of 135 million parameters can find answers."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import reasoning_gym
+
+
+@dataclass(frozen=True)
+class Task:
+    name: str
+    config: dict[str, Any] = field(default_factory=dict)
+    """How many tokens an answer may have."""
+    answer_tokens: int = 6
+
+    def draw(self, seed: int, count: int, unlike: set[str]) -> tuple[Any, list[dict[str, Any]]]:
+        """The dataset, which judges, and so many different items of it whose questions are none of `unlike`."""
+        dataset = reasoning_gym.create_dataset(self.name, size=100 * count, seed=seed, **self.config)
+        items: dict[str, dict[str, Any]] = {}
+        for item in dataset:
+            if item["question"] not in unlike:
+                items.setdefault(item["question"], item)
+            if len(items) == count:
+                return dataset, list(items.values())
+        raise SystemExit(f"{self.name} has only {len(items)} of {count} items left; ask for fewer")
+
+
+TASKS = [
+    Task("chain_sum", {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 1}),
+    Task("gcd", {"min_numbers": 2, "max_numbers": 2, "min_value": 1, "max_value": 20}),
+    Task("leg_counting", {"min_animals": 1, "max_animals": 1, "min_instances": 1, "max_instances": 3}),
+    Task("needle_haystack", {"min_num_statements": 2, "max_num_statements": 3}, answer_tokens=10),
+    Task("ransom_note", {"min_note_length": 1, "max_note_length": 1, "min_magazine_length": 2, "max_magazine_length": 5}),
+]
