@@ -10,7 +10,8 @@ const folder = "test/fixtures/goldens/models/qwen3";
 const model = { layerCount: 3, kvHeadCount: 2, headSize: 32, contextLength: 256 };
 
 test("the estimate grows by the weights in float32, and by the keys and values of as many tokens as may run", () => {
-  const needOf = (given: object): number => engineMemoryBytes(folder, engineSettingsWith(given));
+  const needOf = (given: object): number =>
+    engineMemoryBytes({ folder, quantization: "off" }, engineSettingsWith(given));
   const weightCount = [...readStoredTensors(folder).values()].reduce(
     (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
     0,
@@ -23,4 +24,14 @@ test("the estimate grows by the weights in float32, and by the keys and values o
   assert.equal(needOf({ kvCacheBytesMax: 2 ** 40 }) - rest, whole);
   assert.equal(needOf({ kvCacheBytesMax: 2 ** 40, contextLengthMax: 64 }) - rest, whole / 4);
   assert.equal(needOf({ kvCacheBytesMax: 1000 }) - rest, 1000);
+});
+
+test("weights in fewer bits take less, by what their codes and scales take", () => {
+  const settings = engineSettingsWith({ kvCacheBytesMax: 0 });
+  const [whole, eight, four] = (["off", "8", "4"] as const).map((quantization) =>
+    engineMemoryBytes({ folder, quantization }, settings),
+  );
+  assert.ok(four < eight && eight < whole, `${four} ${eight} ${whole}`);
+  // The folder's weights are no quantized ones.
+  assert.equal(engineMemoryBytes({ folder, quantization: "as-stored" }, settings), whole);
 });

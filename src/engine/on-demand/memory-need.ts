@@ -1,9 +1,12 @@
-// How much memory an engine takes for a model folder, known before it is loaded: from the configuration alone. An upper
-// bound, since keys and values are counted as if all of their room were used.
+// How much memory an engine takes for a model folder, known before it is loaded: from configuration and tensors' names alone. An
+// upper bound, since keys and values are counted as if all of their room were used.
+import type { Quantization } from "../../domain/model.ts";
+import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { largeWeightBytes } from "../../model/large-weights.ts";
-import { modelParameters } from "../../model/parameters.ts";
+import { weightParts, type WeightForms } from "../../model/quantized/weight-forms.ts";
+import { readForms } from "../../model/weights.ts";
 import type { EngineSettings } from "../settings.ts";
 
 /** What an engine's process takes without a model: Node, and the native code with its sessions. */
@@ -11,26 +14,25 @@ const processBytes = 160 * 2 ** 20;
 
 /**
  * How many times a model's weights stand in memory: those of large ones once, mapped, and nearly as much is left for what a
- * long prompt takes; those of small ones also in each of six sessions.
+ * long prompt takes; in 8 and 4 bits also arranged anew by some sessions. Those of small ones are in each of six sessions.
  */
-const weightCopies = { large: 2, small: 7 } as const;
+const weightCopies = { large: 2, largeQuantized: 3, small: 7 } as const;
 
-/** The most that the engine of a model takes, in bytes. */
+/**
+ * The most that the engine of a model takes, in bytes.
+ *
+ * @throws ServiceError where the folder holds no model that can be computed so
+ */
 export function engineMemoryBytes(
-  modelFolder: string,
+  { folder, quantization }: { readonly folder: string; readonly quantization: Quantization },
   settings: Pick<EngineSettings, "contextLengthMax" | "kvCacheBytesMax" | "slotCountMax">,
 ): number {
-  const config = readModelConfig(modelFolder);
-  const weightBytes = weightCountOf(config) * Float32Array.BYTES_PER_ELEMENT;
-  const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;
+  const config = readModelConfig(folder);
+  const forms: WeightForms = quantization === "off" ? new Map() : readForms(folder, config, quantization);
+  const weightBytes = weightParts(config, forms).reduce((sum, part) => sum + byteLengthOf(part), 0);
+  const large = forms.size > 0 ? weightCopies.largeQuantized : weightCopies.large;
+  const copies = weightBytes < largeWeightBytes ? weightCopies.small : large;
   return processBytes + copies * weightBytes + kvBytes(config, settings);
-}
-
-function weightCountOf(config: ModelConfig): number {
-  const counts = modelParameters(config).map(({ shape }) =>
-    shape.reduce((product, size) => product * size, 1),
-  );
-  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** What running requests may take, which small models never fill. */

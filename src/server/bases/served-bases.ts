@@ -219,7 +219,8 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
 const memoryNeeds: {
   readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, options: Options) => number;
 } = {
-  embedded: ({ folder }, { settings }) => engineMemoryBytes(folder, settings.engine),
+  embedded: ({ folder, engine: { quantization = "off" } }, { settings }) =>
+    engineMemoryBytes({ folder, quantization }, settings.engine),
 };
 
 /** In which precision the engine of a base computes; undefined for float32. */
