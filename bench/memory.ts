@@ -1,6 +1,6 @@
 // What the engine's process takes of memory beside the bytes of its model's weights, and how soon it answers after its start:
 // a Llama of 135 M random weights in float32, in a process as a server has it. Linux says what is private to a process.
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -47,7 +47,7 @@ interface MemoryReport extends Report {
 
 await runComparingBench<MemoryReport>({ script: import.meta.url, help, measure, textOf });
 
-async function measure({ against, threads }: BenchOptions): Promise<readonly MemoryReport[]> {
+async function measure({ against, threads, quantize }: BenchOptions): Promise<readonly MemoryReport[]> {
   const modelFolder = endlessLlama135m();
   try {
     const reports: MemoryReport[] = [];
@@ -55,7 +55,10 @@ async function measure({ against, threads }: BenchOptions): Promise<readonly Mem
       ["here", ownFolder],
       ["there", against],
     ] as const) {
-      if (folder !== null) reports.push(await measureBuild(name, { folder, modelFolder, threads }));
+      if (folder !== null)
+        reports.push(
+          await measureBuild(name, { folder, modelFolder, threads, quantization: quantize ?? "off" }),
+        );
     }
     return reports;
   } finally {
@@ -65,7 +68,7 @@ async function measure({ against, threads }: BenchOptions): Promise<readonly Mem
 
 async function measureBuild(
   name: string,
-  { folder, ...model }: { readonly folder: string; readonly modelFolder: string; readonly threads: number },
+  { folder, ...model }: Omit<EngineOptions, "cacheFolder"> & { readonly folder: string },
 ): Promise<MemoryReport> {
   const module = join(folder, "dist", "src", "engine", "embedded-engine.js");
   // Another build's has the same name.
@@ -80,11 +83,11 @@ async function measureBuild(
     config: llama135m(),
     baseModelName: "endless",
   });
-  const weightBytes = statSync(join(model.modelFolder, "model.safetensors")).size;
   try {
     const first = create();
     const firstReadyMs = await timed(() => first.start());
     await first.stop();
+    const weightBytes = weightBytesOf({ ...model, cacheFolder });
     const engine = create();
     const readyMs = await timed(() => engine.start());
     const readyCpuMs = cpuMsOf(engine.processId);
@@ -107,19 +110,24 @@ async function measureBuild(
   }
 }
 
-function loadOf({
-  modelFolder,
-  cacheFolder,
-  threads,
-}: {
+interface EngineOptions {
   readonly modelFolder: string;
   readonly cacheFolder: string;
   readonly threads: number;
-}): Parameters<typeof createEmbeddedEngine>[0] {
+  readonly quantization: "off" | "8" | "4";
+}
+
+/** As they are computed with: the model's own, or what the first start made of them. */
+function weightBytesOf({ modelFolder, cacheFolder, quantization }: EngineOptions): number {
+  if (quantization === "off") return statSync(join(modelFolder, "model.safetensors")).size;
+  const made = readdirSync(cacheFolder).filter((name) => !name.endsWith(".arranged"));
+  return Math.max(...made.map((name) => statSync(join(cacheFolder, name)).size));
+}
+
+function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createEmbeddedEngine>[0] {
   const vocabulary = packVocabulary(Array.from({ length: llama135m().vocabularySize }, () => null));
   return {
-    modelFolder,
-    cacheFolder,
+    ...model,
     vocabulary: async () => vocabulary,
     settings: engineSettingsWith({ threads, kvCacheBytesMax: 2 ** 30 }),
     constraints: constraintSettingsWith(),

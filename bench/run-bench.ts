@@ -30,7 +30,7 @@ const flagHelp = `
   --threads <count>   how many threads compute (default: one for every core)
   --only <tiny|135m>  one model only
   --against <folder>  measure the build in another checkout too, turn about, and print the ratio
-  --quantize <8|4>    engine, loop: the 135 M model's weights in so many bits
+  --quantize <8|4>    engine, loop, memory: the 135 M model's weights in so many bits
   --against-pytorch <python>  train-step only: compare with PyTorch
   --json              print JSON
   --help              print this`;

@@ -41,7 +41,9 @@ export async function mappedWeights(
   if (weightBytes < largeWeightBytes) return weights;
   const shapes = inFiles.map(({ name, value: { dtype, shape } }) => [name, dtype, shape]);
   const modelKey = hashOf([model, shapes]);
-  const name = `${modelKey}-${hashOf([arrangedFormat, cpus()[0]?.model, weightsHash])}.arranged`;
+  // Converted weights of one model differ by how they were made, and lie in other files then.
+  const files = inFiles.map(({ name }) => weights.get(name));
+  const name = `${modelKey}-${hashOf([arrangedFormat, cpus()[0]?.model, weightsHash, files])}.arranged`;
   const file = join(folder, name);
   const kept = withArrangedWeights(file, weights);
   if (kept !== null) return kept;
