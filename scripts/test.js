@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
+import { realModelFile, takeRealModel } from "./real-model.js";
 import { root, say, setUp } from "./setup.js";
 import { built, environment, testFiles } from "./test-files.js";
 
@@ -18,6 +19,8 @@ if (files.length === 0) {
   say(`no test file matches ${wanted.join(", ")}`);
   process.exit(1);
 }
+const wantsRealModel = files.includes(join("test", "real-model.test.ts"));
+if (wantsRealModel) takeRealModel(say);
 say(`running ${files.length} test files`);
 const [together, alone] = [new Map(), []];
 for (const file of files) {
@@ -46,9 +49,11 @@ process.once("exit", () => {
 });
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
-  env: { ...environment, TMPDIR: temporary },
+  env: { ...environment, TMPDIR: temporary, TEST_MODEL: realModelFile() ?? "off" },
   stdio: ["ignore", "inherit", "inherit"],
 });
+if (wantsRealModel && realModelFile() === null)
+  say("LEFT OUT: the tests of a real model, whose file is not there");
 process.exit(result.status ?? 1);
 
 /** The name of the process that runs the file with others; null for one of its own. */

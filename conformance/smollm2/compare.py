@@ -15,7 +15,7 @@ from material import chats, texts
 from tokenizers import Tokenizer, pre_tokenizers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-BASE_URL, FILE = os.environ["BASE_URL"], Path(os.environ["MODEL_FILE"])
+BASE_URL, FILE = os.environ.get("BASE_URL", ""), Path(os.environ.get("MODEL_FILE", ""))
 TOLERANCE = 1e-4
 ANSWER_TOKENS = 24
 

