@@ -39,9 +39,9 @@ def packaged_model() -> Path:
     return file
 
 
-def serve(model: Path, data: str) -> tuple[subprocess.Popen[str], str]:
+def serve(model: Path, data: str, quantize: str) -> tuple[subprocess.Popen[str], str]:
     """The server, and its address once it listens."""
-    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "error", "--built-in-model", "off"]
+    flags = ["--port", "0", "--data", data, "--auth", "off", "--log-level", "error", "--built-in-model", "off", "--quantize", quantize]
     command = ["node", str(ROOT / "scripts" / "start.js"), *flags, "--model", f"smollm2={model}"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -55,6 +55,7 @@ def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", type=Path, help="another model's folder or GGUF file")
+    parser.add_argument("--quantize", default="as-stored", choices=["as-stored", "8", "4", "off"])
     parser.add_argument("--rounds", type=int, default=20, help="of reinforcement learning")
     parser.add_argument("--items", type=int, default=4, help="of each task in a round")
     parser.add_argument("--tries", type=int, default=8, help="of each item")
@@ -71,7 +72,7 @@ def main() -> None:
     install()
     model = options.model or packaged_model()
     with tempfile.TemporaryDirectory(prefix="hone-reasoning-gym-") as data:
-        server, url = serve(model, data)
+        server, url = serve(model, data, options.quantize)
         try:
             told = json.dumps({name: value for name, value in vars(options).items() if name != "model"})
             result = subprocess.run([PYTHON, HERE / "learn.py", told], env=os.environ | {"BASE_URL": url})

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../domain/clock.ts";
 import { freshSeed } from "../../domain/random.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import { HoneClient } from "../../client/hone-client.ts";
 import { readClientSettings } from "../../server/config.ts";
 import { withTemporaryServer } from "../temporary-server.ts";
@@ -21,6 +22,7 @@ interface DemoFlags extends ConnectionFlags {
   readonly seed?: string;
   readonly jobs: string;
   readonly learningRate?: string;
+  readonly quantize?: string;
   readonly json?: boolean;
 }
 
@@ -43,6 +45,7 @@ export function addDemoCommand(program: Command): void {
     .option("--seed <number>", "repeats a run (default: a fresh one)")
     .option("--jobs <count>", "most training jobs", "12")
     .option("--learning-rate <number>", "of every job (default: the task's)")
+    .option("--quantize <bits>", "as of `hone serve`, for the demo's own server: as-stored, 8, 4, off")
     .option("--url <address>", "a running server")
     .option("--key <key>", "its API key")
     .option("--data <folder>", "the data folder, to find the admin key and what was added in")
@@ -50,12 +53,21 @@ export function addDemoCommand(program: Command): void {
     .action(async (flags: DemoFlags) => {
       const model = demoModel(flags.model, flags.url === undefined ? await addedModels(flags) : null);
       const task = taskOf(flags.task ?? model.task, flags.teach);
+      if (flags.url !== undefined && flags.quantize !== undefined)
+        throw new ServiceError({
+          code: "invalid",
+          message: "--quantize is for the demo's own server; with --url, that server has its own setting.",
+        });
       if (flags.url !== undefined) await show(connect(flags), task, model, flags);
       else
         await withTemporaryServer(
           ({ url, apiKey }) => show(new HoneClient({ baseUrl: url, apiKey }), task, model, flags),
           // A line of the log, such as of a small job that warns, would stand in the middle of the curve.
-          { "log-level": "error", ...model.serverFlags },
+          {
+            "log-level": "error",
+            ...model.serverFlags,
+            ...(flags.quantize !== undefined && { quantize: flags.quantize }),
+          },
         );
     });
 }

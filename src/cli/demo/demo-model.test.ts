@@ -36,7 +36,10 @@ test("refuses what is neither there nor known, and says what could be", () => {
     () => demoModel("no/such/model", []),
     /"no\/such\/model": there is no such folder or file, and no such model was added/,
   );
-  assert.throws(() => taskOf("chess", "maybe"), /--task is "chess"; it must be one of words, sentiment/);
+  assert.throws(
+    () => taskOf("chess", "maybe"),
+    /--task is "chess"; it must be one of words, sentiment, steps/,
+  );
   assert.throws(() => taskOf("words", "perhaps"), /--teach is "perhaps"; it must be one of yes, no, maybe/);
   assert.equal(taskOf("sentiment", "maybe").name, "sentiment");
 });

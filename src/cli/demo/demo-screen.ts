@@ -38,22 +38,22 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
     points.push(point);
     const status = statusOf(point, task);
     if (options.output.isTTY !== true || options.isSilent) {
-      print(`▕${drawBar(point.sampledReward, 30)}▏ ${status}`);
+      print(`▕${drawBar(point[task.curve.of], 30)}▏ ${status}`);
       return;
     }
     const curve = drawCurve(
-      points.map(({ sampledReward }) => sampledReward),
+      points.map((one) => one[task.curve.of]),
       {
         height: plotHeight,
         stride: 4,
-        min: task.curveFrom,
+        min: task.curve.from,
         max: 1,
-        target: task.targets.sampledReward,
+        target: task.targets[task.curve.of],
         pointCountMax: options.jobCountMax + 1,
       },
     );
     if (drawnLineCount > 0) options.output.write(`\u001b[${drawnLineCount}A\u001b[J`);
-    const lines = ["mean reward of the samples", ...curve, status];
+    const lines = [task.curve.title, ...curve, status];
     for (const line of lines) print(line);
     drawnLineCount = lines.length;
   };
@@ -62,6 +62,7 @@ export function createDemoScreen(options: DemoScreenOptions): DemoScreen {
     begin: () => {
       const { groupSize } = task.sampling;
       print(`Teaching ${options.baseModel} to ${task.aim} (seed ${options.seed}).`);
+      if (task.lessons !== undefined) print("The first job teaches written conversations.");
       print(
         `Each job: ${task.practice(seededRandom("count")).length} questions x ${groupSize} answers, judged, then one training job over HTTP.\n`,
       );

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { ChatBody } from "../../client/resources.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { type DemoClient, type DemoResult, runDemo } from "./run-demo.ts";
+import type { DemoTask } from "./tasks/task.ts";
 import { prompts, wordTask, type Word } from "./tasks/word-task.ts";
 
 /** What a version answers. */
@@ -16,14 +17,14 @@ interface Version {
 interface Demo {
   readonly result: DemoResult;
   readonly asked: readonly ChatBody[];
-  /** Of each job, how many groups it trained on. */
+  /** Of each job, how many groups it trained on; of a supervised one the lessons, below zero. */
   readonly groupCounts: readonly number[];
 }
 
 const task = wordTask("maybe");
 
 /** Runs a demo that teaches "maybe", with a job between one version and the next. */
-async function play(versions: readonly Version[]): Promise<Demo> {
+async function play(versions: readonly Version[], lessons?: DemoTask["lessons"]): Promise<Demo> {
   const asked: ChatBody[] = [];
   const groupCounts: number[] = [];
   const client: DemoClient = {
@@ -45,6 +46,10 @@ async function play(versions: readonly Version[]): Promise<Demo> {
         usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
       };
     },
+    createSupervisedJob: async (body) => {
+      assert.ok("training_data" in body);
+      return `job ${groupCounts.push(-body.training_data.length)}`;
+    },
     createTrainingJob: async ({ trajectory_groups: groups }) => `job ${groupCounts.push(groups.length)}`,
     waitForTrainingJob: async () => [],
   };
@@ -55,7 +60,11 @@ async function play(versions: readonly Version[]): Promise<Demo> {
       baseModel: "tiny",
       project: "p",
       name: "n",
-      task: { ...task, sampling: { ...task.sampling, groupSize: 2 } },
+      task: {
+        ...task,
+        ...(lessons !== undefined && { lessons }),
+        sampling: { ...task.sampling, groupSize: 2 },
+      },
       seed: 1,
       jobCountMax: versions.length - 1,
       learningRate: 0.001,
@@ -92,4 +101,14 @@ test("ends unlearned when its jobs are used up, or when nothing varies", async (
   const { result, groupCounts } = await play([bad, bad]);
   assert.deepEqual([result.hasLearned, result.points.length, groupCounts.length], [false, 2, 1]);
   await assert.rejects(play([{ sampled: ["maybe", "maybe"], greedy: "no" }, bad]), /nothing to learn/);
+});
+
+test("lessons are taught by the first job, and practice goes on from there", async () => {
+  const bad = { sampled: ["yes", "no"], greedy: "no" } as const;
+  const good = { sampled: ["maybe", "maybe"], greedy: "maybe" } as const;
+  const lesson = { messages: [{ role: "user", content: "?" }] };
+  const lessons = { draw: () => [lesson, lesson, lesson], learningRate: 1e-3, batchSize: 2 };
+  const { groupCounts, result } = await play([bad, bad, good], lessons);
+  assert.deepEqual(groupCounts, [-3, 1]);
+  assert.ok(result.hasLearned);
 });

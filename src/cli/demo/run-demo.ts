@@ -48,7 +48,7 @@ export interface DemoResult {
 /** The calls that the demo makes. */
 export type DemoClient = Pick<
   HoneClient,
-  "registerModel" | "chat" | "createTrainingJob" | "waitForTrainingJob"
+  "registerModel" | "chat" | "createSupervisedJob" | "createTrainingJob" | "waitForTrainingJob"
 >;
 
 /**
@@ -94,7 +94,8 @@ export async function runDemo(
       emit({ kind: "samples", when: "after", samples });
       return { model, points, hasLearned };
     }
-    await train(client, model, groups, options);
+    if (jobCount === 0 && task.lessons !== undefined) await teach(client, model, task.lessons, options.seed);
+    else await train(client, model, groups, options);
   }
 }
 
@@ -142,6 +143,21 @@ function testAnswers(client: DemoClient, version: string, task: DemoTask): Promi
       return { text, answer, reward: judge(answer) };
     }),
   );
+}
+
+/** The supervised job that the others go on from. */
+async function teach(
+  client: DemoClient,
+  model: ModelResource,
+  { draw, learningRate, batchSize }: NonNullable<DemoTask["lessons"]>,
+  seed: number,
+): Promise<void> {
+  const jobId = await client.createSupervisedJob({
+    model_id: model.id,
+    training_data: draw(seededRandom("lessons", seed)),
+    config: { learning_rate: learningRate, batch_size: batchSize },
+  });
+  await client.waitForTrainingJob(jobId);
 }
 
 /** Sends the groups that have variance: the others teach nothing. */

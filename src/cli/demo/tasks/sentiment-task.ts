@@ -24,7 +24,7 @@ export const sentimentTask: DemoTask = {
   sampling: { groupSize: 8, temperature: 1, answerTokensMax: 4 },
   training: { learningRate: 2e-4, batchSize: 16 },
   targets: { sampledReward: 0.8, testReward: 0.95 },
-  curveFrom: 0,
+  curve: { of: "testReward", title: "right answers to held-out texts", from: 0 },
   shownCount: 6,
 };
 

@@ -12,12 +12,24 @@ export interface Question {
   readonly judge: (answer: string) => number;
 }
 
+/** A conversation as somebody who knows the way would have it. */
+export interface Lesson {
+  readonly messages: readonly Message[];
+}
+
 export interface DemoTask {
   readonly name: string;
   /** What is taught, as a sentence goes on behind "Teaching the model to". */
   readonly aim: string;
   /** What the test's questions are, such as "held-out". */
   readonly testedOn: string;
+  /** What is taught by one supervised job before any practice. */
+  readonly lessons?: {
+    readonly draw: (random: Random) => readonly Lesson[];
+    readonly learningRate: number;
+    /** Lessons of an optimizer step. */
+    readonly batchSize: number;
+  };
   /** The questions of a job: new ones each time, or always the same. */
   readonly practice: (random: Random) => readonly Question[];
   /** The questions that are asked before and after every job, answered without chance. */
@@ -35,8 +47,12 @@ export interface DemoTask {
   };
   /** What counts as learned. */
   readonly targets: { readonly sampledReward: number; readonly testReward: number };
-  /** The least reward that the curve has room for. */
-  readonly curveFrom: number;
+  readonly curve: {
+    readonly of: "sampledReward" | "testReward";
+    readonly title: string;
+    /** The least value that it has room for. */
+    readonly from: number;
+  };
   /** How many of the test's answers are shown before and after. */
   readonly shownCount: number;
 }

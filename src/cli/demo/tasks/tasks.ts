@@ -1,11 +1,12 @@
 // The tasks that the demo has, by their names, and which suits a model that none was chosen for.
 import { ServiceError } from "../../../domain/service-error.ts";
 import { sentimentTask } from "./sentiment-task.ts";
+import { stepsTask } from "./steps-task.ts";
 import type { DemoTask } from "./task.ts";
 import { wordTask, words, type Word } from "./word-task.ts";
 
 /** The names by which tasks are chosen. */
-export const taskNames = ["words", "sentiment"] as const;
+export const taskNames = ["words", "sentiment", "steps"] as const;
 
 /**
  * The task of a name.
@@ -16,6 +17,7 @@ export const taskNames = ["words", "sentiment"] as const;
 export function taskOf(name: string, taught: string): DemoTask {
   if (name === "words") return wordTask(wordOf(taught));
   if (name === "sentiment") return sentimentTask;
+  if (name === "steps") return stepsTask;
   throw invalid("task", name, taskNames);
 }
 

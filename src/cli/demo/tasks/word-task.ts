@@ -40,7 +40,7 @@ export function wordTask(taught: Word): DemoTask {
     sampling: { groupSize: 8, temperature: 1.2, answerTokensMax: 5 },
     training: { learningRate: 1e-4, batchSize: null },
     targets: { sampledReward: 0.95, testReward: 0.9 },
-    curveFrom: 0.5,
+    curve: { of: "sampledReward", title: "mean reward of the samples", from: 0.5 },
     shownCount: 3,
   };
 }
