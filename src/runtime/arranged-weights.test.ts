@@ -8,7 +8,7 @@ import { seededRandom } from "../domain/random.ts";
 import { GraphBuilder } from "../graph/builder.ts";
 import type { Graph } from "../graph/graph.ts";
 import { float32Data, float32Tensor } from "../graph/tensor.ts";
-import type { WeightSource } from "../graph/weight-source.ts";
+import { byteLengthOf, type WeightSource } from "../graph/weight-source.ts";
 import { withArrangedWeights, writeArrangedWeights } from "./arranged-weights.ts";
 import { createSession } from "./session.ts";
 
@@ -62,6 +62,40 @@ test("sessions compute the same with mapped arranged weights as with their own, 
     }
   }
 });
+
+for (const [kind, codes, scales] of [
+  ["int8MatMul", { dtype: "int8", shape: [64, 96] }, [96]],
+  ["int4MatMul", { dtype: "uint8", shape: [96, 2, 16] }, [96, 2]],
+] as const) {
+  test(`${kind} computes the same with mapped arranged weights, and leaves their file as it is`, async () => {
+    const builder = new GraphBuilder();
+    const x = builder.input("x", "float32", ["B", 64]);
+    const weight = builder.parameter("codes", codes.shape, codes.dtype);
+    const graph = builder.build({ y: builder[kind](x, weight, builder.parameter("scales", scales)) });
+    const random = seededRandom("arranged", kind);
+    const codeBytes = Uint8Array.from({ length: byteLengthOf(codes) }, () => random.index(256));
+    const scaleValues = Float32Array.from({ length: scales.reduce((a: number, b) => a * b, 1) }, () =>
+      random.uniform(),
+    );
+    const source = join(folder, "weights");
+    writeFileSync(source, Buffer.concat([codeBytes, new Uint8Array(scaleValues.buffer)]));
+    const weights: Weights = new Map([
+      ["codes", { file: source, offset: 0 }],
+      ["scales", { file: source, offset: codeBytes.length }],
+    ]);
+    const file = join(folder, "arranged");
+    await writeArrangedWeights(file, graph, { weights, threads: 1 });
+    const written = readFileSync(file);
+    const arranged = withArrangedWeights(file, weights);
+    assert.ok(arranged !== null);
+    assert.ok([...arranged.values()].some((one) => "arranged" in one && one.arranged !== undefined));
+    // The kernel writes scales among its codes when it loads them: again each time.
+    for (const rows of [1, 3, 40, 1]) {
+      assert.deepEqual(await compute(graph, arranged, rows), await compute(graph, weights, rows));
+    }
+    assert.deepEqual(readFileSync(file), written);
+  });
+}
 
 /** Memory that is not mapped from files, in MiB. */
 function ownMemory(): number {
