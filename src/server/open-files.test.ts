@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { connectionsThatFit, openFilesMax } from "./open-files.ts";
+import { connectionsThatFit, limitOfLinux, limitOfReport, openFilesMax } from "./open-files.ts";
 
 test("connections leave a reserve of descriptors, and half of few", () => {
   assert.equal(connectionsThatFit(4096, Number.POSITIVE_INFINITY), 4096);
@@ -12,4 +12,8 @@ test("connections leave a reserve of descriptors, and half of few", () => {
 
 test("the operating system's limit is read", () => {
   assert.ok(openFilesMax() > 0);
+});
+
+test("the limit that Linux tells is the one in Node's report", { skip: process.platform !== "linux" }, () => {
+  assert.equal(limitOfLinux(), limitOfReport());
 });
