@@ -35,10 +35,14 @@ interface Script {
 const engines: Engine[] = [];
 after(() => Promise.all(engines.map((engine) => engine.stop())));
 
-/** Bases of these scripts over one memory, started. */
+/** Bases of these scripts over one memory, started unless that is left to the test. */
 async function serve<Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
-  more: { readonly waitingCountMax?: number; readonly keepAliveMs?: number } = {},
+  more: {
+    readonly waitingCountMax?: number;
+    readonly keepAliveMs?: number;
+    readonly starts?: boolean;
+  } = {},
 ) {
   const clock = new FakeClock();
   const events: string[] = [];
@@ -94,12 +98,15 @@ async function serve<Name extends string>(
     Name,
     OnDemandEngine
   >;
-  for (const name of names) await bases[name].start();
+  const start = async (): Promise<void> => {
+    for (const name of names) await bases[name].start();
+  };
+  if (more.starts !== false) await start();
   /** Lets loads and stops go on, which take no time of the clock but some turns of the loop. */
   const settle = async (): Promise<void> => {
     for (let count = 0; count < 20; count++) await clock.advance(0);
   };
-  return { ...bases, memory, clock, events, settle, loads };
+  return { ...bases, start, memory, clock, events, settle, loads };
 }
 
 const kindOf = (engine: Engine): string => engine.status().state.kind;
@@ -138,6 +145,24 @@ test("a base is loaded by the first request, and answers it", async () => {
   release();
   release();
   assert.deepEqual(events, ["a loaded"]);
+});
+
+test("while the start loads a base its requests are refused, as any engine refuses them then", async () => {
+  const loading = later();
+  const { a, start } = await serve(
+    { a: { isReadyAtStart: true, until: loading.promise } },
+    { starts: false },
+  );
+  assert.equal((await refusalOf(a.hold(whoever()))).code, "unavailable");
+  const started = start();
+  const { code, message } = await refusalOf(a.hold(whoever()));
+  assert.deepEqual(
+    [code, message, kindOf(a)],
+    ["unavailable", "The engine is loading the model.", "starting"],
+  );
+  loading.end();
+  await started;
+  (await a.hold(whoever()))();
 });
 
 test("requests wait while a base is loaded, visibly, and all run then", async () => {

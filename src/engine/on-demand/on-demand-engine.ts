@@ -13,6 +13,7 @@ import type {
 } from "../../domain/generation.ts";
 import { serviceOf } from "../../domain/lifecycle.ts";
 import type { Logger } from "../../telemetry/logger.ts";
+import { unavailable } from "../generations.ts";
 import type { ModelMemory, Place } from "./model-memory.ts";
 
 export interface OnDemandOptions {
@@ -88,9 +89,12 @@ export class OnDemandEngine implements Engine {
   /**
    * Resolves once it takes requests, which it then does until what this resolves to is called; whoever submits holds it.
    *
-   * @throws ServiceError as `Place.hold`
+   * @throws ServiceError as `Place.hold`; `unavailable` while it starts, as any engine does then
    */
-  hold(options: { readonly signal: AbortSignal }): Promise<() => void> {
+  async hold(options: { readonly signal: AbortSignal }): Promise<() => void> {
+    const { state } = this.#inner.status();
+    if (this.#phase !== "up" && this.#phase !== "stopped")
+      throw unavailable(state.kind === "ready" ? "The engine is not up." : state.reason);
     return this.#place.hold(options);
   }
 
