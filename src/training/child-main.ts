@@ -9,10 +9,10 @@ import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import { float32Bytes, modelParameters } from "../model/parameters.ts";
 import { readModelWeights } from "../model/weights.ts";
 import { failureOf } from "../processes/carried-error.ts";
 import { refuseOrphan } from "../processes/orphan.ts";
+import { privateBytes } from "../processes/private-memory.ts";
 import { serveParent } from "../processes/serve-parent.ts";
 import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
@@ -44,8 +44,6 @@ interface LoadedModel {
   readonly trainers: EmbeddedTrainers;
   readonly artifacts: ArtifactStore;
   readonly tokenizer: TrainingJobDependencies["tokenizer"];
-  /** Of the weights in float32, which are mapped. */
-  readonly weightBytes: number;
 }
 
 serveParent<TrainingProtocol>(async (options, emitMeasured) => {
@@ -53,9 +51,9 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
     emitMeasured({ ...event, heldBytes: process.memoryUsage.rss() });
   const model = await load(options);
   // Programs keep the memory that they have had; where they are closed the next job makes them again.
-  const keptBytes = model.weightBytes + programsKeptShare * options.settings.memoryBytes;
+  const keptBytes = programsKeptShare * options.settings.memoryBytes;
   const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
-    if (process.memoryUsage.rss() > keptBytes) await model.trainers.close();
+    if (privateBytes() > keptBytes) await model.trainers.close();
   });
   const answer = (request: RunRequest): Promise<void> =>
     run({ model, options, emit }, request).then(emit, (error: unknown) =>
@@ -166,7 +164,6 @@ async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<L
   const template = await loadChatTemplate(folder, { toolsAsText });
   return {
     artifacts,
-    weightBytes: float32Bytes(modelParameters(config)),
     tokenizer: {
       ...createConversationTokenizer(tokenizer, template, config.vocabularySize),
       ...createTurnRenderer({

@@ -120,17 +120,26 @@ function stepSizeOf(
   return batchTokens > 0 ? { tokens: packedSequenceLength ?? batchTokens } : { sequences: 1 };
 }
 
-/** Enough to tell data of another policy or another prompt from rounding. */
-const probeTokens = 512;
+/** Enough to tell data of another policy or another prompt from rounding, and more where that is little of the job. */
+const [probeTokensMin, probeTokensMax] = [128, 512];
+
+/** Of a job's tokens: a probe of more than the first step's sequences costs a forward pass. */
+const probeShare = 0.1;
 
 /** The sequences of the first steps, at least those of the first. */
 function probeOf(batches: readonly PlannedBatch[]): PlannedBatch {
+  const share = probeShare * tokenCountOf(batches.flat());
+  const wanted = Math.min(Math.max(share, probeTokensMin), probeTokensMax);
   const probe: PlannedSequence[] = [];
   let tokenCount = 0;
   for (const batch of batches) {
-    if (tokenCount >= probeTokens) break;
+    if (tokenCount >= wanted) break;
     probe.push(...batch);
-    tokenCount += batch.reduce((count, sequence) => count + sequence.tokenCount, 0);
+    tokenCount += tokenCountOf(batch);
   }
   return [...new Set(probe)];
+}
+
+function tokenCountOf(sequences: readonly PlannedSequence[]): number {
+  return sequences.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }
