@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -12,7 +12,7 @@ import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import type { ProcessEngine } from "./carrier/process-engine.ts";
 import { constraintSettingsWith } from "./token-masks/settings.ts";
 import { adapter, answerOf, ask, modelFolder, recorded, vocabulary } from "./contract/engine-under-test.ts";
-import { createEmbeddedEngine } from "./embedded-engine.ts";
+import { createEmbeddedEngine, weightsMs } from "./embedded-engine.ts";
 import { engineSettingsWith } from "./settings.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
@@ -61,4 +61,13 @@ test("the engine's process ends when its parent is killed", async () => {
   parent.kill("SIGKILL");
   // The engine's process holds the same standard error, so it closes only when both are gone.
   await closed;
+});
+
+test("a start may take longer for more weights, by what they become and not by the files that hold them", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-model-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  cpSync(join(modelFolder, "config.json"), join(folder, "config.json"));
+  assert.ok(weightsMs(folder) > 0, "weights that lie elsewhere, as a GGUF file's do");
+  assert.equal(weightsMs(folder), weightsMs(modelFolder));
+  assert.equal(weightsMs(join(folder, "none")), 0);
 });

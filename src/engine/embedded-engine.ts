@@ -1,10 +1,11 @@
 // The embedded engine as the server has it: a loop over a model folder, carried in a process of its own. Loads no native
 // code itself.
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
 import type { Clock } from "../domain/clock.ts";
 import type { Quantization } from "../domain/model.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
+import { byteLengthOf } from "../graph/weight-source.ts";
+import { readModelConfig } from "../model/config/read-config.ts";
+import { weightParts } from "../model/quantized/weight-forms.ts";
 import { startAhead } from "../processes/child.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { ProcessEngine } from "./carrier/process-engine.ts";
@@ -56,19 +57,24 @@ export function createEmbeddedEngine({
     load: async (): Promise<EmbeddedLoad> => ({ ...load, vocabulary: await vocabulary() }),
     capabilities: loopCapabilities(settings),
     gauges: loopGauges(load),
-    settings: { ...settings, startDeadlineMs: settings.startDeadlineMs + readingMs(modelFolder) },
+    settings: { ...settings, startDeadlineMs: settings.startDeadlineMs + weightsMs(modelFolder) },
     clock,
     logger,
   });
 }
 
-/** A slow disk: a network's, or one that others use. */
-const bytesReadPerMs = 20_000;
+/** A slow disk, a network's or one that others use, read and written a few times in a first start. */
+const weightBytesPerMs = 20_000;
 
-/** How long reading a model's weights may take; one that is not there is found missing by the engine. */
-function readingMs(modelFolder: string): number {
-  if (!existsSync(modelFolder)) return 0;
-  const weights = readdirSync(modelFolder).filter((name) => name.endsWith(".safetensors"));
-  const byteCounts = weights.map((name) => statSync(join(modelFolder, name)).size);
-  return byteCounts.reduce((sum, one) => sum + one, 0) / bytesReadPerMs;
+/**
+ * How long it may take to read a model's weights, to convert and to arrange them, which a first start does: by their bytes in
+ * float32, whatever the file has. None for a folder without a model, which the engine finds.
+ */
+export function weightsMs(modelFolder: string): number {
+  try {
+    const parts = weightParts(readModelConfig(modelFolder), new Map());
+    return parts.reduce((sum, part) => sum + byteLengthOf(part), 0) / weightBytesPerMs;
+  } catch {
+    return 0;
+  }
 }
