@@ -386,6 +386,17 @@ test("a job goes on with the tools of its prompts shown as when it began", async
   assert.deepEqual((await bench.run(1, { pins })).steps, steps);
 });
 
+test("a job over a base that is served with fewer bits takes its own old log-probabilities, until its end", async (t) => {
+  const bench = new Bench(t);
+  const quantized = bench.newRunner({ precisions: new Map([["tiny", "int8"]]) });
+  const { pins } = await assignmentOf(quantized, 1, {});
+  assert.equal(pins.settings["servedPrecision"], "int8");
+  const { steps } = await bench.run(1, {}, { runner: quantized });
+  assert.deepEqual((await bench.run(1, { precalculateLogprobs: true })).steps, steps);
+  assert.deepEqual((await bench.run(1, { pins })).steps, steps);
+  assert.notDeepEqual((await bench.run(1)).steps, steps);
+});
+
 test("one process does jobs of other settings one after the other", async (t) => {
   const bench = new Bench(t);
   await bench.run(1);
