@@ -6,6 +6,7 @@ import type { AdapterReference } from "../domain/generation.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
 import { buildDecodeGraph, cacheNames, laterPartCount } from "../model/serving-graphs.ts";
+import { requireExactIntegerProducts } from "../runtime/integer-products.ts";
 import { AdapterCache } from "./adapter-cache.ts";
 import { type ArrangedCache, mappedWeights } from "./sessions/arranged-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
@@ -28,6 +29,7 @@ export interface GraphRunnerOptions extends SessionsOptions {
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { config, forms, clock = null, arrangedCache } = options;
+  if (forms !== undefined && [...forms.values()].includes("int8")) await requireExactIntegerProducts();
   const weights =
     arrangedCache === undefined
       ? options.weights
