@@ -14,6 +14,7 @@ export const countingConfig: ModelConfig = {
   headCount: 2,
   kvHeadCount: 2,
   headSize: 8,
+  rotarySize: 8,
   layers: full.layers.slice(0, 2),
 };
 
