@@ -66,7 +66,7 @@ test("takes a GGUF file for the folder that is made of it, under the file's name
 test("all that was added is served, behind the built-in one; or what of it is named, by its name or its source", () => {
   const added = [
     { name: "smol", path: qwen, source: "someone/smol", license: "mit" },
-    { name: "file", path: "models/file/qwen.Q8_0.gguf", source: "/tmp/qwen.Q8_0.gguf", license: null },
+    { name: "file", path: "models/file/qwen.Q8_0.gguf", source: "/models/qwen.Q8_0.gguf", license: null },
   ];
   const list = (named: readonly string[]) =>
     listBaseModels({ named, defaultModel: null, added, folderOfFile, quantization: "off" }, builtIn);
