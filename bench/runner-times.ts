@@ -3,15 +3,14 @@ import { systemClock } from "../src/domain/clock.ts";
 import { KvLane, roundUpPositions } from "../src/engine/cache/kv-lane.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 
-/** Tokens of a prompt, and in the cache of each row that decodes. */
+/** Tokens in the cache of each row that decodes. */
 export const contextCount = 256;
 export const batchSizes = [1, 8, 16] as const;
 
-/** Any that every vocabulary has. */
-export const promptTokens: readonly number[] = Array.from(
-  { length: contextCount },
-  (_, position) => position + 1,
-);
+/** A prompt of tokens that every vocabulary has. */
+export function promptTokens(count: number): readonly number[] {
+  return Array.from({ length: count }, (_, position) => position + 1);
+}
 
 /** Of one token for each of so many rows whose caches hold {@link contextCount} tokens. */
 export async function bestDecodeMs(runner: ModelRunner, size: number): Promise<number> {
@@ -30,14 +29,15 @@ export async function bestDecodeMs(runner: ModelRunner, size: number): Promise<n
   });
 }
 
-/** Of a prompt of {@link contextCount} tokens. */
-export async function bestPrefillMs(runner: ModelRunner): Promise<number> {
+/** Of a prompt of so many tokens. */
+export async function bestPrefillMs(runner: ModelRunner, count: number = contextCount): Promise<number> {
   const lane = new KvLane(runner.shape);
-  lane.reshape(1, roundUpPositions(contextCount));
+  lane.reshape(1, roundUpPositions(count));
   lane.takeSlot();
+  const tokenIds = promptTokens(count);
   return bestOf(3, async () => {
-    await runner.prefill(lane, null, [{ slot: 0, tokenIds: promptTokens, logits: "last" }]);
-    lane.advance(0, -contextCount);
+    await runner.prefill(lane, null, [{ slot: 0, tokenIds, logits: "last" }]);
+    lane.advance(0, -count);
   });
 }
 
