@@ -5,10 +5,10 @@ import type { Clock } from "../domain/clock.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
-import { buildDecodeGraph, cacheNames, laterPartCount } from "../model/serving-graphs.ts";
+import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
 import { requireExactIntegerProducts } from "../runtime/integer-products.ts";
 import { AdapterCache } from "./adapter-cache.ts";
-import { type ArrangedCache, mappedWeights } from "./sessions/arranged-cache.ts";
+import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
 import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
@@ -28,12 +28,10 @@ export interface GraphRunnerOptions extends SessionsOptions {
 
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
-  const { config, forms, clock = null, arrangedCache } = options;
-  if (forms !== undefined && [...forms.values()].includes("int8")) await requireExactIntegerProducts();
+  const { forms, clock = null, arrangedCache } = options;
+  if (forms !== undefined && forms.size > 0) await requireExactIntegerProducts();
   const weights =
-    arrangedCache === undefined
-      ? options.weights
-      : await mappedWeights(buildDecodeGraph(config, { lora: null, forms }), arrangedCache, options);
+    arrangedCache === undefined ? options.weights : await arrangedForSessions(options, arrangedCache);
   const sessions = new ServingSessions({ ...options, weights });
   await sessions.prepare();
   return new GraphRunner(options, sessions, clock && new IdleWork(clock, sessions.furtherTasks()));

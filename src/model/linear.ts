@@ -91,10 +91,10 @@ function weightProduct(
     case "int8":
       return builder.int8MatMul(rotate(builder, x), part(names.columns), part(names.scales));
     case "int4":
-      return builder.int4MatMul(x, part(names.codes), part(names.scales));
+      return builder.int4MatMul(x, part(names.codes), part(names.blockScales));
     case "int4-offset":
       return builder.add(
-        builder.int4MatMul(x, part(names.codes), part(names.scales)),
+        builder.int4MatMul(x, part(names.codes), part(names.blockScales)),
         offsetProduct(builder, x, part(names.offsets)),
       );
     default:

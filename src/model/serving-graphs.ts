@@ -10,12 +10,12 @@ import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
 import { embeddingRows, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
-import type { WeightForms } from "./quantized/weight-forms.ts";
+import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
 
 export interface ServingOptions {
   /** In which form the graph takes the LoRA matrices of all seven projections (`servingLoraInputs`); null takes none. */
   readonly lora: LoraForm | null;
-  /** How the weights are stored; absent means in float32. */
+  /** How decoded tokens are computed with the weights, and so, by `promptForms`, prompts; absent means in float32. */
   readonly forms?: WeightForms;
 }
 
@@ -48,7 +48,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   const positions_BT = builder.expand(builder.reshape(builder.iota("T"), [1, "T"]), ["B", "T"]);
   const outputs: Record<string, Value> = {};
   const logits = addDecoder(builder, config, {
-    ...weightParts(builder, config, options),
+    ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT,
     positions_BT,
     attend: ({ layer, layerConfig, q, k, v }) => {
@@ -119,7 +119,7 @@ export function buildContinuationGraph(config: ModelConfig, options: ServingOpti
     builder.transpose(builder.reshape(x, [1, "N", kvHeads, headSize]), [0, 2, 1, 3]);
   const outputs: Record<string, Value> = {};
   const logits = addDecoder(builder, config, {
-    ...weightParts(builder, config, options),
+    ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT: builder.reshape(tokens_N, [1, "N"]),
     positions_BT: builder.reshape(positions_N, [1, "N"]),
     attend: ({ layer, layerConfig, q, k, v }) => {
@@ -173,6 +173,10 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
     selectRows: (x) => builder.reshape(x, ["B", x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });
+}
+
+function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {
+  return { lora, ...(forms && { forms: promptForms(forms) }) };
 }
 
 function weightParts(

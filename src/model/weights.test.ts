@@ -9,13 +9,14 @@ import { readModelConfig } from "./config/read-config.ts";
 import { modelParameters } from "./parameters.ts";
 import { createRandomWeights, writeModelWeights } from "./testing/random-weights.ts";
 import type { Quantization } from "../domain/model.ts";
-import { float32Data, int64Tensor, type Tensor } from "../graph/tensor.ts";
+import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
 import { type Dense, toDense } from "../graph/testing/dense.ts";
 import { interpret } from "../graph/testing/interpret.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../graph/weight-source.ts";
 import { createSession } from "../runtime/session.ts";
-import { weightParts } from "./quantized/weight-forms.ts";
-import { buildPrefillGraph } from "./serving-graphs.ts";
+import { rotated } from "./quantized/rotation.ts";
+import { keptParts, partNames, useOf } from "./quantized/weight-forms.ts";
+import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "./serving-graphs.ts";
 import { type ModelWeights, readModelWeights, readQuantizedWeights } from "./weights.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
@@ -151,7 +152,10 @@ test("quantized weights are made once for each model, and anew for other bits", 
     const inMemory = read(quantization, null);
     assert.deepEqual(forms, inMemory.forms);
     assert.deepEqual([...sources.keys()].sort(), [...inMemory.sources.keys()].sort());
-    for (const part of weightParts(config, forms)) {
+    const parts = modelParameters(config).flatMap((parameter) =>
+      keptParts(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
+    );
+    for (const part of parts) {
       const [source, expected] = [sources.get(part.name)!, inMemory.sources.get(part.name)!];
       assert("file" in source && "data" in expected, part.name);
       const length = byteLengthOf(part);
@@ -166,16 +170,41 @@ test("quantized weights are made once for each model, and anew for other bits", 
   }
 });
 
-test("the built graph over 8 and 4 bits computes what the interpreter makes of the same codes", async () => {
-  const folder = "test/fixtures/goldens/models/llama";
-  const config = readModelConfig(folder);
-  for (const quantization of ["8", "4"] as const) {
+/** Five tokens of a prompt, and one behind eleven. */
+function feedsOf(kind: "prompt" | "token", config: ModelConfig): Readonly<Record<string, Tensor>> {
+  if (kind === "prompt") {
+    return { tokens: int64Tensor([1, 5], [3, 1, 4, 1, 5]), places: int64Tensor([2], [2, 4]) };
+  }
+  const shape = [1, config.kvHeadCount, 64, config.headSize];
+  const filled = (wave: number): Tensor =>
+    float32Tensor(
+      shape,
+      Float32Array.from({ length: 64 * shape[1] * shape[3] }, (_, index) => Math.sin(wave * index)),
+    );
+  const caches = config.layers.flatMap((_, layer) => [
+    [cacheNames(layer).keys, filled(layer + 1)] as const,
+    [cacheNames(layer).values, filled(layer + 0.5)] as const,
+  ]);
+  return {
+    tokens: int64Tensor([1, 1], [3]),
+    past_lengths: int64Tensor([1], [11]),
+    ...Object.fromEntries(caches),
+  };
+}
+
+for (const [quantization, kind] of [
+  ["8", "prompt"],
+  ["8", "token"],
+  ["4", "prompt"],
+  ["4", "token"],
+] as const) {
+  test(`the built graph of a ${kind} over ${quantization} bits computes what the interpreter makes of the same codes`, async () => {
+    const folder = "test/fixtures/goldens/models/llama";
+    const config = readModelConfig(folder);
     const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
-    const graph = buildPrefillGraph(config, { lora: null, forms });
-    const feeds: Record<string, Tensor> = {
-      tokens: int64Tensor([1, 5], [3, 1, 4, 1, 5]),
-      places: int64Tensor([2], [2, 4]),
-    };
+    const build = kind === "prompt" ? buildPrefillGraph : buildDecodeGraph;
+    const graph = build(config, { lora: null, forms });
+    const feeds = feedsOf(kind, config);
     const session = await createSession(graph, { weights: sources, threads: 1 });
     const outputs = await session.run(feeds);
     await session.release();
@@ -191,6 +220,37 @@ test("the built graph over 8 and 4 bits computes what the interpreter makes of t
     const actual = float32Data(outputs["logits"]);
     const size = Math.max(...expected.map(Math.abs));
     // A number that falls between two steps may be rounded to either, by the last bit of what it was divided by.
-    actual.forEach((value, index) => assert(Math.abs(value - expected[index]) < 0.01 * size, quantization));
+    actual.forEach((value, index) => assert(Math.abs(value - expected[index]) < 0.01 * size));
+  });
+}
+
+test("prompts and decoded tokens over 4 bits are of one model", () => {
+  const folder = "test/fixtures/goldens/models/llama";
+  const config = readModelConfig(folder);
+  const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization: "4" });
+  const dataOf = (name: string): ArrayLike<number> => {
+    const source = sources.get(name)!;
+    assert("data" in source, name);
+    return source.data as ArrayLike<number>;
+  };
+  let count = 0;
+  for (const { name, shape } of modelParameters(config)) {
+    if (forms.get(name) !== "int4-offset") continue;
+    count++;
+    const [N, K] = shape;
+    const names = partNames(name);
+    const [codes, scales, offsets] = [names.codes, names.blockScales, names.offsets].map(dataOf);
+    const ofTokens = Float32Array.from({ length: N * K }, (_, index) => {
+      const [row, block] = [Math.floor(index / K), Math.floor((index % K) / 32)];
+      const code = (codes[index >> 1] >> (4 * (index & 1))) & 15;
+      return (code - 8) * scales[Math.floor(index / 32)] + offsets[block * N + row];
+    });
+    const [columns, rowScales] = [names.columns, names.scales].map(dataOf);
+    rotated(ofTokens, K).forEach((value, index) => {
+      const [row, k] = [Math.floor(index / K), index % K];
+      const step = rowScales[row];
+      assert(Math.abs(columns[k * N + row] * step - value) <= 0.5001 * step, `${name} ${index}`);
+    });
   }
+  assert(count > 0);
 });

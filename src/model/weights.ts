@@ -13,7 +13,7 @@ import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
 import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel } from "./quantized/choose-forms.ts";
 import { quantizedParts } from "./quantized/quantized-parts.ts";
-import { partsOf, useOf, type WeightForms } from "./quantized/weight-forms.ts";
+import { keptParts, useOf, type WeightForms } from "./quantized/weight-forms.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
@@ -58,7 +58,7 @@ export function readQuantizedWeights(
     const use = useOf(parameter.name, config);
     const make =
       form === "float32" ? () => [converted(tensor, config)] : () => quantizedParts(tensor, form, use);
-    return { parts: partsOf(parameter, form, use), make };
+    return { parts: keptParts(parameter, form, use), make };
   });
   const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
   const sources =
@@ -91,7 +91,7 @@ export function readForms(folder: string, config: ModelConfig, quantization: Qua
 }
 
 /** How often what the files hold has changed. */
-const quantizedFormat = "hone-quantized-1";
+const quantizedFormat = "hone-quantized-2";
 
 function quantizedPlace({
   folder,

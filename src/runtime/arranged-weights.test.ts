@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { seededRandom } from "../domain/random.ts";
 import { GraphBuilder } from "../graph/builder.ts";
-import type { Graph } from "../graph/graph.ts";
+import type { Graph, Value } from "../graph/graph.ts";
 import { float32Data, float32Tensor } from "../graph/tensor.ts";
 import { byteLengthOf, type WeightSource } from "../graph/weight-source.ts";
 import { withArrangedWeights, writeArrangedWeights } from "./arranged-weights.ts";
@@ -96,6 +96,40 @@ for (const [kind, codes, scales] of [
     assert.deepEqual(readFileSync(file), written);
   });
 }
+
+test("a second graph's file holds what the first's does not, and its sessions map both", async () => {
+  const first = randomWeights(96, 1);
+  const source = join(folder, "more");
+  const values = Float32Array.from({ length: 96 * 97 }, (_, index) => Math.cos(index));
+  writeFileSync(source, new Uint8Array(values.buffer));
+  const weights: Weights = new Map([
+    ...first,
+    ["other", { file: source, offset: 0 }],
+    ["added", { file: source, offset: 4 * 96 * 96 }],
+  ]);
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", ["B", 96]);
+  const scaled = builder.multiply(x, builder.parameter("scale", [96]));
+  const times = (value: Value, name: string): Value =>
+    builder.matMul(value, builder.parameter(name, [96, 96]), { transposeB: true });
+  const both = times(builder.add(times(scaled, "w"), builder.parameter("added", [96])), "other");
+  const graph = builder.build({ y: both });
+  const files = [join(folder, "one"), join(folder, "two")];
+  await writeArrangedWeights(files[0], product(96), { weights, threads: 1 });
+  const mapped = withArrangedWeights(files[0], weights);
+  assert.ok(mapped !== null);
+  await writeArrangedWeights(files[1], graph, { weights: mapped, threads: 1 });
+  const mappedTwice = withArrangedWeights(files[1], mapped);
+  assert.ok(mappedTwice !== null);
+  const keys = [...mappedTwice.values()].flatMap((one) =>
+    "file" in one ? (one.arranged ?? []).map(({ key }) => [one.file, key]) : [],
+  );
+  assert.deepEqual(keys.map(([file]) => file).toSorted(), files);
+  assert.equal(new Set(keys.map(([, key]) => key)).size, 2);
+  for (const rows of [1, 3, 40]) {
+    assert.deepEqual(await compute(graph, mappedTwice, rows), await compute(graph, weights, rows));
+  }
+});
 
 /** Memory that is not mapped from files, in MiB. */
 function ownMemory(): number {

@@ -40,8 +40,8 @@ const lengthBytes = 4;
 const copiedBytesMax = 16 * 1024 * 1024;
 
 /**
- * Writes the arranged weights of a graph's operations into a file, whole or not at all. Takes as much memory as they do until
- * it is done, and room on the disk for the weights and twice the arranged ones.
+ * Writes the arranged weights of a graph's operations into a file, whole or not at all, but for those that another file has.
+ * Takes as much memory as they do until it is done, and room on the disk for the weights and twice the arranged ones.
  *
  * @throws ServiceError `internal` if the runtime cannot load the program
  */
@@ -58,7 +58,7 @@ export async function writeArrangedWeights(
     await program.release();
     const parameters = readExternalParameters(readFileSync(modelFile));
     const whole = join(folder, "arranged");
-    writePieces(whole, parameters, join(folder, dataName), new Set(options.weights.keys()));
+    writePieces(whole, parameters, join(folder, dataName), options.weights);
     renameSync(whole, file);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -108,14 +108,18 @@ function writePieces(
   file: string,
   parameters: readonly ExternalParameter[],
   dataFile: string,
-  names: ReadonlySet<string>,
+  weights: Weights,
 ): void {
+  const others = new Map([...weights].map(([name, source]) => [name, arrangedBeside(source)]));
   const bySize = parameters
-    .filter(({ name }) => names.has(name))
+    .filter(({ name }) => others.get(name)?.length === 0)
     .toSorted((one, other) => one.byteLength - other.byteLength);
   const carrier = present(bySize[0], "a parameter");
+  const written = new Set([...others.values()].flat().map(({ key }) => key));
   const arranged = new Map(
-    parameters.flatMap((parameter) => parameter.arranged.map((one) => [one.key, one])),
+    parameters.flatMap((parameter) =>
+      parameter.arranged.filter(({ key }) => !written.has(key)).map((one) => [one.key, one]),
+    ),
   );
   const pieces: FilePiece[] = [];
   let byteLength = 0;
@@ -143,6 +147,11 @@ function writePieces(
     closeSync(from);
     closeSync(to);
   }
+}
+
+/** What else lies in a weight's file. */
+function arrangedBeside(source: WeightSource): readonly ArrangedWeight[] {
+  return "file" in source ? (source.arranged ?? []) : [];
 }
 
 function copyPiece(from: number, to: number, { offset, byteLength }: FilePiece): void {

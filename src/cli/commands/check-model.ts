@@ -11,9 +11,9 @@ interface CheckFlags {
 }
 
 const about = `
-Each way of --quantize is computed beside float32 on a text of some 2,000 tokens, the file's own where it has one. Perplexity
-is exp of the mean of -log p of each token; KL says how far the distributions are apart, in nats a token; "same token" is how
-often both find the same one the most probable. "kept finer" are weights with more bits than the others.
+Each way of --quantize is computed beside float32 on a text of some 2,000 tokens, as a prompt is, the file's own where it has
+one. Perplexity is exp of the mean of -log p of each token; KL says how far the distributions are apart, in nats a token; "same
+token" is how often both find the same one the most probable. "kept finer" are weights with more bits than the others.
 
   hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf`;
 

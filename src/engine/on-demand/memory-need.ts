@@ -1,11 +1,10 @@
 // How much memory an engine takes for a model folder, known before it is loaded: from configuration and tensors' names alone. An
 // upper bound, since keys and values are counted as if all of their room were used.
 import type { Quantization } from "../../domain/model.ts";
-import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { largeWeightBytes } from "../../model/large-weights.ts";
-import { weightParts, type WeightForms } from "../../model/quantized/weight-forms.ts";
+import { keptBytes, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { readForms } from "../../model/weights.ts";
 import type { EngineSettings } from "../settings.ts";
 
@@ -29,7 +28,7 @@ export function engineMemoryBytes(
 ): number {
   const config = readModelConfig(folder);
   const forms: WeightForms = quantization === "off" ? new Map() : readForms(folder, config, quantization);
-  const weightBytes = weightParts(config, forms).reduce((sum, part) => sum + byteLengthOf(part), 0);
+  const weightBytes = keptBytes(config, forms);
   const large = forms.size > 0 ? weightCopies.largeQuantized : weightCopies.large;
   const copies = weightBytes < largeWeightBytes ? weightCopies.small : large;
   return processBytes + copies * weightBytes + kvBytes(config, settings);

@@ -9,7 +9,9 @@ import type { Graph } from "../../graph/graph.ts";
 import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { largeWeightBytes } from "../../model/large-weights.ts";
+import { buildDecodeGraph, buildPrefillGraph } from "../../model/serving-graphs.ts";
 import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../runtime/arranged-weights.ts";
+import type { SessionsOptions } from "./serving-sessions.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;
 
@@ -26,9 +28,30 @@ export interface ArrangedCache {
 }
 
 /**
+ * The weights of a model's serving graphs as {@link mappedWeights} gives them. Prompts have a file of their own where they are
+ * computed with other forms of the weights than decoded tokens.
+ *
+ * @throws ServiceError as {@link mappedWeights}
+ */
+export async function arrangedForSessions(
+  { config, forms, weights, threads }: SessionsOptions,
+  cache: ArrangedCache,
+): Promise<Weights> {
+  const options = { lora: null, forms };
+  const ofTokens = buildDecodeGraph(config, options);
+  const ofPrompts = buildPrefillGraph(config, options);
+  const namesOf = (graph: Graph): string => graph.parameters.map(({ name }) => name).join();
+  const mapped = await mappedWeights(ofTokens, cache, { weights, threads });
+  return namesOf(ofTokens) === namesOf(ofPrompts)
+    ? mapped
+    : mappedWeights(ofPrompts, cache, { weights: mapped, threads });
+}
+
+/**
  * The weights with their arranged copies beside them, mapped from a file. As they are where they lie in memory or are few.
  *
- * @param graph any that applies all weights as the model's sessions do
+ * @param graph any that applies these weights as the model's sessions do
+ * @param options.weights those of another graph of the model may have theirs already
  * @throws ServiceError `unavailable` where the disk has no room for them
  */
 export async function mappedWeights(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
-import { toInt4, toInt8, transposed } from "./quantize.ts";
+import { blockValues, toInt4, toInt8, transposed } from "./quantize.ts";
 import { rotated, rotationMatrix, rotationSize } from "./rotation.ts";
 
 function randomRows(N: number, K: number): Float32Array {
@@ -43,9 +43,24 @@ test("4 bits are 16 steps of a block, no worse than from its least to its larges
 });
 
 test("a block of equal weights is exact", () => {
-  const { codes, scales, offsets } = toInt4(new Float32Array(32).fill(0.75), [1, 32]);
-  assert(codes.every((pair) => pair === 0x88));
-  assert.equal(8 * 0 * scales[0] + offsets[0], 0.75);
+  const blocks = toInt4(new Float32Array(32).fill(0.75), [1, 32]);
+  assert(blocks.codes.every((pair) => pair === 0x88));
+  assert(blockValues(blocks).every((value) => value === 0.75));
+});
+
+test("what blocks stand for is (code - 8) times the scale, and the offset where there is one", () => {
+  const codes = new Uint8Array(32);
+  codes[0] = 0x3f;
+  codes[31] = 0xb0;
+  const blocks = { codes, scales: Float32Array.of(0.5, 2) };
+  const plain = blockValues({ ...blocks, offsets: null });
+  assert.deepEqual([...plain.subarray(0, 3)], [3.5, -2.5, -4]);
+  assert.deepEqual([...plain.subarray(61)], [-16, -16, 6]);
+  const moved = blockValues({ ...blocks, offsets: Float32Array.of(1, -1) });
+  assert.deepEqual(
+    [...moved],
+    [...plain].map((value, index) => value + (index < 32 ? 1 : -1)),
+  );
 });
 
 test("a rotation is its own inverse, keeps products, and is the matrix's", () => {

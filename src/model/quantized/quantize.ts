@@ -20,9 +20,9 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
     const scale = Math.fround(largest / 127);
     scales[row] = scale;
     if (scale === 0) continue;
-    // A magnitude that rounds to no scale in float32 could give a code beyond the type.
+    // A magnitude that rounds to no scale in float32 could give a code beyond the type. `Math.round` takes three times as long.
     for (let k = 0; k < K; k++) {
-      rows[start + k] = Math.max(-127, Math.min(127, Math.round(values[start + k] / scale)));
+      rows[start + k] = Math.max(-127, Math.min(127, Math.floor(values[start + k] / scale + 0.5)));
     }
   }
   return { rows, scales };
@@ -49,6 +49,24 @@ export interface Int4Blocks {
   readonly scales: Float32Array;
   /** [N, K/32]. */
   readonly offsets: Float32Array;
+}
+
+/** The numbers that blocks of 4 bits stand for, [N, K]; without offsets, those are 0. */
+export function blockValues({
+  codes,
+  scales,
+  offsets,
+}: Omit<Int4Blocks, "offsets"> & { readonly offsets: Float32Array | null }): Float32Array {
+  const values = new Float32Array(2 * codes.length);
+  for (let block = 0; block < scales.length; block++) {
+    const scale = scales[block];
+    const offset = offsets === null ? 0 : offsets[block];
+    for (let pair = (block * blockSize) / 2; pair < ((block + 1) * blockSize) / 2; pair++) {
+      values[2 * pair] = ((codes[pair] & 15) - 8) * scale + offset;
+      values[2 * pair + 1] = ((codes[pair] >> 4) - 8) * scale + offset;
+    }
+  }
+  return values;
 }
 
 /** How often scale and offset of a block are fitted to its codes, and these to them; more gains next to nothing. */

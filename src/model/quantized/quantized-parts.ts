@@ -5,34 +5,38 @@ import type { DataType } from "../../graph/graph.ts";
 import type { DataArrays } from "../../graph/tensor.ts";
 import { hasFourBitBlocks, readFourBitBlocks } from "../../model-files/gguf/four-bit-blocks.ts";
 import { readFloats, type StoredTensor } from "../../model-files/stored-tensor.ts";
-import { toInt4, toInt8, transposed } from "./quantize.ts";
+import { blockValues, toInt4, toInt8, transposed } from "./quantize.ts";
 import { rotated } from "./rotation.ts";
-import type { WeightForm, WeightUse } from "./weight-forms.ts";
+import { blockSize, type WeightForm, type WeightUse } from "./weight-forms.ts";
 
-/** The data of what `partsOf` names, in its order. */
+/** The data of what `keptParts` names, in its order. */
 export function quantizedParts(
   tensor: StoredTensor,
   form: Exclude<WeightForm, "float32">,
   use: WeightUse,
 ): readonly DataArrays[DataType][] {
-  if (form === "int8") {
-    const { rows, scales } = toInt8(rotated(readFloats(tensor), tensor.shape[1]), tensor.shape);
-    return [
-      scales,
-      ...(use.isLookedUp ? [rows] : []),
-      ...(use.isMultiplied ? [transposed(rows, tensor.shape)] : []),
-    ];
-  }
-  const blocks = hasFourBitBlocks(tensor)
-    ? readFourBitBlocks(tensor)
-    : toInt4(readFloats(tensor), tensor.shape);
+  if (form === "int8") return int8Parts(readFloats(tensor), tensor, use);
+  const { shape } = tensor;
+  const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
+  // Of the numbers that the codes stand for: prompts and decoded tokens are of one model.
+  const inPrompts = int8Parts(blockValues(blocks), tensor, use);
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
-    return [scales, codes];
+    return [scales, codes, ...inPrompts];
   }
-  const [N, K] = tensor.shape;
-  return [scales, codes, byBlock(present(offsets, `offsets of ${tensor.name}`), N, K / 32)];
+  const byColumn = byBlock(present(offsets, `offsets of ${tensor.name}`), shape[0], shape[1] / blockSize);
+  return [scales, codes, byColumn, ...inPrompts];
+}
+
+/** @param values the weight's, [N, K] */
+function int8Parts(
+  values: Float32Array,
+  { shape }: Pick<StoredTensor, "shape">,
+  use: WeightUse,
+): readonly DataArrays[DataType][] {
+  const { rows, scales } = toInt8(rotated(values, shape[1]), shape);
+  return [scales, ...(use.isLookedUp ? [rows] : []), ...(use.isMultiplied ? [transposed(rows, shape)] : [])];
 }
 
 /** [N, blocks] to [blocks, N]. */

@@ -25,15 +25,18 @@ export function rotated(values: Float32Array, K: number): Float32Array {
   const result = values.slice();
   const norm = 1 / Math.sqrt(size);
   for (let start = 0; start < result.length; start += size) {
+    const end = start + size;
     for (let half = 1; half < size; half *= 2) {
-      for (let index = 0; index < size; index += 1) {
-        if ((index & half) !== 0) continue;
-        const [left, right] = [result[start + index], result[start + index + half]];
-        result[start + index] = left + right;
-        result[start + index + half] = left - right;
+      for (let pairs = start; pairs < end; pairs += 2 * half) {
+        for (let index = pairs; index < pairs + half; index++) {
+          const left = result[index];
+          const right = result[index + half];
+          result[index] = left + right;
+          result[index + half] = left - right;
+        }
       }
     }
-    for (let index = 0; index < size; index++) result[start + index] *= norm;
+    for (let index = start; index < end; index++) result[index] *= norm;
   }
   return result;
 }

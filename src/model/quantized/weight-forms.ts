@@ -10,8 +10,8 @@ import { embeddingName, modelParameters, outputProjection, type ParameterSpec } 
 export type Precision = "float32" | "int8" | "int4";
 
 /**
- * How one weight is stored: `int8` with a scale for each row, `int4` in blocks of 32 of a row with a scale each, `int4-offset`
- * with a number besides that all weights of a block have in common.
+ * How one weight is computed with: `int8` with a scale for each row, `int4` in blocks of 32 of a row with a scale each,
+ * `int4-offset` with a number besides that all weights of a block have in common.
  */
 export type WeightForm = "float32" | "int8" | "int4" | "int4-offset";
 
@@ -32,8 +32,10 @@ export function partNames(weight: string): {
   readonly rows: string;
   /** int8 [K, N]: for products. */
   readonly columns: string;
-  /** float32 [N], or [N, K/32] for codes. */
+  /** float32 [N], of rows and columns. */
   readonly scales: string;
+  /** float32 [N, K/32], of codes. */
+  readonly blockScales: string;
   /** uint8 [N, K/32, 16]. */
   readonly codes: string;
   /** float32 [K/32, N]. */
@@ -43,6 +45,7 @@ export function partNames(weight: string): {
     rows: `${weight}.rows`,
     columns: `${weight}.columns`,
     scales: `${weight}.scales`,
+    blockScales: `${weight}.block_scales`,
     codes: `${weight}.codes`,
     offsets: `${weight}.offsets`,
   };
@@ -60,6 +63,19 @@ export function useOf(name: string, config: ModelConfig): WeightUse {
     isLookedUp: name === embeddingName,
     isMultiplied: name !== embeddingName || `${outputProjection(config).path}.weight` === name,
   };
+}
+
+/**
+ * The forms in which prompts are computed where decoded tokens have these. The products of 4 bits are made for a few rows; of a
+ * prompt's many, those of 8 bits are about three times as fast.
+ */
+export function promptForms(forms: WeightForms): WeightForms {
+  return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
+}
+
+/** As {@link promptForms}, for one weight. */
+export function promptForm(form: WeightForm): WeightForm {
+  return form === "int4" || form === "int4-offset" ? "int8" : form;
 }
 
 /** What a parameter in some form consists of. */
@@ -83,7 +99,7 @@ export function partsOf(
     case "int4":
     case "int4-offset":
       return [
-        { name: names.scales, dtype: "float32", shape: [N, blocks] },
+        { name: names.blockScales, dtype: "float32", shape: [N, blocks] },
         { name: names.codes, dtype: "uint8", shape: [N, blocks, blockSize / 2] },
         ...(form === "int4" ? [] : [{ name: names.offsets, dtype: "float32" as const, shape: [blocks, N] }]),
       ];
@@ -99,7 +115,20 @@ export function weightParts(config: ModelConfig, forms: WeightForms): readonly W
   );
 }
 
-/** The bytes of all weights in these forms. */
-export function partBytes(config: ModelConfig, forms: WeightForms): number {
-  return weightParts(config, forms).reduce((sum, part) => sum + byteLengthOf(part), 0);
+/** What is kept of a parameter: what decoded tokens are computed with, and what else prompts are. */
+export function keptParts(parameter: ParameterSpec, form: WeightForm, use: WeightUse): readonly WeightPart[] {
+  const inPrompts = promptForm(form);
+  return [
+    ...partsOf(parameter, form, use),
+    ...(inPrompts === form ? [] : partsOf(parameter, inPrompts, use)),
+  ];
+}
+
+/** The bytes of all that is kept of weights in these forms. */
+export function keptBytes(config: ModelConfig, forms: WeightForms): number {
+  return modelParameters(config)
+    .flatMap((parameter) =>
+      keptParts(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
+    )
+    .reduce((sum, part) => sum + byteLengthOf(part), 0);
 }

@@ -14,7 +14,7 @@ import type { ModelConfig } from "../../model/config.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { modelParameters } from "../../model/parameters.ts";
 import { precisionLabel } from "../../model/quantized/choose-forms.ts";
-import { partBytes, type WeightForm, type WeightForms } from "../../model/quantized/weight-forms.ts";
+import { keptBytes, type WeightForm, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { readForms, readQuantizedWeights } from "../../model/weights.ts";
 import { listBaseModels } from "../../registry/base-models.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
@@ -41,7 +41,7 @@ export interface CheckedPrecision {
   readonly quantize: Quantization;
   /** What fingerprints call it. */
   readonly precision: string;
-  /** Of the weights, as they are computed with. */
+  /** Of the weights, as they are computed with: in 4 bits also as prompts are. */
   readonly weightBytes: number;
   /** How many weights have each form, norms and biases aside. */
   readonly forms: Readonly<Record<WeightForm, number>>;
@@ -162,7 +162,7 @@ function sizesOf(
   );
   const isFiner = (form: WeightForm): boolean => bitsOf[form] > Math.max(bitsOf[most], 5);
   const finer = matrices.flatMap(({ name }) => (isFiner(forms.get(name) ?? "float32") ? [name] : []));
-  return { weightBytes: partBytes(config, forms), forms: counts, finer };
+  return { weightBytes: keptBytes(config, forms), forms: counts, finer };
 }
 
 function weightCount(config: ModelConfig): number {
