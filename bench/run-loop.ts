@@ -15,6 +15,7 @@ export async function loopTokensPerSecond(
   const loop = new EngineLoop(runner, {
     slotCountMax: 128,
     kvCacheBytesMax: 2 ** 32,
+    prefixCachePercent: 0,
     tokensPerStepMax: 512,
     promptChunkTokens: 512,
   });

@@ -74,40 +74,61 @@ export function medianRatio(
   return (ratios[Math.floor(middle)] + ratios[Math.ceil(middle)]) / 2;
 }
 
+/** What a client sees of one streamed chat. */
+export interface StreamedChat {
+  /** From the request on. */
+  readonly firstTokenMs: number;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+}
+
 /** The number of tokens of one streamed answer. */
-function chat(
-  { url, apiKey }: ServedBuild,
+async function chat(
+  server: ServedBuild,
   index: number,
   more: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const words =
     "Tell me a story about Sam and a cat and a small bird in a small house, and about Ann and a big dog";
   const questions = "What does the cat say to the bird, and what does the dog say to the cat?";
-  const body = {
+  const { answerTokens } = await streamedChat(server, {
     model: "endless",
     messages: [{ role: "user", content: `${words} in a big house, number ${index}. ${questions}` }],
     temperature: 1,
     seed: index,
-    stream: true,
-    stream_options: { include_usage: true },
     ...more,
-  };
+  });
+  return answerTokens;
+}
+
+/** Streams one chat to its end. */
+export function streamedChat(
+  { url, apiKey }: ServedBuild,
+  body: Readonly<Record<string, unknown>>,
+): Promise<StreamedChat> {
   return new Promise((resolve, reject) => {
+    const startMs = systemClock.monotonicMs();
+    let firstTokenMs: number | null = null;
     const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
     const sent = request(`${url}/v1/chat/completions`, { method: "POST", headers }, (response) => {
       // Only the end of the stream is read: the client should cost as little as it can.
       let last: readonly Buffer[] = [];
-      response.on("data", (chunk: Buffer) => (last = [...last.slice(-3), chunk]));
+      response.on("data", (chunk: Buffer) => {
+        firstTokenMs ??= systemClock.monotonicMs() - startMs;
+        last = [...last.slice(-3), chunk];
+      });
       response.on("error", reject);
       response.on("end", () => {
         const tail = Buffer.concat(last).toString();
-        const usage = /"completion_tokens":\s*(\d+)/.exec(tail);
-        if (usage === null)
+        const prompt = /"prompt_tokens":\s*(\d+)/.exec(tail);
+        const answer = /"completion_tokens":\s*(\d+)/.exec(tail);
+        if (prompt === null || answer === null || firstTokenMs === null)
           reject(new Error(`status ${response.statusCode}, no usage at the end of:\n${tail}`));
-        else resolve(Number(usage[1]));
+        else
+          resolve({ firstTokenMs, promptTokens: Number(prompt[1]), answerTokens: Number(answer[1]) });
       });
     });
     sent.on("error", reject);
-    sent.end(JSON.stringify(body));
+    sent.end(JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }));
   });
 }

@@ -27,6 +27,10 @@ async function answer(body: object) {
   assert.equal(response.status, 200, text);
   return JSON.parse(text) as {
     readonly choices: readonly { readonly token_ids: readonly number[]; readonly logprobs: object }[];
+    readonly usage: {
+      readonly prompt_tokens: number;
+      readonly prompt_tokens_details: { readonly cached_tokens: number };
+    };
   };
 }
 
@@ -50,10 +54,21 @@ test("a lower `priority` interrupts a higher one, which then gives the answer th
   assert.ok(choices.every(({ token_ids: ids }) => ids.length > 60));
 });
 
-test("`cache_salt` is taken and checked, and changes nothing", async () => {
-  const plain = await answer({ max_tokens: 5, return_token_ids: true });
-  const salted = await answer({ max_tokens: 5, return_token_ids: true, cache_salt: "a/b+c=" });
-  assert.deepEqual(salted.choices, plain.choices);
+test("`cache_salt` keeps what was computed of a prompt from requests with another salt, and changes nothing else", async () => {
+  const story = "Sam has a red ball and Ann has a blue one. ".repeat(8);
+  const ask = (salt: string) =>
+    answer({ messages: [{ role: "user", content: story }], max_tokens: 5, return_token_ids: true, cache_salt: salt });
+  const answers = [];
+  for (const salt of ["a/b+c=", "a/b+c=", "another"]) answers.push(await ask(salt));
+  const [{ choices, usage }] = answers;
+  assert.deepEqual(
+    answers.map((body) => body.choices),
+    answers.map(() => choices),
+  );
+  assert.deepEqual(
+    answers.map((body) => body.usage.prompt_tokens_details.cached_tokens),
+    [0, usage.prompt_tokens - 1, 0],
+  );
   for (const salt of ["", "s".repeat(1025), 3]) {
     const refused = await post({ cache_salt: salt });
     assert.equal(refused.status, 422);

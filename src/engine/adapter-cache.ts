@@ -18,6 +18,7 @@ export class AdapterCache {
     string,
     { readonly adapter: LoadedAdapter; readonly hash: string | undefined }
   >();
+  #readCount = 0;
 
   /** @param weights hex SHA-256 of the base model's: adapters of others are refused */
   constructor(config: ModelConfig, countMax: number, weights?: string) {
@@ -51,8 +52,11 @@ export class AdapterCache {
 
   #read({ id, folder, hash }: AdapterReference): LoadedAdapter {
     requireAdapter(folder, hash ?? null);
+    this.#readCount += 1;
+    // Without a hash nobody knows whether a folder still holds what was read from it before.
+    const revision = hash ?? `read ${this.#readCount}`;
     try {
-      return adapterInMemory(id, this.#config, readLoraAdapter(folder, this.#config));
+      return adapterInMemory({ id, revision }, this.#config, readLoraAdapter(folder, this.#config));
     } catch (cause) {
       throw unreadableAdapter("it cannot be read; the server's log says why", cause);
     }
@@ -60,8 +64,12 @@ export class AdapterCache {
 }
 
 /** An adapter of a model in the form that its serving graphs are fed. */
-export function adapterInMemory(id: string, config: ModelConfig, adapter: LoraAdapter): LoadedAdapter {
+export function adapterInMemory(
+  name: Pick<LoadedAdapter, "id" | "revision">,
+  config: ModelConfig,
+  adapter: LoraAdapter,
+): LoadedAdapter {
   const inputs = [...servingLoraInputs(config, adapter)];
   const feeds = inputs.map(([name, { shape, data }]) => [name, float32Tensor(shape, data)] as const);
-  return { id, rank: adapter.rank, feeds: Object.fromEntries(feeds) };
+  return { ...name, rank: adapter.rank, feeds: Object.fromEntries(feeds) };
 }

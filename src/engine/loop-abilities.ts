@@ -1,6 +1,7 @@
 // The capabilities, limits and gauges of the embedded engine, by its settings; known before its process runs.
 import { constraintFeatures, type EngineCapabilities, type EngineGauge } from "../domain/generation.ts";
 import { samplingFeatures } from "../domain/sampling.ts";
+import type { PrefixCounts } from "./loop/lanes.ts";
 import type { CacheCounts } from "./token-masks/constraint-cache.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { processorNames, readRegistrations } from "./logits-processors/registrations.ts";
@@ -29,15 +30,38 @@ export function loopCapabilities({ scheduling, logitsProcessors }: EngineSetting
 /** What an engine of these settings shows of itself. */
 export function loopGauges(
   { settings, constraints }: { readonly settings: EngineSettings; readonly constraints: ConstraintSettings },
-  held: { readonly kvCacheBytes: number; readonly constraintCache: CacheCounts | undefined } | null = null,
+  held: {
+    readonly kvCacheBytes: number;
+    readonly prefixes: PrefixCounts | undefined;
+    readonly constraintCache: CacheCounts | undefined;
+  } | null = null,
 ): readonly EngineGauge[] {
   const { hits = 0, misses = 0, bytes = 0 } = held?.constraintCache ?? {};
+  const prefixes = held?.prefixes ?? { bytes: 0, queries: 0, hits: 0 };
   return [
     {
       name: "kv_cache_bytes",
       value: held?.kvCacheBytes ?? 0,
       limit: settings.kvCacheBytesMax,
-      about: "Memory of keys and values.",
+      about: "Memory of keys and values of running requests.",
+    },
+    {
+      name: "prefix_cache_bytes",
+      value: prefixes.bytes,
+      limit: Math.floor((settings.kvCacheBytesMax * settings.prefixCachePercent) / 100),
+      about: "Memory of keys and values that are kept of prompts.",
+    },
+    {
+      name: "prefix_cache_queries",
+      value: prefixes.queries,
+      limit: null,
+      about: "Tokens of prompts that were looked for among those kept, since the engine's process started.",
+    },
+    {
+      name: "prefix_cache_hits",
+      value: prefixes.hits,
+      limit: null,
+      about: "Tokens of prompts that were found there and not computed, since the engine's process started.",
     },
     {
       name: "constraint_cache_bytes",

@@ -106,7 +106,11 @@ export class LoopEngine implements Engine {
   }
 
   status(): EngineStatus {
-    const held = { kvCacheBytes: this.#loop?.kvCacheBytes ?? 0, constraintCache: this.#constraints?.kept };
+    const held = {
+      kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
+      prefixes: this.#loop?.keptPrefixes,
+      constraintCache: this.#constraints?.kept,
+    };
     return this.#generations.status(this.#state, loopGauges(this.#options, held));
   }
 

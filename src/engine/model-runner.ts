@@ -16,6 +16,8 @@ export interface PromptPart {
 /** An adapter in memory. */
 export interface LoadedAdapter {
   readonly id: string;
+  /** The same for the same matrices alone, whatever id they were loaded under. */
+  readonly revision: string;
   readonly rank: number;
   /** Its matrices by the names of a graph's inputs; empty where a runner needs none. */
   readonly feeds: Readonly<Record<string, Tensor>>;

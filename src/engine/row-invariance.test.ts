@@ -43,7 +43,7 @@ function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
     if (name.endsWith("lora_B.weight"))
       matrix.forEach((_, index) => (matrix[index] = random.uniform() - 0.5));
   }
-  return adapterInMemory(`rank ${rank}`, config, adapter);
+  return adapterInMemory({ id: `rank ${rank}`, revision: `rank ${rank}` }, config, adapter);
 }
 
 function laneOf(runner: ModelRunner, slotCount: number): KvLane {

@@ -25,8 +25,16 @@ export const engineSettings = {
     min: 0,
     max: 2 ** 50,
     about:
-      "Memory for the keys and values of running requests of a base model, in bytes; 0 takes a quarter of the machine's memory, and of `models.memoryBytes` where that is less.",
+      "Memory for the keys and values of a base model's requests, in bytes; 0 takes a quarter of the machine's memory, and of `models.memoryBytes` where that is less.",
     byMachine: ({ memoryBytes, modelBytes = Infinity }) => Math.floor(Math.min(memoryBytes, modelBytes) / 4),
+  },
+  prefixCachePercent: {
+    kind: "integer",
+    default: 50,
+    min: 0,
+    max: 100,
+    about:
+      "Percent of that memory that may keep what was computed of prompts, for later ones that begin alike; running requests take it back where they need it. 0 keeps nothing.",
   },
   scheduling: {
     kind: "choice",

@@ -30,6 +30,7 @@ const limits = {
   kvCacheBytesMax: 2 ** 30,
   tokensPerStepMax: 4096,
   promptChunkTokens: 4096,
+  prefixCachePercent: 0,
 } as const;
 
 export async function createGenerator(

@@ -13,6 +13,17 @@ export function laneBytes(slotCount: number, positionCountMax: number, bytesPerP
   return roundUpSlots(slotCount) * roundUpPositions(positionCountMax) * bytesPerPosition;
 }
 
+/** The most that keys and values can come to: within their limit, no slot holds more than the context. */
+export function keyValueBytesMax(limits: {
+  readonly kvCacheBytesMax: number;
+  readonly slotCountMax: number;
+  readonly contextLength: number;
+  readonly bytesPerPosition: number;
+}): number {
+  const { kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition } = limits;
+  return Math.min(kvCacheBytesMax, slotCountMax * contextLength * bytesPerPosition);
+}
+
 export class KvCache {
   readonly #shape: ModelShape;
   readonly #bytesMax: number;

@@ -42,6 +42,13 @@ export interface EntryRange {
   readonly count: number;
 }
 
+/** Positions [position, position + count) of a slot, which lie in a block from `place` on. */
+export interface BlockRange {
+  readonly position: number;
+  readonly place: number;
+  readonly count: number;
+}
+
 /** The slabs of rows that are computed together. A slot is a number below `usedCount`; its holder learns when it moves. */
 export class KvLane {
   readonly shape: ModelShape;
@@ -146,6 +153,57 @@ export class KvLane {
       const to = ((slot * kvHeadCount + head) * this.#capacity + length) * headSize;
       copyRun(entries.keys, from, this.#keys[layer], to, count * headSize);
       copyRun(entries.values, from, this.#values[layer], to, count * headSize);
+    }
+  }
+
+  /**
+   * Copies positions of a slot into a block.
+   *
+   * @param block [layer, keys then values, kv head, position, head size]
+   */
+  copyToBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
+    assert(position + count <= this.lengths[slot], "only what a slot holds is copied");
+    this.#eachRun(slot, block, (slab, from, to) =>
+      copyRun(
+        slab,
+        from + position * this.shape.headSize,
+        block,
+        to + place * this.shape.headSize,
+        count * this.shape.headSize,
+      ),
+    );
+  }
+
+  /** Copies positions from a block, as {@link KvLane.copyToBlock} left them there; the length stays as in {@link KvLane.write}. */
+  copyFromBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
+    assert(position + count <= this.#capacity, "keys and values of a block fit the slot");
+    this.#eachRun(slot, block, (slab, to, from) =>
+      copyRun(
+        block,
+        from + place * this.shape.headSize,
+        slab,
+        to + position * this.shape.headSize,
+        count * this.shape.headSize,
+      ),
+    );
+  }
+
+  /** Visits every head of every layer: where it begins in its slab, for the slot, and in a block. */
+  #eachRun(
+    slot: number,
+    block: Float32Array,
+    visit: (slab: Float32Array, inSlab: number, inBlock: number) => void,
+  ): void {
+    const { layerCount, kvHeadCount, headSize } = this.shape;
+    const inBlockStride = block.length / (layerCount * 2 * kvHeadCount);
+    let inBlock = 0;
+    for (let layer = 0; layer < layerCount; layer++) {
+      for (const slab of [this.#keys[layer], this.#values[layer]]) {
+        for (let head = slot * kvHeadCount; head < (slot + 1) * kvHeadCount; head++) {
+          visit(slab, head * this.#capacity * headSize, inBlock);
+          inBlock += inBlockStride;
+        }
+      }
     }
   }
 

@@ -14,12 +14,13 @@ import type { ModelRunner } from "../model-runner.ts";
 import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
 import { logprobTokensPerStep } from "./prompt-logprobs.ts";
 import type { ProcessorRegistry } from "../logits-processors/processor-registry.ts";
-import { Lanes } from "./lanes.ts";
+import { Lanes, type PrefixCounts } from "./lanes.ts";
 import { runCall } from "./run-call.ts";
 import {
   choosePreempted,
   compareRanks,
-  planStep,
+  planAdmissions,
+  planCalls,
   positionsThatFit,
   slotsThatFit,
   type PlannedCall,
@@ -39,6 +40,7 @@ import { failRequest, settleDraws, settlePromptLogprobs, type Draw } from "./set
 export interface LoopOptions {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
+  readonly prefixCachePercent: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
   /** Absent where the vocabulary's size decides. */
@@ -97,13 +99,17 @@ export class EngineLoop {
         options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
     };
     this.#drawer = new Drawer(runner.shape.vocabularySize);
-    this.#lanes = new Lanes(runner, options.kvCacheBytesMax);
+    this.#lanes = new Lanes(runner, options);
     this.#constraints = options.constraints;
     this.#processors = options.processors;
   }
 
   get kvCacheBytes(): number {
     return this.#lanes.kvCacheBytes;
+  }
+
+  get keptPrefixes(): PrefixCounts {
+    return this.#lanes.keptPrefixes;
   }
 
   get hasWork(): boolean {
@@ -238,13 +244,21 @@ export class EngineLoop {
   #schedule(): readonly PlannedCall<Sequence>[] {
     this.#sweep();
     this.#preempt();
-    const lanes = [...this.#lanes];
-    const started = lanes.flatMap(({ prompts }) => prompts).sort(compareRanks);
-    const loads = lanes.map(({ load }) => load);
-    const { admitted, calls } = planStep(this.#waiting, started, loads, this.#budget);
+    const admitted = planAdmissions(
+      this.#waiting,
+      [...this.#lanes].map(({ load }) => load),
+      this.#budget,
+    );
     this.#waiting = this.#waiting.slice(admitted.length);
     for (const sequence of admitted) this.#admit(sequence);
-    return calls;
+    const lanes = [...this.#lanes];
+    const prompts = lanes.flatMap((lane) => lane.prompts).sort(compareRanks);
+    for (const prompt of prompts) this.#lanes.readKept(prompt);
+    return planCalls(
+      prompts,
+      lanes.map(({ load }) => load),
+      this.#budget,
+    );
   }
 
   /** Stops what must make room for prompts of better priority; it waits again, and goes on where it was. */

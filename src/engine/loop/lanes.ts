@@ -1,23 +1,56 @@
 // All lanes with the memory behind them: one for the base model and for each adapter in use, opened when a sequence needs
 // it and closed when it is empty. The scheduler admits only what fits.
 import { present } from "../../domain/assert.ts";
-import { KvCache } from "../cache/kv-cache.ts";
+import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
+import { positionBytes } from "../cache/kv-lane.ts";
 import type { ModelRunner } from "../model-runner.ts";
-import { Lane } from "./lane.ts";
+import { PrefixCache } from "../prefix-cache/prefix-cache.ts";
+import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
+import { Lane, slotOf } from "./lane.ts";
 import { successorOf, type Sequence } from "./sequence.ts";
+
+/** What lanes and kept prompts may take. */
+export interface LaneLimits {
+  readonly slotCountMax: number;
+  readonly kvCacheBytesMax: number;
+  /** Of the memory for keys and values, for prompts that later ones may begin with. */
+  readonly prefixCachePercent: number;
+}
+
+/** What is kept of prompts. */
+export interface PrefixCounts {
+  readonly bytes: number;
+  /** Tokens of prompts that were looked for. */
+  readonly queries: number;
+  /** Those of them that were there. */
+  readonly hits: number;
+}
 
 export class Lanes implements Iterable<Lane> {
   readonly #runner: ModelRunner;
   readonly #cache: KvCache;
+  readonly #bytesMax: number;
+  readonly #prefixes: PrefixCache;
   readonly #lanes = new Map<string, Lane>();
+  #queries = 0;
+  #hits = 0;
 
-  constructor(runner: ModelRunner, kvCacheBytesMax: number) {
+  constructor(runner: ModelRunner, { slotCountMax, kvCacheBytesMax, prefixCachePercent }: LaneLimits) {
+    const { shape } = runner;
+    const { contextLength } = shape;
+    const bytesPerPosition = positionBytes(shape);
     this.#runner = runner;
-    this.#cache = new KvCache(runner.shape, kvCacheBytesMax);
+    this.#cache = new KvCache(shape, kvCacheBytesMax);
+    this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
+    this.#prefixes = new PrefixCache(shape, (this.#bytesMax * prefixCachePercent) / 100);
   }
 
   get kvCacheBytes(): number {
     return this.#cache.bytes;
+  }
+
+  get keptPrefixes(): PrefixCounts {
+    return { bytes: this.#prefixes.bytes, queries: this.#queries, hits: this.#hits };
   }
 
   get isEmpty(): boolean {
@@ -39,9 +72,37 @@ export class Lanes implements Iterable<Lane> {
    */
   admit(sequence: Sequence): void {
     const lane = this.#open(sequence);
-    const positionCountMax = Math.max(sequence.positionCountMax, lane.positionCountMax);
-    this.#cache.ensure(lane.kv, lane.kv.usedCount + 1, 1, positionCountMax);
+    this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount: 1, also: sequence });
     lane.addPrompt(sequence);
+    // One whose log-probabilities are wanted has to be computed, and leaves what it computes to others.
+    const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
+    sequence.prefixScope = isShared ? scopeOf(sequence) : null;
+    if (isShared) this.#queries += sequence.tokenCount;
+  }
+
+  /** Goes on with what other prompts have left of the same beginning, where that is worth the copying. */
+  readKept(prompt: Sequence): void {
+    const { prefixScope, tokenIds, tokenCount, computedCount } = prompt;
+    // The last token is computed for the scores after it.
+    const countMax = tokenCount - 1;
+    if (prefixScope === null || countMax - computedCount < sharedCountMin) return;
+    const kept = { scope: prefixScope, tokenIds };
+    const count = this.#prefixes.countKept(kept, countMax);
+    if (count - computedCount < sharedCountMin) return;
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
+    // What it takes may be what is kept: then there is less to read.
+    this.makeRoom(lane, count);
+    const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
+    prompt.computedCount += readCount;
+    this.#hits += readCount;
+  }
+
+  /** Leaves what is computed of a prompt to others. */
+  keepPrompt(prompt: Sequence): void {
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
+    const { tokenIds, computedCount } = prompt;
+    const kept = { scope: scopeOf(prompt), tokenIds };
+    this.#prefixes.keep(kept, computedCount, { lane: lane.kv, slot: slotOf(prompt) });
   }
 
   /** Everything that holds slots; the rows of a search hold theirs together, and the first stands for them. */
@@ -66,7 +127,7 @@ export class Lanes implements Iterable<Lane> {
 
   /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
   makeRoom(lane: Lane, positionCount: number): void {
-    this.#cache.ensure(lane.kv, lane.kv.usedCount, positionCount, lane.positionCountMax);
+    this.#ensure(lane, { slotCount: lane.kv.usedCount, positionCount });
   }
 
   /** A prompt that is computed becomes a row for each of its choices that goes on; where none does, the sweep takes it. */
@@ -74,12 +135,11 @@ export class Lanes implements Iterable<Lane> {
     const lane = present(this.#lanes.get(leader.laneId), "the lane of a computed prompt");
     const first = successorOf(leader);
     if (first === null) return;
-    const { positionCountMax } = lane;
     if (first !== leader) lane.handOver(leader, first);
     const { followers, running } = first;
     if (running.search === null) first.followers = [];
     lane.promote(first);
-    this.#cache.ensure(lane.kv, lane.kv.usedCount + followers.length, 0, positionCountMax);
+    this.#ensure(lane, { slotCount: lane.kv.usedCount + followers.length, positionCount: 0 });
     for (const follower of followers) lane.addCopy(first, follower);
   }
 
@@ -109,14 +169,36 @@ export class Lanes implements Iterable<Lane> {
     return lane;
   }
 
+  /** @param need.also what the lane gets next */
+  #ensure(
+    lane: Lane,
+    need: { readonly slotCount: number; readonly positionCount: number; readonly also?: Sequence },
+  ): void {
+    const { slotCount, positionCount, also } = need;
+    const positionCountMax = Math.max(lane.positionCountMax, also?.positionCountMax ?? 0);
+    this.#cache.ensure(lane.kv, slotCount, positionCount, positionCountMax);
+    this.#limitPrefixes();
+  }
+
+  /** What runs comes first: prompts are kept in what it leaves. */
+  #limitPrefixes(): void {
+    this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
+  }
+
   /** Closes a lane that is empty, and gives back memory of one that needs little of it. */
   #tidy(lane: Lane): void {
     if (lane.isEmpty) {
       this.#cache.closeLane(lane.kv);
       this.#lanes.delete(lane.id);
-      return;
+    } else {
+      const positionCount = Math.max(0, ...lane.prompts.map(({ tokenCount }) => tokenCount));
+      this.#cache.relax(lane.kv, positionCount, lane.positionCountMax);
     }
-    const positionCount = Math.max(0, ...lane.prompts.map(({ tokenCount }) => tokenCount));
-    this.#cache.relax(lane.kv, positionCount, lane.positionCountMax);
+    this.#limitPrefixes();
   }
+}
+
+/** What a prompt's keys and values depend on beside its tokens: the weights, and whom its request lets share them. */
+function scopeOf({ running }: Sequence): string {
+  return JSON.stringify([running.adapter?.revision ?? null, running.request.cacheSalt]);
 }

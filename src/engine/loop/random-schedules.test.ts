@@ -28,7 +28,8 @@ let runner: ModelRunner;
 function randomRequest(random: Random): GenerationRequest {
   const pick = <T>(choices: readonly T[]): T => choices[random.index(choices.length)];
   const ids = (count: number): readonly number[] => Array.from({ length: count }, () => random.index(512));
-  const tokenIds = ids(1 + random.index(pick([4, 20, 60])));
+  const beginning = Array.from({ length: pick([0, 0, 34, 45]) }, (_, index) => (7 * index) % 512);
+  const tokenIds = [...beginning, ...ids(1 + random.index(pick([4, 20, 60])))];
   return requestOf(tokenIds, {
     adapter: pick([null, null, adapter, { ...adapter, id: "golden:2" }]),
     sampling: {
@@ -107,6 +108,7 @@ function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
     slotCountMax: pick([1, 2, 3, 8]),
     // Every request fits into 128 positions.
     kvCacheBytesMax: pick([1, 2, 5, 30]) * 128 * positionBytes(runner.shape),
+    prefixCachePercent: pick([0, 0, 50, 100]),
     tokensPerStepMax: pick([1, 16, 64]),
     promptChunkTokens: pick([3, 8, 16, 64]),
     logprobTokensPerStepMax: pick([2, 100]),

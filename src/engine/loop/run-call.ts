@@ -74,7 +74,7 @@ async function prefillChunks(
     lane.adapter,
     chunks.map((chunk) => ({
       slot: slotOf(chunk.prompt),
-      tokenIds: chunk.prompt.running.request.prompt.tokenIds.slice(chunk.start, chunk.start + chunk.count),
+      tokenIds: chunk.prompt.tokenIds.slice(chunk.start, chunk.start + chunk.count),
       logits: newTokensOf(chunk).ids.length > 0 ? "all" : isLast(chunk) ? "last" : "none",
     })),
   );
@@ -82,6 +82,8 @@ async function prefillChunks(
   const promptLogprobs = chunks.flatMap((chunk, index) => logprobsOf(chunk, results[index], vocabularySize));
   const scored = chunks.flatMap(({ prompt, count }, index) => {
     prompt.computedCount += count;
+    if (!prompt.running.isPromptComputed) prompt.running.computedPromptCount += count;
+    lanes.keepPrompt(prompt);
     const logits_V = results[index].subarray(-vocabularySize);
     return prompt.isComputed ? [{ sequence: prompt, logits_V }] : [];
   });

@@ -4,13 +4,14 @@ import { seededRandom, type Random } from "../../domain/random.ts";
 import { laneBytes } from "../cache/kv-cache.ts";
 import {
   choosePreempted,
-  planStep,
+  planAdmissions,
+  planCalls,
+  compareRanks,
   slotsThatFit,
   type LaneLoad,
   type PlannedCall,
   type PlannedPrompt,
   type StepBudget,
-  type StepPlan,
 } from "./scheduler.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
 
@@ -31,7 +32,8 @@ const budget: StepBudget = {
 const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {}): NamedPrompt => ({
   name,
   laneId: "a",
-  tokenCount,
+  prefixScope: null,
+  tokenIds: Array.from({ length: tokenCount }, () => name),
   computedCount: 0,
   slotCount: 1,
   positionCountMax: tokenCount + 20,
@@ -41,12 +43,41 @@ const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {
   ...more,
 });
 
+/** Prompts of one scope that begin alike: `sharedCount` tokens in common, then each its own. */
+const alike = (name: number, tokenCount: number, sharedCount: number, more: Partial<NamedPrompt> = {}) =>
+  prompt(name, tokenCount, {
+    prefixScope: "s",
+    tokenIds: Array.from({ length: tokenCount }, (_, index) => (index < sharedCount ? 0 : name)),
+    ...more,
+  });
+
 const lane = (laneId: string, slotCount: number, decodingCount: number): LaneLoad => ({
   laneId,
   slotCount,
   positionCountMax: 64,
   decodingCount,
 });
+
+/** What starts, and all that is computed then. */
+interface Step<Prompt> {
+  readonly admitted: readonly Prompt[];
+  readonly calls: readonly PlannedCall<Prompt>[];
+}
+
+/** As the loop does, with nothing found in memory that a waiting prompt does not have already. */
+function planStep(
+  waiting: readonly NamedPrompt[],
+  started: readonly NamedPrompt[],
+  lanes: readonly LaneLoad[],
+  stepBudget: StepBudget,
+): Step<NamedPrompt> {
+  const admitted = planAdmissions(waiting, lanes, stepBudget);
+  const open = new Set(lanes.map(({ laneId }) => laneId));
+  const prompts = [...started, ...admitted].sort(compareRanks);
+  const opened = new Set(prompts.map(({ laneId }) => laneId).filter((laneId) => !open.has(laneId)));
+  const loads = [...lanes, ...[...opened].map((laneId) => lane(laneId, 0, 0))];
+  return { admitted, calls: planCalls(prompts, loads, stepBudget) };
+}
 
 /** Names of those admitted, then for each lane its calls in order: `decode`, or chunks as `name:start+count`. */
 const check = (
@@ -188,6 +219,44 @@ test("a better priority is computed first, whenever it came", () => {
   );
 });
 
+test("of prompts that begin alike the first computes for all, and the others wait meanwhile", () => {
+  check(
+    { waiting: [alike(1, 60, 40), alike(2, 50, 40), prompt(3, 40)] },
+    { admitted: [1, 2, 3], lanes: { a: "1:0+40 3:0+40" } },
+  );
+  const computed = { computedCount: 40 };
+  check(
+    { started: [alike(1, 90, 90, computed), alike(2, 90, 90, computed)] },
+    { admitted: [], lanes: { a: "1:40+40" } },
+  );
+});
+
+test("nobody waits for few tokens, nor for what was not kept, nor where nothing is shared", () => {
+  check(
+    { waiting: [alike(1, 40, 31), alike(2, 40, 31)] },
+    { admitted: [1, 2], lanes: { a: "1:0+40 2:0+40" } },
+  );
+  check({ waiting: [alike(1, 32, 32), alike(2, 32, 32)] }, { admitted: [1, 2], lanes: { a: "1:0+32 2:0+32" } });
+  check({ waiting: [alike(1, 33, 33), alike(2, 33, 33)] }, { admitted: [1, 2], lanes: { a: "1:0+33" } });
+  check(
+    { started: [alike(1, 80, 80, { computedCount: 40 })], waiting: [alike(2, 40, 40)] },
+    { admitted: [2], lanes: { a: "2:0+40 | 1:40+40" } },
+  );
+  for (const more of [{ prefixScope: null }, { prefixScope: "t" }]) {
+    check(
+      { waiting: [alike(1, 40, 40), alike(2, 40, 40, more)] },
+      { admitted: [1, 2], lanes: { a: "1:0+40 2:0+40" } },
+    );
+  }
+});
+
+test("who waited goes on by itself when the one before is gone", () => {
+  check(
+    { started: [alike(2, 40, 40), alike(3, 40, 40)] },
+    { admitted: [], lanes: { a: "2:0+40" } },
+  );
+});
+
 /** Who must stop, by name and in the order in which they are listed, for what waits. */
 const checkPreempted = (
   waiting: readonly NamedPrompt[],
@@ -260,7 +329,7 @@ interface Simulated extends NamedPrompt {
   generatedCount: number;
 }
 
-/** A random day of requests; every invariant is checked at every step. */
+/** A random day of requests, some of which are aborted; every invariant is checked at every step. */
 const simulate = (seed: number): void => {
   const random = seededRandom("scheduler", seed);
   const context = `seed ${seed}`;
@@ -268,19 +337,29 @@ const simulate = (seed: number): void => {
   const queue: Simulated[] = [];
   const running: Simulated[] = [];
   const admittedOrder: number[] = [];
+  /** Beginnings of prompts that were computed and are still kept, by scope. */
+  const kept = new Set<string>();
   for (let step = 0; arrivals.length + queue.length + running.length > 0; step++) {
     assert.ok(step < 3000, `${context}: nobody starves`);
     while (arrivals.length > 0 && random.uniform() < 0.3) queue.push(arrivals.shift() as Simulated);
-    const started = running.filter((item) => item.computedCount < item.tokenCount);
     const before = loads(running);
-    const plan = planStep(queue, started, before, budget);
-    assert.deepEqual(plan, planStep(queue, started, before, budget), context);
-    admittedOrder.push(...plan.admitted.map(({ name }) => name));
-    running.push(...queue.splice(0, plan.admitted.length));
-    checkBudget(running, plan, context);
-    apply(plan, running, before);
-    for (const item of running.filter((candidate) => candidate.generatedCount >= candidate.answerCount)) {
-      running.splice(running.indexOf(item), 1);
+    const admitted = planAdmissions(queue, before, budget);
+    assert.deepEqual(admitted, planAdmissions(queue, before, budget), context);
+    admittedOrder.push(...admitted.map(({ name }) => name));
+    running.push(...queue.splice(0, admitted.length));
+    const started = running.filter(isPrompt).sort(compareRanks);
+    for (const item of started) item.computedCount = Math.max(item.computedCount, keptCount(kept, item));
+    const after = loads(running);
+    const calls = planCalls(started, after, budget);
+    assert.deepEqual(calls, planCalls(started, after, budget), context);
+    checkBudget(running, calls, context);
+    checkWaiting(started, calls, context);
+    apply(calls, running, after);
+    for (const item of started) keep(kept, item);
+    for (const beginning of kept) if (random.index(40) === 0) kept.delete(beginning);
+    for (const item of running.slice()) {
+      const isAborted = random.index(60) === 0;
+      if (isAborted || item.generatedCount >= item.answerCount) running.splice(running.indexOf(item), 1);
     }
   }
   assert.deepEqual(
@@ -290,21 +369,40 @@ const simulate = (seed: number): void => {
   );
 };
 
+const isPrompt = ({ computedCount, tokenIds }: Simulated): boolean => computedCount < tokenIds.length;
+
 const arrival = (random: Random, name: number): Simulated => {
   const tokenCount = 1 + random.index(120);
   const answerCount = 1 + random.index(60);
-  const more = { laneId: `lane ${random.index(3)}`, slotCount: 1 + random.index(4) };
-  const computedCount = random.index(3) === 0 ? random.index(tokenCount) : 0;
-  const positionCountMax = tokenCount + answerCount;
-  const base = prompt(name, tokenCount, { ...more, computedCount, positionCountMax });
-  return { ...base, answerCount, computedCount, generatedCount: 0 };
+  const more = {
+    laneId: `lane ${random.index(3)}`,
+    slotCount: 1 + random.index(4),
+    positionCountMax: tokenCount + answerCount,
+  };
+  const sharedCount = [0, 20, 50, 120][random.index(4)];
+  const prefixScope = random.index(4) === 0 ? null : more.laneId;
+  const base = alike(name + 1, tokenCount, sharedCount, { ...more, prefixScope });
+  return { ...base, answerCount, computedCount: 0, generatedCount: 0 };
+};
+
+const beginningOf = ({ prefixScope, tokenIds }: Simulated, count: number): string =>
+  `${prefixScope}: ${tokenIds.slice(0, count).join(" ")}`;
+
+const keep = (kept: Set<string>, item: Simulated): void => {
+  for (let count = 1; count <= item.computedCount; count++) kept.add(beginningOf(item, count));
+};
+
+const keptCount = (kept: ReadonlySet<string>, item: Simulated): number => {
+  let count = 0;
+  while (count < item.tokenIds.length - 1 && kept.has(beginningOf(item, count + 1))) count += 1;
+  return item.prefixScope === null ? 0 : count;
 };
 
 const loads = (running: readonly Simulated[]): readonly LaneLoad[] => {
   const ids = [...new Set(running.map((item) => item.laneId))];
   return ids.map((laneId) => {
     const inLane = running.filter((item) => item.laneId === laneId);
-    const decoding = inLane.filter((item) => item.computedCount === item.tokenCount);
+    const decoding = inLane.filter((item) => !isPrompt(item));
     return {
       laneId,
       slotCount: inLane.reduce((sum, item) => sum + item.slotCount, 0),
@@ -314,10 +412,11 @@ const loads = (running: readonly Simulated[]): readonly LaneLoad[] => {
   });
 };
 
-const groupsOf = (plan: StepPlan<Simulated>) =>
-  plan.calls.flatMap((call) => (call.kind === "prefill" ? [call.chunks] : []));
+type Calls = readonly PlannedCall<Simulated>[];
 
-const checkBudget = (running: readonly Simulated[], plan: StepPlan<Simulated>, context: string): void => {
+const groupsOf = (calls: Calls) => calls.flatMap((call) => (call.kind === "prefill" ? [call.chunks] : []));
+
+const checkBudget = (running: readonly Simulated[], calls: Calls, context: string): void => {
   const after = loads(running);
   const bytes = after.reduce(
     (sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget.bytesPerPosition),
@@ -325,7 +424,7 @@ const checkBudget = (running: readonly Simulated[], plan: StepPlan<Simulated>, c
   );
   assert.ok(bytes <= budget.kvCacheBytesMax, `${context}: memory`);
   assert.ok(after.reduce((sum, load) => sum + load.slotCount, 0) <= budget.slotCountMax, `${context}: slots`);
-  const chunks = groupsOf(plan).flat();
+  const chunks = groupsOf(calls).flat();
   assert.equal(
     new Set(chunks.map((chunk) => chunk.prompt)).size,
     chunks.length,
@@ -334,7 +433,7 @@ const checkBudget = (running: readonly Simulated[], plan: StepPlan<Simulated>, c
   const tokens = chunks.reduce((sum, chunk) => sum + chunk.count, 0);
   const rows = after.reduce((sum, load) => sum + load.decodingCount, 0);
   assert.ok(chunks.length <= 1 || tokens + rows <= budget.tokensPerStepMax, `${context}: tokens`);
-  for (const group of groupsOf(plan)) {
+  for (const group of groupsOf(calls)) {
     const real = group.reduce((sum, chunk) => sum + chunk.count, 0);
     const padded = group.length * Math.max(...group.map((chunk) => chunk.count));
     assert.ok(real >= 0.75 * padded, `${context}: padding`);
@@ -343,19 +442,29 @@ const checkBudget = (running: readonly Simulated[], plan: StepPlan<Simulated>, c
   }
 };
 
-const apply = (
-  plan: StepPlan<Simulated>,
-  running: readonly Simulated[],
-  before: readonly LaneLoad[],
-): void => {
+/** Who is passed over before the last that is computed has what it needs next computed in this step; the first never is. */
+const checkWaiting = (started: readonly Simulated[], calls: Calls, context: string): void => {
+  const chunks = groupsOf(calls).flat();
+  const places = chunks.map((chunk) => started.indexOf(chunk.prompt));
+  if (started.length > 0) assert.ok(places.includes(0), `${context}: the first goes on`);
+  started.slice(0, Math.max(0, ...places)).forEach((item, place) => {
+    if (places.includes(place)) return;
+    const neededNext = beginningOf(item, item.computedCount + 32);
+    const isComputed = chunks.some(
+      ({ prompt: other, start }) => start === item.computedCount && beginningOf(other, start + 32) === neededNext,
+    );
+    assert.ok(isComputed, `${context}: prompt ${item.name} waits for nothing`);
+  });
+};
+
+const apply = (calls: Calls, running: readonly Simulated[], before: readonly LaneLoad[]): void => {
   for (const load of before) {
-    const decodes = plan.calls.some(({ kind, laneId }) => kind === "decode" && laneId === load.laneId);
+    const decodes = calls.some(({ kind, laneId }) => kind === "decode" && laneId === load.laneId);
     assert.equal(decodes, load.decodingCount > 0, "rows always go on");
   }
-  for (const item of running) {
-    if (item.computedCount === item.tokenCount) item.generatedCount += 1;
-  }
-  for (const { prompt: item, start, count } of groupsOf(plan).flat()) {
+  const decoding = running.filter((item) => !isPrompt(item));
+  for (const item of decoding) item.generatedCount += 1;
+  for (const { prompt: item, start, count } of groupsOf(calls).flat()) {
     assert.ok(running.includes(item) && item.computedCount === start, "parts follow one another");
     item.computedCount += count;
   }

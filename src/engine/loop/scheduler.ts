@@ -1,9 +1,11 @@
 // Decides what one step of the engine computes: a pure function of what waits, what runs, and the budget.
 // By priority, then first come, first served: nothing overtakes the first waiting prompt, running rows always go on
 // unless they make room for a prompt of better priority. How a prompt is cut into parts depends on the prompt alone and
-// on how much of it was in memory, so that its numbers are the same whatever else runs.
+// on how much of it was in memory, so that its numbers are the same whatever else runs. Of prompts that need the same tokens
+// next, the first computes them for all.
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
+import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
 
 /** The place of something that waits or runs among all others. */
 export interface Ranked {
@@ -24,10 +26,7 @@ export interface SlotHolder extends Ranked {
 }
 
 /** What the plan needs to know of a prompt. The caller passes its own objects, and finds them in the plan. */
-export interface PlannedPrompt extends SlotHolder {
-  readonly tokenCount: number;
-  /** Tokens that need no computing any more. One that waits may have some: what was found in memory. */
-  readonly computedCount: number;
+export interface PlannedPrompt extends SlotHolder, PromptOnItsWay {
   /** Log-probabilities of its tokens are wanted, and so scores after each, not after the last alone. */
   readonly needsLogprobs: boolean;
 }
@@ -69,13 +68,6 @@ export type PlannedCall<Prompt> =
       readonly chunks: readonly PromptChunk<Prompt>[];
     };
 
-export interface StepPlan<Prompt> {
-  /** Waiting prompts that start now, in their order. */
-  readonly admitted: readonly Prompt[];
-  /** In this order. */
-  readonly calls: readonly PlannedCall<Prompt>[];
-}
-
 /** Chunks share a call while at least this part of the padded tokens is real. */
 const leastRealPart = 0.75;
 
@@ -85,33 +77,45 @@ export function compareRanks(one: Ranked, other: Ranked): number {
 }
 
 /**
- * Plans one step.
+ * What starts now: the longest run of waiting prompts, from the first, whose whole need can be set aside beside what runs.
  *
  * @param waiting in the order of {@link compareRanks}
- * @param started in that order
  */
-export function planStep<Prompt extends PlannedPrompt>(
+export function planAdmissions<Prompt extends SlotHolder>(
   waiting: readonly Prompt[],
-  started: readonly Prompt[],
   lanes: readonly LaneLoad[],
   budget: StepBudget,
-): StepPlan<Prompt> {
-  const admitted = admit(waiting, lanes, budget);
+): readonly Prompt[] {
+  if (waiting.length === 0) return [];
+  const reservation = new Reservation(budget);
+  for (const lane of lanes) reservation.add(lane);
+  const admitted: Prompt[] = [];
+  for (const prompt of waiting) {
+    reservation.add(prompt);
+    if (!reservation.fits) break;
+    admitted.push(prompt);
+  }
+  return admitted;
+}
+
+/**
+ * Plans what one step computes, in this order.
+ *
+ * @param prompts that have slots and are not computed yet, in the order of {@link compareRanks}
+ */
+export function planCalls<Prompt extends PlannedPrompt>(
+  prompts: readonly Prompt[],
+  lanes: readonly LaneLoad[],
+  budget: StepBudget,
+): readonly PlannedCall<Prompt>[] {
   const decodingCount = lanes.reduce((sum, lane) => sum + lane.decodingCount, 0);
-  const prompts = [...started, ...admitted].sort(compareRanks);
   const chunks = chooseChunks(prompts, decodingCount, budget);
-  const laneIds = new Set([
-    ...lanes.map(({ laneId }) => laneId),
-    ...chunks.map(({ prompt }) => prompt.laneId),
-  ]);
-  const decoding = new Set(lanes.filter((lane) => lane.decodingCount > 0).map(({ laneId }) => laneId));
-  const calls = [...laneIds].flatMap((laneId): readonly PlannedCall<Prompt>[] => [
-    ...(decoding.has(laneId) ? [{ kind: "decode", laneId } as const] : []),
+  return lanes.flatMap(({ laneId, decodingCount: rowCount }): readonly PlannedCall<Prompt>[] => [
+    ...(rowCount > 0 ? [{ kind: "decode", laneId } as const] : []),
     ...groupChunks(chunks.filter(({ prompt }) => prompt.laneId === laneId)).map(
       (group) => ({ kind: "prefill", laneId, chunks: group }) as const,
     ),
   ]);
-  return { admitted, calls };
 }
 
 /**
@@ -192,24 +196,6 @@ export function positionsThatFit(
   return Math.floor(budget.kvCacheBytesMax / bytesPerGranule) * positionGranule;
 }
 
-/** The longest run of waiting prompts, from the first, whose whole need can be set aside beside what runs. */
-function admit<Prompt extends PlannedPrompt>(
-  waiting: readonly Prompt[],
-  lanes: readonly LaneLoad[],
-  budget: StepBudget,
-): readonly Prompt[] {
-  if (waiting.length === 0) return [];
-  const reservation = new Reservation(budget);
-  for (const lane of lanes) reservation.add(lane);
-  const admitted: Prompt[] = [];
-  for (const prompt of waiting) {
-    reservation.add(prompt);
-    if (!reservation.fits) break;
-    admitted.push(prompt);
-  }
-  return admitted;
-}
-
 /** What a lane needs, or what is added to it. */
 type LaneNeed = Pick<SlotHolder, "laneId" | "slotCount" | "positionCountMax">;
 
@@ -248,7 +234,8 @@ class Reservation {
 
 /**
  * One chunk of each prompt, in their order, while the budget lasts; the first always gets its chunk. A prompt whose
- * log-probabilities are wanted lets others pass in a step in which there is no room for its scores.
+ * log-probabilities are wanted lets others pass in a step in which there is no room for its scores, and one that needs what
+ * is computed for another in this step waits for it.
  */
 function chooseChunks<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
@@ -260,9 +247,10 @@ function chooseChunks<Prompt extends PlannedPrompt>(
   let left = budget.tokensPerStepMax - decodingCount;
   let logprobsLeft = logprobTokensPerStepMax;
   for (const prompt of prompts) {
-    const { tokenCount, computedCount, needsLogprobs } = prompt;
+    if (chunks.some((chunk) => computesForOther(chunk.prompt, prompt))) continue;
+    const { tokenIds, computedCount, needsLogprobs } = prompt;
     const countMax = needsLogprobs ? Math.min(promptChunkTokens, logprobTokensPerStepMax) : promptChunkTokens;
-    const count = Math.min(countMax, tokenCount - computedCount);
+    const count = Math.min(countMax, tokenIds.length - computedCount);
     if (needsLogprobs && count > logprobsLeft) continue;
     if (count > left && chunks.length > 0) break;
     chunks.push({ prompt, start: computedCount, count });

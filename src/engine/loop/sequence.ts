@@ -38,6 +38,8 @@ export interface RunningRequest {
   readonly unwanted: Set<number>;
   /** One for each choice; of a search one for each beam, whose choice is known at its end. */
   readonly sequences: readonly Sequence[];
+  /** Tokens of the prompt that were computed for it until its prompt was: the others are those that an earlier one left. */
+  computedPromptCount: number;
   /** Tokens of the prompt whose log-probabilities were emitted. */
   emittedLogprobCount: number;
   /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
@@ -66,6 +68,8 @@ export class Sequence {
   followers: readonly Sequence[] = [];
   /** Tokens, from the first of the prompt, whose keys and values are in its slot. */
   computedCount = 0;
+  /** With which prompts it shares what is computed of its own; null where it shares nothing. */
+  prefixScope: string | null = null;
   /** Written by its lane alone; null while it has none. */
   slot: number | null = null;
   /** Its place in its constraint while it runs; null where it has none. */
@@ -87,9 +91,10 @@ export class Sequence {
     this.history = new TokenHistory(running.prompt, this.answerTokenIds);
   }
 
-  /** Sequences of different lanes use different weights: the adapter's id, empty for the base model. */
+  /** Sequences of different lanes use different weights: the adapter's id and its hash, empty for the base model. */
   get laneId(): string {
-    return this.running.request.prompt.adapter?.id ?? "";
+    const { adapter } = this.running.request.prompt;
+    return adapter === null ? "" : `${adapter.id} ${adapter.hash ?? ""}`;
   }
 
   /** Lower is earlier. */
@@ -97,9 +102,13 @@ export class Sequence {
     return this.running.request.priority;
   }
 
-  /** Tokens of its prompt. */
+  /** Of its prompt. */
+  get tokenIds(): readonly number[] {
+    return this.running.request.prompt.tokenIds;
+  }
+
   get tokenCount(): number {
-    return this.running.request.prompt.tokenIds.length;
+    return this.tokenIds.length;
   }
 
   /** Whether every token that it has is computed: the next one can be drawn. */
@@ -203,6 +212,7 @@ export function openRequest(
     prompt: new PromptTokens(request.prompt.tokenIds),
     adapter: null,
     sequences,
+    computedPromptCount: 0,
     emittedLogprobCount: 0,
     isPromptComputed: false,
   };

@@ -49,11 +49,13 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
   running.output.fail(error);
 }
 
-/** Before anything else of a request. Nothing of a prompt is kept from one request to another. */
+/** Before anything else of a request. What was computed for it, and lost and computed again, does not count as kept. */
 function sayPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;
   running.isPromptComputed = true;
-  running.output.push({ kind: "prompt-computed", cachedTokenCount: 0 });
+  const { computedPromptCount, request } = running;
+  const cachedTokenCount = Math.max(0, request.prompt.tokenIds.length - computedPromptCount);
+  running.output.push({ kind: "prompt-computed", cachedTokenCount });
 }
 
 function takeEffect(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>): void {

@@ -6,6 +6,7 @@ import { readModelConfig } from "../../model/config/read-config.ts";
 import { largeWeightBytes } from "../../model/large-weights.ts";
 import { keptBytes, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { readForms } from "../../model/weights.ts";
+import { keyValueBytesMax } from "../cache/kv-cache.ts";
 import type { EngineSettings } from "../settings.ts";
 
 /** What an engine's process takes without a model: Node, and the native code with its sessions. */
@@ -34,12 +35,12 @@ export function engineMemoryBytes(
   return processBytes + copies * weightBytes + kvBytes(config, settings);
 }
 
-/** What running requests may take, which small models never fill. */
+/** What running requests and kept prompts may take, which small models never fill. */
 function kvBytes(
   { layers, kvHeadCount, headSize, contextLength }: ModelConfig,
   { contextLengthMax, kvCacheBytesMax, slotCountMax }: Parameters<typeof engineMemoryBytes>[1],
 ): number {
-  const positionBytes = 2 * layers.length * kvHeadCount * headSize * Float32Array.BYTES_PER_ELEMENT;
-  const filledBytes = slotCountMax * Math.min(contextLength, contextLengthMax) * positionBytes;
-  return Math.min(kvCacheBytesMax, filledBytes);
+  const bytesPerPosition = 2 * layers.length * kvHeadCount * headSize * Float32Array.BYTES_PER_ELEMENT;
+  const servedLength = Math.min(contextLength, contextLengthMax);
+  return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength: servedLength, bytesPerPosition });
 }

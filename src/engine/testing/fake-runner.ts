@@ -35,7 +35,7 @@ export class FakeRunner implements ModelRunner {
     if (reference.folder === "missing") {
       throw new ServiceError({ code: "not_found", message: "There is no such adapter." });
     }
-    return { id: reference.id, rank: 1, feeds: {} };
+    return { id: reference.id, revision: reference.hash ?? reference.id, rank: 1, feeds: {} };
   }
 
   dropAdapter(id: string): void {

@@ -10,6 +10,7 @@ import type {
 import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
 import { EngineLoop, type LoopOptions, type Submission } from "../loop/engine-loop.ts";
+import type { PrefixCounts } from "../loop/lanes.ts";
 import type { GenerationOutput } from "../loop/sequence.ts";
 import type { ModelRunner } from "../model-runner.ts";
 
@@ -28,6 +29,7 @@ export interface ShortRequest {
   readonly promptLogprobCount?: number | null;
   readonly constraint?: Constraint | null;
   readonly priority?: number;
+  readonly cacheSalt?: string | null;
 }
 
 export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}): GenerationRequest {
@@ -43,7 +45,7 @@ export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}):
     outputs: { topLogprobCount, promptLogprobCount },
     choices: more.beams ? { kind: "beam", ...more.beams } : { kind: "sample", count: choiceCount },
     priority,
-    cacheSalt: null,
+    cacheSalt: more.cacheSalt ?? null,
   };
 }
 
@@ -97,6 +99,7 @@ export class Transcript implements GenerationOutput {
 export const smallLimits = {
   slotCountMax: 16,
   kvCacheBytesMax: 2 ** 24,
+  prefixCachePercent: 0,
   tokensPerStepMax: 64,
   promptChunkTokens: 32,
 } as const satisfies LoopOptions;
@@ -113,6 +116,10 @@ export class ObservedLoop {
 
   get hasWork(): boolean {
     return this.#loop.hasWork;
+  }
+
+  get keptPrefixes(): PrefixCounts {
+    return this.#loop.keptPrefixes;
   }
 
   get kvCacheBytes(): number {

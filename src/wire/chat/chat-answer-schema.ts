@@ -11,7 +11,7 @@ export const usageSchema = Type.Object({
   completion_tokens: count("Tokens of all choices."),
   total_tokens: count("Both together."),
   prompt_tokens_details: Type.Object({
-    cached_tokens: count("Tokens of the prompt that an earlier request had computed."),
+    cached_tokens: count("Tokens of the prompt, from its first on, that an earlier request had computed."),
   }),
 });
 
