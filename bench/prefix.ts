@@ -60,7 +60,9 @@ await runComparingBench<PrefixReport>({
       const { name, size, config, weights, forms } = subject;
       const { threads } = options;
       const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 0 });
-      reports.push(await measureRounds(`${name}, the engine's loop`, options, (round) => loopRound(runner, size, round)));
+      reports.push(
+        await measureRounds(`${name}, the engine's loop`, options, (round) => loopRound(runner, size, round)),
+      );
       await runner.close();
     }
     const overHttp = await measureEach(httpModels, options, async ({ name, size, make }) => [
@@ -71,7 +73,8 @@ await runComparingBench<PrefixReport>({
   textOf: (report) => {
     const { name, manyRequestsMs, oneRequestMs, rolloutRatio, plainRolloutRatio } = report;
     const { secondTurnMs, coldMs, turnRatio } = report;
-    const plain = plainRolloutRatio === null ? "" : ` (without a prefix cache ${plainRolloutRatio.toFixed(2)})`;
+    const plain =
+      plainRolloutRatio === null ? "" : ` (without a prefix cache ${plainRolloutRatio.toFixed(2)})`;
     return [
       name,
       `  ${rollouts.count} requests ${manyRequestsMs.toFixed(0)} ms, one of ${rollouts.count} choices ${oneRequestMs.toFixed(0)} ms: ratio ${rolloutRatio.toFixed(2)}${plain}`,
@@ -112,13 +115,18 @@ function median(values: readonly number[]): number {
 
 /** So many token ids, other ones for each first number. */
 function tokensOf(runner: ModelRunner, first: number, count: number): readonly number[] {
-  return Array.from({ length: count }, (_, place) => (31 * first + 7 * place + 5) % runner.shape.vocabularySize);
+  return Array.from(
+    { length: count },
+    (_, place) => (31 * first + 7 * place + 5) % runner.shape.vocabularySize,
+  );
 }
 
 async function loopRound(runner: ModelRunner, size: Size, round: number): Promise<Round> {
   const prompt = tokensOf(runner, round, rollouts.promptLength);
   const answers = { maxTokens: rollouts.answerLength };
-  const requests = Array.from({ length: rollouts.count }, (_, seed) => requestOf(prompt, { ...answers, seed }));
+  const requests = Array.from({ length: rollouts.count }, (_, seed) =>
+    requestOf(prompt, { ...answers, seed }),
+  );
   const one = [requestOf(prompt, { ...answers, choiceCount: rollouts.count })];
   const history = tokensOf(runner, round, turn.historyLength[size]);
   const second = [...history, ...tokensOf(runner, round + 1, turn.answerLength + turn.messageLength)];

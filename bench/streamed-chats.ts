@@ -124,8 +124,7 @@ export function streamedChat(
         const answer = /"completion_tokens":\s*(\d+)/.exec(tail);
         if (prompt === null || answer === null || firstTokenMs === null)
           reject(new Error(`status ${response.statusCode}, no usage at the end of:\n${tail}`));
-        else
-          resolve({ firstTokenMs, promptTokens: Number(prompt[1]), answerTokens: Number(answer[1]) });
+        else resolve({ firstTokenMs, promptTokens: Number(prompt[1]), answerTokens: Number(answer[1]) });
       });
     });
     sent.on("error", reject);

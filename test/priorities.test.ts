@@ -57,7 +57,12 @@ test("a lower `priority` interrupts a higher one, which then gives the answer th
 test("`cache_salt` keeps what was computed of a prompt from requests with another salt, and changes nothing else", async () => {
   const story = "Sam has a red ball and Ann has a blue one. ".repeat(8);
   const ask = (salt: string) =>
-    answer({ messages: [{ role: "user", content: story }], max_tokens: 5, return_token_ids: true, cache_salt: salt });
+    answer({
+      messages: [{ role: "user", content: story }],
+      max_tokens: 5,
+      return_token_ids: true,
+      cache_salt: salt,
+    });
   const answers = [];
   for (const salt of ["a/b+c=", "a/b+c=", "another"]) answers.push(await ask(salt));
   const [{ choices, usage }] = answers;

@@ -142,6 +142,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "engine.threads",
     "engine.contextLengthMax",
     "engine.kvCacheBytesMax",
+    "engine.prefixCachePercent",
     "models.memoryBytes",
     "models.keepAliveSeconds",
     "models.keepDefaultModel",

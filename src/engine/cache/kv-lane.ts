@@ -174,7 +174,7 @@ export class KvLane {
     );
   }
 
-  /** Copies positions from a block, as {@link KvLane.copyToBlock} left them there; the length stays as in {@link KvLane.write}. */
+  /** Copies positions from a block that {@link KvLane.copyToBlock} wrote; the length stays, as in {@link KvLane.write}. */
   copyFromBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
     assert(position + count <= this.#capacity, "keys and values of a block fit the slot");
     this.#eachRun(slot, block, (slab, to, from) =>

@@ -23,7 +23,12 @@ import {
 } from "../testing/run-loop.ts";
 import type { LoopOptions } from "./engine-loop.ts";
 
-const sharing: LoopOptions = { ...smallLimits, tokensPerStepMax: 256, promptChunkTokens: 64, prefixCachePercent: 50 };
+const sharing: LoopOptions = {
+  ...smallLimits,
+  tokensPerStepMax: 256,
+  promptChunkTokens: 64,
+  prefixCachePercent: 50,
+};
 
 const beginning = Array.from({ length: 100 }, (_, index) => (index * 7) % 64);
 
@@ -34,7 +39,10 @@ const cachedCount = ({ events }: Transcript): number | undefined =>
 const runInTurn = async (
   requests: readonly GenerationRequest[],
   limits = sharing,
-): Promise<{ readonly cached: readonly (number | undefined)[]; readonly transcripts: readonly Transcript[] }> => {
+): Promise<{
+  readonly cached: readonly (number | undefined)[];
+  readonly transcripts: readonly Transcript[];
+}> => {
   const { loop, transcript } = observedLoop(new FakeRunner(), limits);
   for (const [key, request] of requests.entries()) {
     loop.submit(key, request);
@@ -90,7 +98,13 @@ test("nothing is shared between salts, adapters, or an adapter and another one t
   const trained = (id: string, hash?: string) =>
     withAdapter(requestOf(beginning), { id, folder: "somewhere", ...(hash === undefined ? {} : { hash }) });
   await checkInTurn(
-    [requestOf(beginning), trained("m:1", "x"), trained("m:1", "y"), trained("m:2", "x"), trained("m:1", "x")],
+    [
+      requestOf(beginning),
+      trained("m:1", "x"),
+      trained("m:1", "y"),
+      trained("m:2", "x"),
+      trained("m:1", "x"),
+    ],
     [0, 0, 0, 99, 99],
   );
 });
@@ -118,7 +132,10 @@ test("who waited for another's prompt goes on with what that one left when it is
   loop.abort(0);
   while (loop.hasWork) await loop.step();
   assert.equal(cachedCount(transcript(1)), 64);
-  assert.deepEqual(transcript(1).ids(), (await runTogether(new FakeRunner(), [requestOf(beginning)]))[0].ids());
+  assert.deepEqual(
+    transcript(1).ids(),
+    (await runTogether(new FakeRunner(), [requestOf(beginning)]))[0].ids(),
+  );
 });
 
 test("what was computed for a request itself and found again after it made room does not count", async () => {
@@ -230,7 +247,13 @@ for (const [name, quantization] of [
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
     const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
-    const runner = await createGraphRunner({ config, weights: sources, forms, threads: 2, adapterCountMax: 1 });
+    const runner = await createGraphRunner({
+      config,
+      weights: sources,
+      forms,
+      threads: 2,
+      adapterCountMax: 1,
+    });
     let hits = 0;
     for (const seed of searchSeeds(2)) hits += await checkSchedule(runner, seed);
     await runner.close();

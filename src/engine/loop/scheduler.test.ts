@@ -236,7 +236,10 @@ test("nobody waits for few tokens, nor for what was not kept, nor where nothing 
     { waiting: [alike(1, 40, 31), alike(2, 40, 31)] },
     { admitted: [1, 2], lanes: { a: "1:0+40 2:0+40" } },
   );
-  check({ waiting: [alike(1, 32, 32), alike(2, 32, 32)] }, { admitted: [1, 2], lanes: { a: "1:0+32 2:0+32" } });
+  check(
+    { waiting: [alike(1, 32, 32), alike(2, 32, 32)] },
+    { admitted: [1, 2], lanes: { a: "1:0+32 2:0+32" } },
+  );
   check({ waiting: [alike(1, 33, 33), alike(2, 33, 33)] }, { admitted: [1, 2], lanes: { a: "1:0+33" } });
   check(
     { started: [alike(1, 80, 80, { computedCount: 40 })], waiting: [alike(2, 40, 40)] },
@@ -251,10 +254,7 @@ test("nobody waits for few tokens, nor for what was not kept, nor where nothing 
 });
 
 test("who waited goes on by itself when the one before is gone", () => {
-  check(
-    { started: [alike(2, 40, 40), alike(3, 40, 40)] },
-    { admitted: [], lanes: { a: "2:0+40" } },
-  );
+  check({ started: [alike(2, 40, 40), alike(3, 40, 40)] }, { admitted: [], lanes: { a: "2:0+40" } });
 });
 
 /** Who must stop, by name and in the order in which they are listed, for what waits. */
@@ -451,7 +451,8 @@ const checkWaiting = (started: readonly Simulated[], calls: Calls, context: stri
     if (places.includes(place)) return;
     const neededNext = beginningOf(item, item.computedCount + 32);
     const isComputed = chunks.some(
-      ({ prompt: other, start }) => start === item.computedCount && beginningOf(other, start + 32) === neededNext,
+      ({ prompt: other, start }) =>
+        start === item.computedCount && beginningOf(other, start + 32) === neededNext,
     );
     assert.ok(isComputed, `${context}: prompt ${item.name} waits for nothing`);
   });

@@ -79,7 +79,7 @@ export class PrefixTree {
     const written: BlockSpan[] = [];
     let node = present(match.path.at(-1), "the root of a path");
     let place = match.matchedCount;
-    for (let start = match.count; start < count; ) {
+    for (let start = match.count; start < count;) {
       // What ends with its block's last token is continued in the block itself.
       if (node.block === null || place < node.tokenIds.length || place === this.blockPositions) {
         const block = this.#takeBlock(path);

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KvLane, positionBytes } from "../cache/kv-lane.ts";
+import type { ModelShape } from "../model-shape.ts";
+import { PrefixCache } from "./prefix-cache.ts";
+
+const shape: ModelShape = {
+  layerCount: 2,
+  kvHeadCount: 3,
+  headSize: 2,
+  vocabularySize: 8,
+  contextLength: 1024,
+};
+
+const tokenIds = Array.from({ length: 100 }, (_, index) => index);
+const prompt = { scope: "a", tokenIds };
+const bytesOf = (positionCount: number): number => positionCount * positionBytes(shape);
+
+/** The keys of a position; its values are their negatives. */
+const keyOf = (place: { layer: number; head: number; position: number; index: number }): number =>
+  10_000 * place.layer + 1000 * place.head + 2 * place.position + place.index;
+
+/** A lane with the last of two slots filled with the first positions of the prompt. */
+const laneWith = (capacity: number, count: number): KvLane => {
+  const lane = new KvLane(shape);
+  lane.reshape(2, capacity);
+  lane.takeSlot();
+  const slot = lane.takeSlot();
+  const { kvHeadCount, headSize, layerCount } = shape;
+  for (let layer = 0; layer < layerCount; layer++) {
+    const keys = Float32Array.from({ length: kvHeadCount * count * headSize }, (_, at) => {
+      const [head, inHead] = [Math.floor(at / (count * headSize)), at % (count * headSize)];
+      return keyOf({ layer, head, position: Math.floor(inHead / headSize), index: inHead % headSize });
+    });
+    const values = keys.map((key) => -key);
+    lane.write(layer, slot, { row: 0, start: 0, count }, { keys, values, positionCount: count });
+  }
+  lane.advance(slot, count);
+  return lane;
+};
+
+/** Reads the prompt into a slot that holds its first positions, and checks every number of what is there then. */
+const checkRead = (
+  cache: PrefixCache,
+  held: { readonly count: number; readonly of: number },
+  expected: number,
+): void => {
+  const lane = laneWith(192, held.count);
+  assert.equal(cache.read(prompt, held.of, { lane, slot: 1 }), expected - held.count);
+  assert.equal(lane.lengths[1], expected);
+  for (let layer = 0; layer < shape.layerCount; layer++) {
+    const [keys, values] = [lane.keys(layer, 1, 1), lane.values(layer, 1, 1)];
+    for (let head = 0; head < shape.kvHeadCount; head++) {
+      for (let at = 0; at < expected * shape.headSize; at++) {
+        const [position, index] = [Math.floor(at / shape.headSize), at % shape.headSize];
+        const place = head * lane.capacity * shape.headSize + at;
+        const key = keyOf({ layer, head, position, index });
+        assert.deepEqual([keys[place], values[place]], [key, -key], `layer ${layer}, head ${head}`);
+      }
+    }
+  }
+};
+
+test("what is kept of one slot is read into another, of any capacity, behind what that one holds", () => {
+  const cache = new PrefixCache(shape, bytesOf(1000));
+  cache.keep(prompt, 45, { lane: laneWith(64, 45), slot: 1 });
+  cache.keep(prompt, 80, { lane: laneWith(128, 90), slot: 1 });
+  assert.equal(cache.countKept(prompt, 100), 80);
+  checkRead(cache, { count: 0, of: 100 }, 80);
+  checkRead(cache, { count: 0, of: 70 }, 70);
+  checkRead(cache, { count: 50, of: 100 }, 80);
+  checkRead(cache, { count: 80, of: 100 }, 80);
+});
+
+test("memory is taken as it is needed, never more than is allowed, and given back", () => {
+  const cache = new PrefixCache(shape, bytesOf(70));
+  assert.deepEqual([cache.bytes, cache.positionCountMax], [0, 64]);
+  cache.keep(prompt, 10, { lane: laneWith(128, 100), slot: 1 });
+  assert.equal(cache.bytes, bytesOf(32));
+  cache.keep(prompt, 100, { lane: laneWith(128, 100), slot: 1 });
+  assert.deepEqual([cache.bytes, cache.countKept(prompt, 100)], [bytesOf(64), 64]);
+  cache.limit(bytesOf(63));
+  assert.deepEqual([cache.bytes, cache.countKept(prompt, 100)], [bytesOf(32), 32]);
+  cache.limit(-1);
+  assert.deepEqual([cache.bytes, cache.positionCountMax], [0, 0]);
+  cache.limit(bytesOf(1000));
+  assert.equal(cache.positionCountMax, 64);
+});
