@@ -23,6 +23,8 @@ export interface BenchOptions {
   readonly pytorch: string | null;
   /** The bits of the 135 M model's weights; null computes in float32. */
   readonly quantize: "8" | "4" | null;
+  /** A model's folder or file, in place of the built-in one. */
+  readonly model: string | null;
 }
 
 const flagHelp = `
@@ -30,7 +32,8 @@ const flagHelp = `
   --threads <count>   how many threads compute (default: one for every core)
   --only <tiny|135m>  one model only
   --against <folder>  measure the build in another checkout too, turn about, and print the ratio
-  --quantize <8|4>    engine, loop, memory: the 135 M model's weights in so many bits
+  --quantize <8|4>    engine, loop, memory: the 135 M model's weights in so many bits; start: those of --model
+  --model <path>      start only: a model's folder or GGUF file, served beside the built-in one
   --against-pytorch <python>  train-step only: compare with PyTorch
   --json              print JSON
   --help              print this`;
@@ -88,12 +91,14 @@ function readOptions(): BenchOptions | null {
       against: { type: "string" },
       "against-pytorch": { type: "string" },
       quantize: { type: "string" },
+      model: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return null;
-  const { only = null, against = null, "against-pytorch": pytorch = null, quantize = null, json } = values;
+  const { only = null, against = null, "against-pytorch": pytorch = null, json } = values;
+  const { quantize = null, model = null } = values;
   if (quantize !== null && quantize !== "8" && quantize !== "4")
     refuse(`--quantize is ${quantize}; it can be 8 or 4.`);
   const [rounds, threads] = [Number(values.rounds), Number(values.threads)];
@@ -105,7 +110,7 @@ function readOptions(): BenchOptions | null {
   }
   if (against !== null && !existsSync(join(against, "dist", "src", "cli", "main.js")))
     refuse(`--against is ${against}; there is no built checkout. Run npm run build there.`);
-  return { json, rounds, threads, only, against, pytorch, quantize };
+  return { json, rounds, threads, only, against, pytorch, quantize, model };
 }
 
 function refuse(message: string): never {

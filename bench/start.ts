@@ -1,12 +1,13 @@
 // What a start costs: how many modules each process and thread loads, and the time from the command to the first answer of
-// /health that says all is well, by the clock and in processor time, with the built-in model. A first start makes its data
-// folder; the next one finds it. Node itself says what was loaded (its coverage), in a start that is not timed.
+// /health that says all is well, by the clock and in processor time, and to the answer of a chat that is sent then; with the
+// built-in model, or another one beside it. A first start makes its data folder; the next one finds it. Node itself says what
+// was loaded (its coverage), in a start that is not timed.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { childrenOf } from "../test/running-server.ts";
 import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
@@ -16,9 +17,20 @@ const askEveryMs = 2;
 
 interface Start {
   readonly wallMs: number;
-  /** Of all processes, up to that moment. */
-  readonly cpuMs: number;
+  /** From the command to the whole answer of a chat that was sent at that moment. */
+  readonly firstChatMs: number;
+  /** Up to that moment, of the server's process and of all engines'. */
+  readonly serverCpuMs: number;
+  readonly enginesCpuMs: number;
 }
+
+/** The figures of a start, as they are named for people. */
+const figures: Readonly<Record<keyof Start, string>> = {
+  wallMs: "ms to ready",
+  firstChatMs: "ms to the first chat's answer",
+  serverCpuMs: "ms of the server's processor time",
+  enginesCpuMs: "ms of the engines' processor time",
+};
 
 interface BuildReport {
   /** By the module that a process or thread was started with. */
@@ -39,7 +51,9 @@ await runComparingBench<StartReport>({
 });
 
 /** Both builds start turn about; the medians count. */
-async function measure({ against, rounds }: BenchOptions): Promise<readonly StartReport[]> {
+async function measure(options: BenchOptions): Promise<readonly StartReport[]> {
+  const { against, rounds } = options;
+  const flags = flagsOf(options);
   const folders = against === null ? [ownFolder] : [ownFolder, against];
   const starts = folders.map((): Record<(typeof kinds)[number], Start[]> => ({
     "first start": [],
@@ -48,7 +62,7 @@ async function measure({ against, rounds }: BenchOptions): Promise<readonly Star
   for (let round = 0; round < rounds; round++) {
     for (const [index, folder] of folders.entries()) {
       const dataFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
-      for (const kind of kinds) starts[index][kind].push(await startOnce(folder, dataFolder));
+      for (const kind of kinds) starts[index][kind].push(await startOnce(folder, dataFolder, { flags }));
       rmSync(dataFolder, { recursive: true });
     }
   }
@@ -68,22 +82,36 @@ function median(values: readonly number[]): number {
 }
 
 function typical(starts: readonly Start[]): Start {
+  const of = (figure: keyof Start): number => median(starts.map((start) => start[figure]));
   return {
-    wallMs: median(starts.map(({ wallMs }) => wallMs)),
-    cpuMs: median(starts.map(({ cpuMs }) => cpuMs)),
+    wallMs: of("wallMs"),
+    firstChatMs: of("firstChatMs"),
+    serverCpuMs: of("serverCpuMs"),
+    enginesCpuMs: of("enginesCpuMs"),
   };
+}
+
+function flagsOf({ model, quantize }: BenchOptions): readonly string[] {
+  const named = model === null ? [] : ["--model", resolve(model)];
+  return quantize === null ? named : [...named, "--quantize", quantize];
 }
 
 async function startOnce(
   folder: string,
   dataFolder: string,
-  environment: Readonly<Record<string, string>> = {},
+  {
+    flags = [],
+    environment = {},
+  }: { readonly flags?: readonly string[]; readonly environment?: Readonly<Record<string, string>> },
 ): Promise<Start> {
   const port = await freePort();
   const startMs = performance.now();
   const child = spawn(
     process.execPath,
-    ["--input-type=module", "-e", launch(folder), "serve", "--port", `${port}`, "--data", dataFolder],
+    [
+      ...["--input-type=module", "-e", launch(folder), "serve"],
+      ...["--port", `${port}`, "--data", dataFolder, "--log-level", "error", ...flags],
+    ],
     { cwd: folder, stdio: "ignore", env: { ...process.env, ...environment } },
   );
   const ended = once(child, "close");
@@ -91,7 +119,10 @@ async function startOnce(
     if (child.exitCode !== null) throw new Error(`The server of ${folder} does not start.`);
     await sleep(askEveryMs);
   }
-  const start = { wallMs: performance.now() - startMs, cpuMs: cpuMsOf(child) };
+  const wallMs = performance.now() - startMs;
+  const cpu = cpuOf(child);
+  await chat(port, readFileSync(join(dataFolder, "admin-key"), "utf8").trim());
+  const start = { wallMs, firstChatMs: performance.now() - startMs, ...cpu };
   child.kill("SIGTERM");
   await ended;
   return start;
@@ -121,12 +152,25 @@ async function isReady(port: number): Promise<boolean> {
   );
 }
 
+async function chat(port: number, key: string): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
+    body: JSON.stringify({ messages: [{ role: "user", content: "Hello" }], max_tokens: 4 }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`The chat was answered ${answer.status}: ${text}`);
+}
+
 /** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
-function cpuMsOf({ pid = 0 }: ChildProcess): number {
-  const ids = [pid, ...childrenOf(pid).map(({ id }) => id)];
-  return ids
-    .map((id) => readFileSync(`/proc/${id}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" "))
-    .reduce((sum, fields) => sum + 10 * (Number(fields[11]) + Number(fields[12])), 0);
+function cpuOf({ pid = 0 }: ChildProcess): Pick<Start, "serverCpuMs" | "enginesCpuMs"> {
+  const engines = childrenOf(pid).map(({ id }) => cpuMsOf(id));
+  return { serverCpuMs: cpuMsOf(pid), enginesCpuMs: engines.reduce((sum, ms) => sum + ms, 0) };
+}
+
+function cpuMsOf(id: number): number {
+  const fields = readFileSync(`/proc/${id}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
+  return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
 interface Coverage {
@@ -137,7 +181,7 @@ async function modulesOf(folder: string): Promise<BuildReport["modules"]> {
   const [dataFolder, coverage] = ["data", "coverage"].map((name) =>
     mkdtempSync(join(tmpdir(), `hone-${name}-`)),
   );
-  await startOnce(folder, dataFolder, { NODE_V8_COVERAGE: coverage });
+  await startOnce(folder, dataFolder, { environment: { NODE_V8_COVERAGE: coverage } });
   const modules = readdirSync(coverage).map((file) => {
     // Node's own file.
     const { result } = JSON.parse(readFileSync(join(coverage, file), "utf8")) as Coverage;
@@ -149,10 +193,12 @@ async function modulesOf(folder: string): Promise<BuildReport["modules"]> {
 }
 
 function textOf({ here, there }: StartReport): string {
-  const lines = kinds.flatMap((kind) => [
-    comparison(`${kind}, ms to ready`, here.starts[kind].wallMs, there?.starts[kind].wallMs),
-    comparison(`${kind}, ms of processor`, here.starts[kind].cpuMs, there?.starts[kind].cpuMs),
-  ]);
+  const lines = kinds.flatMap((kind) =>
+    // Object.entries loses the keys' type.
+    (Object.entries(figures) as [keyof Start, string][]).map(([figure, name]) =>
+      comparison(`${kind}, ${name}`, here.starts[kind][figure], there?.starts[kind][figure]),
+    ),
+  );
   const modules = [here, ...(there === null ? [] : [there])].map(
     (report, index) =>
       `modules ${index === 0 ? "here" : "there"}: ` +

@@ -37,6 +37,8 @@ const { metafile } = await build({
   sourcemap: true,
   sourcesContent: false,
   legalComments: "none",
+  // A quarter less to read at each start; names stay, and traces go by the maps.
+  minifyWhitespace: true,
   metafile: true,
   logLevel: "warning",
   plugins: [

@@ -11,17 +11,16 @@ import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { ProcessEngine } from "./carrier/process-engine.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
+import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 import type { EngineSettings } from "./settings.ts";
 
-/** Everything the process needs to know before it can serve. */
+/** What the process needs to know before it can serve, but for the vocabulary, without which it begins to load. */
 export interface EmbeddedLoad {
   readonly modelFolder: string;
   /** For weights converted once; may be shared by engines. */
   readonly cacheFolder: string;
   /** Absent means `off`. */
   readonly quantization?: Quantization;
-  /** What the model's tokens stand for, which constraints are about. */
-  readonly vocabulary: TokenVocabulary;
   readonly settings: EngineSettings;
   /** What constraints on answers may cost. */
   readonly constraints: ConstraintSettings;
@@ -32,13 +31,16 @@ export interface EmbeddedLoad {
 /** What the process of an embedded engine runs. */
 const embeddedModule = new URL("./embedded-main.js", import.meta.url);
 
-/** Has a process for an engine that is made later: it loads native code meanwhile, and no model. */
-export function startEngineAhead(): void {
-  startAhead(embeddedModule);
+/**
+ * Has a process for an engine that is made later: it loads native code meanwhile, and the model, where that is told and takes
+ * nothing to be written.
+ */
+export function startEngineAhead(model: ModelOpening | null): void {
+  startAhead(embeddedModule, model ?? undefined);
 }
 
-export interface EmbeddedEngineOptions extends Omit<EmbeddedLoad, "vocabulary"> {
-  /** Asked for when a process needs it. */
+export interface EmbeddedEngineOptions extends EmbeddedLoad {
+  /** What the model's tokens stand for, which constraints are about; asked for when a process needs it. */
   readonly vocabulary: () => Promise<TokenVocabulary>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -54,7 +56,9 @@ export function createEmbeddedEngine({
   const { modelFolder, settings } = load;
   return new ProcessEngine({
     module: embeddedModule,
-    load: async (): Promise<EmbeddedLoad> => ({ ...load, vocabulary: await vocabulary() }),
+    load: load satisfies EmbeddedLoad,
+    hint: openingOf(load),
+    supplement: vocabulary,
     capabilities: loopCapabilities(settings),
     gauges: loopGauges(load),
     settings: { ...settings, startDeadlineMs: settings.startDeadlineMs + weightsMs(modelFolder) },

@@ -1,20 +1,29 @@
 // The process of the embedded engine. All native compute of serving happens here, so that a crash in it ends one engine and
 // not the server.
+import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import { createLogger } from "../telemetry/logger.ts";
 import { serveEngine } from "./carrier/serve-engine.ts";
 import type { EmbeddedLoad } from "./embedded-engine.ts";
 import { LoopEngine } from "./loop-engine.ts";
-import { openModelFolder } from "./open-model-folder.ts";
+import { ModelAhead } from "./opening/model-ahead.ts";
+import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
 
-serveEngine((given, progress) => {
-  // Sent by `createEmbeddedEngine` alone.
+let ahead: ModelAhead | null = null;
+const prepare = (hint: unknown): void => {
+  // Sent by `startEngineAhead` alone.
+  ahead = new ModelAhead(hint as ModelOpening);
+};
+
+serveEngine((given, progress, supplement) => {
+  // Both are sent by `createEmbeddedEngine` alone.
   const load = given as EmbeddedLoad;
   const logger = createLogger(load.log).child({ component: "engine" });
   const engine = new LoopEngine({
     ...load,
-    openModel: () => openModelFolder(load, logger),
+    vocabulary: supplement as Promise<TokenVocabulary>,
+    openModel: () => ModelAhead.open(ahead, openingOf(load), logger),
     logger,
     ...progress,
   });
   return { engine, intervalMs: load.settings.eventIntervalMs };
-});
+}, prepare);

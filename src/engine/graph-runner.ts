@@ -14,7 +14,12 @@ import { IdleWork } from "./idle-work.ts";
 import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
-import { ServingSessions, type GraphKind, type SessionsOptions } from "./sessions/serving-sessions.ts";
+import {
+  graphsOfEveryRequest,
+  ServingSessions,
+  type GraphKind,
+  type SessionsOptions,
+} from "./sessions/serving-sessions.ts";
 
 export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
@@ -30,10 +35,11 @@ export interface GraphRunnerOptions extends SessionsOptions {
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { forms, clock = null, arrangedCache } = options;
   if (forms !== undefined && forms.size > 0) await requireExactIntegerProducts();
+  const graphs = graphsOfEveryRequest(options);
   const weights =
-    arrangedCache === undefined ? options.weights : await arrangedForSessions(options, arrangedCache);
+    arrangedCache === undefined ? options.weights : await arrangedForSessions(graphs, arrangedCache, options);
   const sessions = new ServingSessions({ ...options, weights });
-  await sessions.prepare();
+  await sessions.prepare(graphs);
   return new GraphRunner(options, sessions, clock && new IdleWork(clock, sessions.furtherTasks()));
 }
 

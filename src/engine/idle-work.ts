@@ -3,6 +3,8 @@
 import type { Clock } from "../domain/clock.ts";
 
 const quietMs = 100;
+/** Before the first task: whoever has just loaded is mostly one of several that a start loads, and the others go first. */
+const firstQuietMs = 1000;
 
 export class IdleWork {
   readonly #clock: Clock;
@@ -10,7 +12,7 @@ export class IdleWork {
   readonly #finished: Promise<void>;
   #wasBusy = false;
 
-  /** Starts at once; the first task runs after a quiet moment. */
+  /** Starts at once; the first task runs after a quiet moment, and a longer one. */
   constructor(clock: Clock, tasks: readonly (() => Promise<unknown>)[]) {
     this.#clock = clock;
     this.#finished = this.#run(tasks);
@@ -28,18 +30,18 @@ export class IdleWork {
   }
 
   async #run(tasks: readonly (() => Promise<unknown>)[]): Promise<void> {
-    for (const task of tasks) {
-      await this.#quietMoment();
+    for (const [index, task] of tasks.entries()) {
+      await this.#quietMoment(index === 0 ? firstQuietMs : quietMs);
       if (this.#abort.signal.aborted) return;
       await task().catch(() => undefined);
     }
   }
 
   /** A stretch of time in which nothing was postponed; ends early when the work is stopped. */
-  async #quietMoment(): Promise<void> {
+  async #quietMoment(ms: number): Promise<void> {
     do {
       this.#wasBusy = false;
-      await this.#clock.sleep(quietMs, { signal: this.#abort.signal }).catch(() => undefined);
+      await this.#clock.sleep(ms, { signal: this.#abort.signal }).catch(() => undefined);
     } while (this.#wasBusy && !this.#abort.signal.aborted);
   }
 }

@@ -9,7 +9,8 @@ import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { constraintSettingsWith } from "./token-masks/settings.ts";
 import { modelFolder, read, refusalOf } from "./contract/engine-under-test.ts";
 import { LoopEngine } from "./loop-engine.ts";
-import { openModelFolder } from "./open-model-folder.ts";
+import { openingOf } from "./opening/model-opening.ts";
+import { openModelFolder } from "./opening/open-model-folder.ts";
 import { engineSettingsWith, type EngineSettings } from "./settings.ts";
 import { createFakeEngine, fatalTokenId } from "./testing/fake-engine.ts";
 import { FakeRunner } from "./testing/fake-runner.ts";
@@ -74,7 +75,7 @@ test("a fault that nobody foresaw fails the start, and is said in the log alone"
   mkdirSync(join(folder, "model.safetensors"));
   const settings = engineSettingsWith({ threads: 1 });
   await assert.rejects(
-    openModelFolder({ modelFolder: folder, cacheFolder: folder, settings }, silentLogger),
+    openModelFolder(openingOf({ modelFolder: folder, cacheFolder: folder, settings }), silentLogger),
     {
       code: "internal",
       message: `The model in ${folder} cannot be loaded; the log says why.`,

@@ -35,8 +35,8 @@ export interface OpenModel {
 export interface LoopEngineOptions {
   /** Called once, by the start; the engine closes what it returns. */
   readonly openModel: () => Promise<OpenModel>;
-  /** What the model's tokens stand for, which constraints are about. */
-  readonly vocabulary: TokenVocabulary;
+  /** What the model's tokens stand for, which constraints are about; waited for once the model is open. */
+  readonly vocabulary: TokenVocabulary | Promise<TokenVocabulary>;
   /** With the zeros that mean "by the machine" replaced. */
   readonly settings: EngineSettings;
   /** What constraints on answers may cost. */
@@ -116,9 +116,10 @@ export class LoopEngine implements Engine {
 
   async #start(signal: AbortSignal): Promise<void> {
     this.#state = { kind: "starting", reason: "The engine is loading the model." };
-    const { openModel, vocabulary, settings, logger, onStep } = this.#options;
+    const { openModel, settings, logger, onStep } = this.#options;
     const { runner, weights } = await openModel();
     this.#ends.unshift(() => runner.close());
+    const vocabulary = await this.#options.vocabulary;
     const constraints = new ThreadedConstraints({
       vocabulary,
       settings: this.#options.constraints,

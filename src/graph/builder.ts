@@ -524,9 +524,25 @@ function absoluteAxes(x: Value, axes: readonly number[] | undefined): readonly n
     : axes.map((axis) => absoluteAxis(x, axis)).sort((left, right) => left - right);
 }
 
-/** JSON would spell infinities and NaN all as null. */
+/** Of long lists of numbers, which a graph may hold at many places: those of a constant. */
+const listKeys = new WeakMap<readonly unknown[], string>();
+const longListLength = 64;
+
 function attributesKey(attributes: object): string {
   return JSON.stringify(attributes, (_, value: unknown) =>
-    typeof value === "number" ? `#${Object.is(value, -0) ? "-0" : value}` : value,
+    Array.isArray(value) && value.length >= longListLength ? listKey(value) : exactNumber(value),
   );
+}
+
+function listKey(list: readonly unknown[]): string {
+  const known = listKeys.get(list);
+  if (known !== undefined) return known;
+  const key = list.map(exactNumber).join();
+  listKeys.set(list, key);
+  return key;
+}
+
+/** JSON would spell infinities and NaN all as null. */
+function exactNumber(value: unknown): unknown {
+  return typeof value === "number" ? `#${Object.is(value, -0) ? "-0" : value}` : value;
 }

@@ -4,7 +4,7 @@ import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, r
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
+import { ensureGgufFolder, keptGgufFolder } from "../model-files/gguf/gguf-model.ts";
 import { readGguf } from "../model-files/gguf/gguf-file.ts";
 import { readFloats } from "../model-files/stored-tensor.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
@@ -62,7 +62,9 @@ test("a folder is made once of a file, and anew when the file has changed", asyn
   const cache = join(scratch, "cache");
   const file = join(scratch, "changing.gguf");
   copyFileSync(join(fixtures, "qwen2.gguf"), file);
+  assert.equal(keptGgufFolder(file, cache), null);
   const first = ensureGgufFolder(file, cache);
+  assert.equal(keptGgufFolder(file, cache), first);
   const hashes = await baseHashes(first, join(scratch, "hashes"));
   assert.equal(ensureGgufFolder(file, cache), first);
   appendFileSync(file, Buffer.alloc(32));

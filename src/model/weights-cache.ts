@@ -37,6 +37,8 @@ export interface CacheEntry {
 export interface CachePlace {
   readonly modelFolder: string;
   readonly cacheFolder: string;
+  /** Refuses to write a file that is missing. */
+  readonly isReadOnly?: boolean;
   /** The end of the file's name; another kind of file of the same model has another. */
   readonly ending: string;
   /** Changes whenever files would hold other bytes or another order. */
@@ -68,7 +70,7 @@ export function ensureCached(
 }
 
 function ensureFile(
-  { modelFolder, cacheFolder, ending, format }: CachePlace,
+  { modelFolder, cacheFolder, isReadOnly = false, ending, format }: CachePlace,
   stored: readonly StoredTensor[],
   entries: readonly CacheEntry[],
 ): string {
@@ -76,6 +78,7 @@ function ensureFile(
   const name = `${modelKey}-${contentKey(format, stored)}${ending}`;
   const file = join(cacheFolder, name);
   if (existsSync(file)) return file;
+  if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(cacheFolder, { recursive: true });
   write(file, entries);
   // One model keeps one file of a kind: what was made of its earlier weights is of no more use.

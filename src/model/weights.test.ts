@@ -50,6 +50,7 @@ test("converts large models once into a file that replaces its earlier ones", ()
   const cacheFolder = join(scratch, "cache");
   const options = { cacheFolder, memoryBytesMax: 1000 };
   const inMemory = readModelWeights(folder, config, { cacheFolder: null });
+  assert.throws(() => readModelWeights(folder, config, { ...options, isReadOnly: true }), /is missing/);
   checkSame(config, readModelWeights(folder, config, options), inMemory);
   const [first, ...others] = readdirSync(cacheFolder);
   assert.deepEqual(others, []);

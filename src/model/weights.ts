@@ -24,6 +24,8 @@ type FloatSource = WeightSource<"float32">;
 export interface ReadWeightsOptions {
   /** Where converted weights of large models are kept; null converts into memory each time. */
   readonly cacheFolder: string | null;
+  /** Refuses where a cache file would have to be written. */
+  readonly isReadOnly?: boolean;
   /** Above this many bytes of float32 the cache file is used. */
   readonly memoryBytesMax?: number;
 }
@@ -47,7 +49,7 @@ export function readQuantizedWeights(
   config: ModelConfig,
   options: ReadWeightsOptions & { readonly quantization: Quantization },
 ): ModelWeights {
-  const { quantization, cacheFolder, memoryBytesMax = defaultMemoryBytesMax } = options;
+  const { quantization, cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax } = options;
   const stored = checkedTensors(folder, config);
   const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
   const forms = chooseForms(config, byName, quantization);
@@ -63,7 +65,7 @@ export function readQuantizedWeights(
   const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
   const sources =
     cacheFolder !== null && isLarge
-      ? ensureCached(quantizedPlace({ folder, cacheFolder, forms }), stored, entries)
+      ? ensureCached({ ...quantizedPlace({ folder, cacheFolder, forms }), isReadOnly }, stored, entries)
       : madeInMemory(entries);
   return { sources: new Map<string, WeightSource>([...rotarySources(config), ...sources]), forms };
 }
@@ -123,7 +125,7 @@ function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, Weigh
 export function readModelWeights(
   folder: string,
   config: ModelConfig,
-  { cacheFolder, memoryBytesMax = defaultMemoryBytesMax }: ReadWeightsOptions,
+  { cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax }: ReadWeightsOptions,
 ): ReadonlyMap<string, FloatSource> {
   const stored = checkedTensors(folder, config);
   const isMappable = stored.every(({ type, offset }) => type === "F32" && offset % 4 === 0);
@@ -132,7 +134,7 @@ export function readModelWeights(
   if (isMappable && !config.isNormOffset) {
     for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
   } else if (cacheFolder !== null && isLarge) {
-    const place = { modelFolder: folder, cacheFolder, ending: ".f32", format: "hone-f32-1" };
+    const place = { modelFolder: folder, cacheFolder, isReadOnly, ending: ".f32", format: "hone-f32-1" };
     const entries = stored.map((tensor): CacheEntry => {
       const { name, shape } = tensor;
       return { parts: [{ name, dtype: "float32", shape }], make: () => [converted(tensor, config)] };

@@ -47,7 +47,7 @@ test("is ready with an answer, takes requests and emits events", async () => {
   let onEvent: (event: Event) => void = () => undefined;
   const echoed = new Promise<Event>((resolve) => (onEvent = resolve));
   const child = await start({ onEvent });
-  assert.deepEqual(child.ready, { greeting: "hello" });
+  assert.equal(child.ready.greeting, "hello");
   assert.equal(typeof child.id, "number");
   child.setWorking(true);
   child.send({ kind: "echo", text: Uint8Array.of(1, 2) });
@@ -60,7 +60,23 @@ test("a process that was started ahead is taken by the next start of its module,
   const [first, second] = [await start({ module }), await start({ module })];
   assert.equal(first.id, started.pid);
   assert.notEqual(second.id, started.pid);
-  assert.deepEqual(first.ready, { greeting: "hello" });
+  assert.equal(first.ready.greeting, "hello");
+});
+
+test("of those that were started ahead, the one with the hint of the load is taken", async () => {
+  const module = new URL("./testing/small-child.js?hints", import.meta.url);
+  const [one, other] = [startAhead(module, { model: "one" }), startAhead(module, { model: "other" })];
+  const taken = await start({ module, hint: { model: "other" } });
+  assert.deepEqual([taken.id, taken.ready.hint], [other.pid, { model: "other" }]);
+  const left = await start({ module, hint: { model: "third" } });
+  assert.deepEqual([left.id, left.ready.hint], [one.pid, { model: "one" }], "else any");
+});
+
+test("a process begins without what is sent last, and is ready with it; where that fails, the start does", async () => {
+  const child = await start({ start: "supplemented", supplement: Promise.resolve("late") });
+  assert.equal(child.ready.greeting, "late");
+  const supplement = Promise.reject(new ServiceError({ code: "unsupported", message: "No such thing." }));
+  await assert.rejects(start({ start: "supplemented", supplement }), { code: "unsupported" });
 });
 
 test("one that was started ahead and has ended is replaced", async () => {
@@ -71,7 +87,7 @@ test("one that was started ahead and has ended is replaced", async () => {
   started.ref();
   started.kill("SIGKILL");
   await ended;
-  assert.deepEqual((await start({ module })).ready, { greeting: "hello" });
+  assert.equal((await start({ module })).ready.greeting, "hello");
 });
 
 test("a start that fails says how, and leaves no process", async () => {

@@ -3,6 +3,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorOf } from "./carried-error.ts";
@@ -16,6 +17,10 @@ export interface ChildOptions<P extends Protocol> {
   /** For messages to people, such as `training process`. */
   readonly name: string;
   readonly load: P["load"];
+  /** That of the process which was started ahead for this load. */
+  readonly hint?: unknown;
+  /** What it needs last before it can work, sent when it is there. */
+  readonly supplement?: Promise<unknown>;
   readonly clock: Clock;
   /** How long it may take to get ready. */
   readonly startDeadlineMs: number;
@@ -44,30 +49,38 @@ export interface Child<P extends Protocol> {
   kill(): Promise<void>;
 }
 
+interface AheadProcess {
+  readonly process: ChildProcess;
+  readonly hint: unknown;
+}
+
 /** Processes that were started ahead, by their modules. */
-const ahead = new Map<string, ChildProcess[]>();
+const ahead = new Map<string, AheadProcess[]>();
 
 /**
- * Starts a process ahead of {@link startChild}, which will take it: until then it loads its module, while this process has
- * other things to do. It is given nothing, keeps nobody alive, and ends with this process at the latest.
+ * Starts a process ahead of {@link startChild}, which will take it: until then it loads its module, and does what the hint
+ * lets it do, while this process has other things to do. It keeps nobody alive, and ends with this process at the latest.
  *
  * @returns the process, which is to be left alone
  */
-export function startAhead(module: URL): ChildProcess {
+export function startAhead(module: URL, hint?: unknown): ChildProcess {
   const child = forked(module);
+  if (hint !== undefined) child.send({ kind: "hint", hint }, () => undefined);
   // Says nothing yet: whoever takes it sees that it is gone.
   child.on("error", () => undefined);
   keepParentAlive(child, false);
-  ahead.set(module.href, [...(ahead.get(module.href) ?? []), child]);
+  ahead.set(module.href, [...(ahead.get(module.href) ?? []), { process: child, hint }]);
   return child;
 }
 
-/** One that was started ahead and is there, or else a new one. */
-function takenOrForked(module: URL): ChildProcess {
-  const child = ahead.get(module.href)?.shift();
-  if (child === undefined || !child.connected) return forked(module);
-  keepParentAlive(child, true);
-  return child;
+/** One that was started ahead and is there, with this hint if there is such a one, or else a new one. */
+function takenOrForked(module: URL, hint: unknown): ChildProcess {
+  const waiting = ahead.get(module.href) ?? [];
+  const own = waiting.findIndex((one) => isDeepStrictEqual(one.hint, hint));
+  const [taken] = waiting.splice(Math.max(own, 0), 1);
+  if (taken === undefined || !taken.process.connected) return forked(module);
+  keepParentAlive(taken.process, true);
+  return taken.process;
 }
 
 function forked(module: URL): ChildProcess {
@@ -92,8 +105,8 @@ function keepParentAlive(child: ChildProcess, isKept: boolean): void {
 /**
  * Starts a process; resolves when it is ready.
  *
- * @throws ServiceError the child's own when it refuses what it was given, `unavailable` when it dies, `timeout` when the
- *   deadline passes; the signal's reason when that aborts. The process is gone then
+ * @throws ServiceError the child's own when it refuses what it was given, the supplement's, `unavailable` when it dies,
+ *   `timeout` when the deadline passes; the signal's reason when that aborts. The process is gone then
  */
 export async function startChild<P extends Protocol>(
   options: ChildOptions<P>,
@@ -105,6 +118,7 @@ export async function startChild<P extends Protocol>(
   try {
     await Promise.race([
       child.isReady,
+      child.supplemented.then(() => child.isReady),
       child.exited.then((how) => Promise.reject(unavailable(`The ${options.name} ${how} while it started.`))),
       startDeadline(options, AbortSignal.any([over.signal, signal])),
     ]);
@@ -121,6 +135,7 @@ export async function startChild<P extends Protocol>(
 class ForkedChild<P extends Protocol> implements Child<P> {
   readonly exited: Promise<string>;
   readonly isReady: Promise<void>;
+  readonly supplemented: Promise<void>;
   readonly #options: ChildOptions<P>;
   readonly #process: ChildProcess;
   readonly #silence: SilenceWatch;
@@ -134,9 +149,9 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   #lackedMemory = false;
 
   constructor(options: ChildOptions<P>) {
-    const { module, clock, silenceDeadlineMs: deadlineMs } = options;
+    const { module, hint, clock, silenceDeadlineMs: deadlineMs } = options;
     this.#options = options;
-    this.#process = takenOrForked(module);
+    this.#process = takenOrForked(module, hint);
     this.#process.stderr?.on("data", (words: Buffer) => {
       process.stderr.write(words);
       this.#lastWords = `${this.#lastWords}${words.toString()}`.slice(-lastWordsLength);
@@ -149,6 +164,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     this.exited = this.#exit();
     this.isReady = this.#listen();
     this.#post({ kind: "load", load: options.load });
+    this.supplemented = this.#supplement(options);
   }
 
   get ready(): P["ready"] {
@@ -199,6 +215,10 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     const lack = memoryLack(how, this.#lastWords);
     this.#lackedMemory = lack !== null;
     return lack ?? how;
+  }
+
+  async #supplement({ supplement }: ChildOptions<P>): Promise<void> {
+    if (supplement !== undefined) this.#post({ kind: "supplement", supplement: await supplement });
   }
 
   /** Resolves when it is ready; rejects when it refuses. */

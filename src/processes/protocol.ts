@@ -4,7 +4,7 @@ import type { Failure } from "./carried-error.ts";
 
 /** The messages of one kind of child. */
 export interface Protocol {
-  /** Sent once, first: everything the child needs before it can work. */
+  /** Sent once, first: what the child needs before it can work. */
   readonly load: unknown;
   /** The child's answer when it can work. */
   readonly ready: unknown;
@@ -15,7 +15,11 @@ export interface Protocol {
 }
 
 export type MessageToChild<P extends Protocol> =
+  /** Before the load, to a process that is started ahead: what it will probably be. */
+  | { readonly kind: "hint"; readonly hint: unknown }
   | { readonly kind: "load"; readonly load: P["load"] }
+  /** Sent once at most, when it is there: what the child needs last before it can work. */
+  | { readonly kind: "supplement"; readonly supplement: unknown }
   | { readonly kind: "request"; readonly request: P["request"] }
   /** Finish what must be finished, and end. */
   | { readonly kind: "stop" };

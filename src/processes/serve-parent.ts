@@ -16,16 +16,27 @@ export interface Loaded<P extends Protocol> {
  * Serves the parent of this process. To be called once, when the module is loaded.
  *
  * @param load makes the process able to work; what it throws refuses the start. `emit` sends an event; it resolves when
- *   the event is on its way, and never rejects: without a parent this process ends
+ *   the event is on its way, and never rejects: without a parent this process ends. `supplement` resolves to what the parent
+ *   sends after the load, where it does so
+ * @param prepare takes the hint of a parent that starts this process ahead of what it will load
  */
 export function serveParent<P extends Protocol>(
-  load: (load: P["load"], emit: (event: P["event"]) => Promise<void>) => Promise<Loaded<P>>,
+  load: (
+    load: P["load"],
+    emit: (event: P["event"]) => Promise<void>,
+    supplement: Promise<unknown>,
+  ) => Promise<Loaded<P>>,
+  prepare: (hint: unknown) => void = () => undefined,
 ): void {
+  let supply: (supplement: unknown) => void = () => undefined;
+  const supplement = new Promise<unknown>((resolve) => {
+    supply = resolve;
+  });
   let loaded: Loaded<P> | null = null;
   const emit = (event: P["event"]): Promise<void> => post<P>({ kind: "event", event });
   const begin = async (given: P["load"]): Promise<void> => {
     try {
-      loaded = await load(given, emit);
+      loaded = await load(given, emit, supplement);
     } catch (error) {
       await refuse(error);
       return;
@@ -34,8 +45,14 @@ export function serveParent<P extends Protocol>(
   };
   process.on("message", (message: MessageToChild<P>) => {
     switch (message.kind) {
+      case "hint":
+        prepare(message.hint);
+        return;
       case "load":
         void begin(message.load);
+        return;
+      case "supplement":
+        supply(message.supplement);
         return;
       case "request":
         present(loaded, "what a ready process has loaded").receive(message.request);

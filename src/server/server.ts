@@ -189,8 +189,9 @@ async function build(
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
   await start(listener);
-  await Promise.all(bases.map((base) => start(base.texts)));
   await Promise.all(bases.map((base) => start(base.engine)));
+  // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
+  await Promise.all(bases.map((base) => start(base.texts)));
   // Hashes of bases that were not known are the engines', which have just made them.
   await records.completeBases();
   await start(records.adapters);

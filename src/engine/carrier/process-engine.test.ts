@@ -21,7 +21,7 @@ const carried = createFakeEngine();
 const create = (settings: Partial<EngineSettings> = {}): ProcessEngine => {
   const engine = new ProcessEngine({
     module: new URL("../testing/fake-main.js", import.meta.url),
-    load: async () => null,
+    load: null,
     capabilities: carried.capabilities,
     gauges: carried.status().gauges,
     settings: engineSettingsWith(settings),

@@ -29,8 +29,12 @@ import { restartDelayMs } from "./restart-policy.ts";
 export interface ProcessEngineOptions {
   /** The module that the process runs; it calls `serveEngine`. */
   readonly module: URL;
-  /** What that makes its engine of; asked for at each start of a process. */
-  readonly load: () => Promise<unknown>;
+  /** What that makes its engine of. */
+  readonly load: unknown;
+  /** That of a process which was started ahead for it. */
+  readonly hint?: unknown;
+  /** What it needs last before the engine is up; asked for at each start of a process, which begins without. */
+  readonly supplement?: () => Promise<unknown>;
   /** Those of the engine. */
   readonly capabilities: EngineCapabilities;
   /** Those of the engine, as they are while it is not up. */
@@ -176,12 +180,14 @@ export class ProcessEngine implements Engine {
   }
 
   async #launch(signal: AbortSignal): Promise<void> {
-    const { clock, module, load, settings } = this.#options;
+    const { clock, module, load, hint, supplement, settings } = this.#options;
     const launched = await startChild<CarrierProtocol>(
       {
         module,
         name: "engine's process",
-        load: await load(),
+        load,
+        hint,
+        supplement: supplement?.(),
         clock,
         startDeadlineMs: settings.startDeadlineMs,
         silenceDeadlineMs: settings.stepDeadlineMs,

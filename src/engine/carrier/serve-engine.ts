@@ -26,15 +26,17 @@ export interface EngineProgress {
 /**
  * Serves the parent of this process. To be called once, when the module is loaded.
  *
- * @param make makes the engine, which is started here, and reports its progress: one that has work and does not report is ended,
- *   and started again
+ * @param make makes the engine of what the parent sends first and, once it has that, last; it is started here, and reports its
+ *   progress: one that has work and does not report is ended, and started again
+ * @param prepare takes what the parent says before it has the engine made, where it says something
  */
-export function serveEngine(make: (load: unknown, progress: EngineProgress) => CarriedEngine): void {
-  serveParent<CarrierProtocol>(async (load, emit) => {
-    const { engine, intervalMs } = make(load, {
-      onStep: () => calls.put(),
-      onBreakdown: () => process.exit(1),
-    });
+export function serveEngine(
+  make: (load: unknown, progress: EngineProgress, supplement: Promise<unknown>) => CarriedEngine,
+  prepare?: (hint: unknown) => void,
+): void {
+  serveParent<CarrierProtocol>(async (load, emit, supplement) => {
+    const progress = { onStep: () => calls.put(), onBreakdown: () => process.exit(1) };
+    const { engine, intervalMs } = make(load, progress, supplement);
     const outbox = new EventOutbox({
       intervalMs,
       clock: systemClock,
@@ -56,7 +58,7 @@ export function serveEngine(make: (load: unknown, progress: EngineProgress) => C
         outbox.flush();
       },
     };
-  });
+  }, prepare);
 }
 
 /** As many beams as a request may ask for are asked about. */

@@ -12,7 +12,8 @@ import { ModelMemory } from "../on-demand/model-memory.ts";
 import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
 import { sharedMemorySettingsWith } from "../on-demand/settings.ts";
 import type { Quantization } from "../../domain/model.ts";
-import { openModelFolder } from "../open-model-folder.ts";
+import { openingOf } from "../opening/model-opening.ts";
+import { openModelFolder } from "../opening/open-model-folder.ts";
 import { engineSettingsWith, type EngineSettings } from "../settings.ts";
 import { HttpEngine } from "../testing/http-engine.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
@@ -40,7 +41,7 @@ const embedded = (
   const settings = engineSettingsWith({ ...narrow, waitingCountMax });
   return new LoopEngine({
     openModel: () =>
-      openModelFolder({ modelFolder: folder, cacheFolder, quantization, settings }, silentLogger),
+      openModelFolder(openingOf({ modelFolder: folder, cacheFolder, quantization, settings }), silentLogger),
     vocabulary,
     settings,
     constraints: constraintSettingsWith(),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -32,6 +32,9 @@ test("large weights are arranged once for each content, and one model's earlier 
   const stamps = (): ReadonlyMap<string, number> =>
     new Map(readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mtimeMs]));
   try {
+    const readOnly = { folder, model: "one", weightsHash: "a", isReadOnly: true };
+    await assert.rejects(mappedWeights(product(shape), readOnly, { weights, threads: 1 }), /is missing/);
+    assert.equal(existsSync(folder), false, "nothing was written");
     assert.ok("arranged" in ((await make("one", "a")).get("w") ?? {}));
     const first = stamps();
     await make("one", "a");

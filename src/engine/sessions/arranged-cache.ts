@@ -9,9 +9,8 @@ import type { Graph } from "../../graph/graph.ts";
 import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { largeWeightBytes } from "../../model/large-weights.ts";
-import { buildDecodeGraph, buildPrefillGraph } from "../../model/serving-graphs.ts";
 import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../runtime/arranged-weights.ts";
-import type { SessionsOptions } from "./serving-sessions.ts";
+import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;
 
@@ -25,6 +24,8 @@ export interface ArrangedCache {
   readonly model: string;
   /** Of the weights' values. */
   readonly weightsHash: string;
+  /** Refuses where they are not kept yet. */
+  readonly isReadOnly?: boolean;
 }
 
 /**
@@ -34,17 +35,15 @@ export interface ArrangedCache {
  * @throws ServiceError as {@link mappedWeights}
  */
 export async function arrangedForSessions(
-  { config, forms, weights, threads }: SessionsOptions,
+  { token, first }: GraphsOfEveryRequest,
   cache: ArrangedCache,
+  { weights, threads }: Pick<SessionsOptions, "weights" | "threads">,
 ): Promise<Weights> {
-  const options = { lora: null, forms };
-  const ofTokens = buildDecodeGraph(config, options);
-  const ofPrompts = buildPrefillGraph(config, options);
   const namesOf = (graph: Graph): string => graph.parameters.map(({ name }) => name).join();
-  const mapped = await mappedWeights(ofTokens, cache, { weights, threads });
-  return namesOf(ofTokens) === namesOf(ofPrompts)
+  const mapped = await mappedWeights(token, cache, { weights, threads });
+  return namesOf(token) === namesOf(first)
     ? mapped
-    : mappedWeights(ofPrompts, cache, { weights: mapped, threads });
+    : mappedWeights(first, cache, { weights: mapped, threads });
 }
 
 /**
@@ -56,7 +55,7 @@ export async function arrangedForSessions(
  */
 export async function mappedWeights(
   graph: Graph,
-  { folder, model, weightsHash }: ArrangedCache,
+  { folder, model, weightsHash, isReadOnly = false }: ArrangedCache,
   { weights, threads }: { readonly weights: Weights; readonly threads: number },
 ): Promise<Weights> {
   const inFiles = graph.parameters.filter(({ name }) => "file" in (weights.get(name) ?? {}));
@@ -70,6 +69,7 @@ export async function mappedWeights(
   const file = join(folder, name);
   const kept = withArrangedWeights(file, weights);
   if (kept !== null) return kept;
+  if (isReadOnly) throw new Error(`${file} is missing`);
   mkdirSync(folder, { recursive: true });
   requireRoom(folder, writtenCopies * weightBytes);
   await writeArrangedWeights(file, graph, { weights, threads });

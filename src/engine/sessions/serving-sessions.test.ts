@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readModelWeights } from "../../model/weights.ts";
-import { type GraphKind, ServingSessions } from "./serving-sessions.ts";
+import { type GraphKind, graphsOfEveryRequest, ServingSessions } from "./serving-sessions.ts";
 
 test("the sessions that every request needs are there before the first, and the others are made when asked for", async () => {
   const folder = "test/fixtures/goldens/models/qwen3";
@@ -12,7 +12,7 @@ test("the sessions that every request needs are there before the first, and the 
   /** A session that is being made is fulfilled later than what is there. */
   const isThere = async (kind: GraphKind): Promise<boolean> =>
     (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;
-  await sessions.prepare();
+  await sessions.prepare(graphsOfEveryRequest({ config }));
   assert.deepEqual(
     [await isThere("token"), await isThere("first"), await isThere("later")],
     [true, true, false],

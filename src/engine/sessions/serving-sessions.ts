@@ -30,6 +30,18 @@ export interface SessionsOptions {
   readonly threads: number;
 }
 
+/** By the kinds of the sessions that are made of them. */
+export type GraphsOfEveryRequest = Readonly<Record<"token" | "first", Graph>>;
+
+/** Those of a model without an adapter. */
+export function graphsOfEveryRequest({
+  config,
+  forms,
+}: Pick<SessionsOptions, "config" | "forms">): GraphsOfEveryRequest {
+  const options = { lora: null, forms };
+  return { token: graphOf("token", config, options), first: graphOf("first", config, options) };
+}
+
 export class ServingSessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Promise<Session>>();
@@ -38,10 +50,10 @@ export class ServingSessions {
     this.#options = options;
   }
 
-  /** Makes what every request needs. */
-  async prepare(): Promise<void> {
-    await this.get("token", null);
-    await this.get("first", null);
+  /** Makes what every request needs, of {@link graphsOfEveryRequest}. */
+  async prepare({ token, first }: GraphsOfEveryRequest): Promise<void> {
+    await this.#keep(nameOf("token", null), token);
+    await this.#keep(nameOf("first", null), first);
   }
 
   /** Each makes a session that some requests need; those of adapters of great rank stay for their first use. */
@@ -61,11 +73,14 @@ export class ServingSessions {
 
   /** @throws ServiceError `internal` when it cannot be made; the next call tries again */
   get(kind: GraphKind, lora: Lora): Promise<Session> {
-    const name = `${kind} ${lora ?? "base"}`;
-    const made = this.#sessions.get(name);
-    if (made !== undefined) return made;
-    const { config, weights, forms, threads } = this.#options;
-    const making = createSession(graphOf(kind, config, { lora, forms }), { weights, threads });
+    const name = nameOf(kind, lora);
+    const { config, forms } = this.#options;
+    return this.#sessions.get(name) ?? this.#keep(name, graphOf(kind, config, { lora, forms }));
+  }
+
+  #keep(name: string, graph: Graph): Promise<Session> {
+    const { weights, threads } = this.#options;
+    const making = createSession(graph, { weights, threads });
     this.#sessions.set(name, making);
     making.catch(() => this.#sessions.delete(name));
     return making;
@@ -75,6 +90,10 @@ export class ServingSessions {
     for (const session of this.#sessions.values()) await (await session).release();
     this.#sessions.clear();
   }
+}
+
+function nameOf(kind: GraphKind, lora: Lora): string {
+  return `${kind} ${lora ?? "base"}`;
 }
 
 function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions): Graph {

@@ -95,9 +95,9 @@ export class OnnxModelWriter {
       ...(source.arranged ?? []).map(arrangedEntry),
     ];
     for (const [key, text] of entries) {
-      const entry = new BinaryWriter().tag(1, WireType.LengthDelimited).string(key);
-      entry.tag(2, WireType.LengthDelimited).string(text);
-      writer.tag(13, WireType.LengthDelimited).bytes(entry.finish());
+      writer.tag(13, WireType.LengthDelimited).fork();
+      writer.tag(1, WireType.LengthDelimited).string(key);
+      writer.tag(2, WireType.LengthDelimited).string(text).join();
     }
     this.#initializers.push(writer.tag(14, WireType.Varint).int32(1).finish());
   }
@@ -122,7 +122,9 @@ export class OnnxModelWriter {
     writer.tag(3, WireType.LengthDelimited).string(`${operation} ${outputs.join(" ")}`);
     writer.tag(4, WireType.LengthDelimited).string(operation);
     for (const [name, attribute] of Object.entries(options.attributes ?? {})) {
-      writer.tag(5, WireType.LengthDelimited).bytes(encodeAttribute(name, attribute));
+      writer.tag(5, WireType.LengthDelimited).fork();
+      writeAttribute(writer, name, attribute);
+      writer.join();
     }
     writer.tag(7, WireType.LengthDelimited).string(options.domain ?? "");
     present(this.#scopes.at(-1), "a scope").push(writer.finish());
@@ -243,46 +245,47 @@ export class OnnxModelWriter {
   }
 }
 
-function encodeAttribute(name: string, attribute: OnnxAttribute): Uint8Array {
-  const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
+function writeAttribute(writer: BinaryWriter, name: string, attribute: OnnxAttribute): void {
+  writer.tag(1, WireType.LengthDelimited).string(name);
+  const ofType = (type: number): void => void writer.tag(20, WireType.Varint).int32(type);
   if (typeof attribute === "string") {
-    writer.tag(4, WireType.LengthDelimited).bytes(new TextEncoder().encode(attribute));
-    return writer.tag(20, WireType.Varint).int32(3).finish();
-  }
-  if (typeof attribute === "number") {
+    writer.tag(4, WireType.LengthDelimited).string(attribute);
+    ofType(3);
+  } else if (typeof attribute === "number") {
     assert(Number.isSafeInteger(attribute), `attribute ${name} is an integer`);
-    return writer.tag(3, WireType.Varint).int64(attribute).tag(20, WireType.Varint).int32(2).finish();
-  }
-  if ("float" in attribute) {
+    writer.tag(3, WireType.Varint).int64(attribute);
+    ofType(2);
+  } else if ("float" in attribute) {
     writer.tag(2, WireType.Bit32).float(attribute.float);
-    return writer.tag(20, WireType.Varint).int32(1).finish();
-  }
-  if ("graph" in attribute) {
+    ofType(1);
+  } else if ("graph" in attribute) {
     writer.tag(6, WireType.LengthDelimited).bytes(attribute.graph);
-    return writer.tag(20, WireType.Varint).int32(5).finish();
+    ofType(5);
+  } else {
+    for (const integer of attribute) writer.tag(8, WireType.Varint).int64(integer);
+    ofType(7);
   }
-  for (const integer of attribute) writer.tag(8, WireType.Varint).int64(integer);
-  return writer.tag(20, WireType.Varint).int32(7).finish();
 }
 
 /** @param shape absent where the number of axes or their sizes are not stated */
 function encodeValueInfo(name: string, dtype: DataType, shape?: Shape): Uint8Array {
-  const tensorType = new BinaryWriter().tag(1, WireType.Varint).int32(dataTypeNumbers[dtype]);
-  if (shape !== undefined) tensorType.tag(2, WireType.LengthDelimited).bytes(encodeShape(shape));
-  const type = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(tensorType.finish());
   const writer = new BinaryWriter().tag(1, WireType.LengthDelimited).string(name);
-  return writer.tag(2, WireType.LengthDelimited).bytes(type.finish()).finish();
+  writer.tag(2, WireType.LengthDelimited).fork();
+  writer.tag(1, WireType.LengthDelimited).fork();
+  writer.tag(1, WireType.Varint).int32(dataTypeNumbers[dtype]);
+  if (shape !== undefined) writeShape(writer, shape);
+  return writer.join().join().finish();
 }
 
-function encodeShape(shape: Shape): Uint8Array {
-  const writer = new BinaryWriter();
+function writeShape(writer: BinaryWriter, shape: Shape): void {
+  writer.tag(2, WireType.LengthDelimited).fork();
   for (const size of shape) {
-    const dimension = new BinaryWriter();
-    if (typeof size === "number") dimension.tag(1, WireType.Varint).int64(size);
-    else dimension.tag(2, WireType.LengthDelimited).string(size);
-    writer.tag(1, WireType.LengthDelimited).bytes(dimension.finish());
+    writer.tag(1, WireType.LengthDelimited).fork();
+    if (typeof size === "number") writer.tag(1, WireType.Varint).int64(size);
+    else writer.tag(2, WireType.LengthDelimited).string(size);
+    writer.join();
   }
-  return writer.finish();
+  writer.join();
 }
 
 function tensorHeader(name: string, dtype: DataType, shape: readonly number[]): BinaryWriter {

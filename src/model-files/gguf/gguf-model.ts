@@ -91,17 +91,30 @@ const folderFormat = "hone-gguf-4";
  * @throws ServiceError as {@link writeGgufFolder}
  */
 export function ensureGgufFolder(file: string, cacheFolder: string): string {
-  const parts = ggufParts(file).map((part) => statPart(part));
-  const place = hashOf(parts[0].path);
-  const name = `${place}-${hashOf([folderFormat, parts])}.gguf-model`;
+  const kept = keptGgufFolder(file, cacheFolder);
+  if (kept !== null) return kept;
+  const { first, place, name } = namesOf(file);
   const folder = join(cacheFolder, name);
-  if (existsSync(join(folder, pointerName))) return folder;
-  writeGgufFolder(parts[0].path, folder);
+  writeGgufFolder(first, folder);
   for (const other of readdirSync(cacheFolder)) {
     const isEarlier = other.startsWith(`${place}-`) && other.endsWith(".gguf-model") && other !== name;
     if (isEarlier) rmSync(join(cacheFolder, other), { recursive: true, force: true });
   }
   return folder;
+}
+
+/** The folder that {@link ensureGgufFolder} made of a file that has not changed since; null where there is none. */
+export function keptGgufFolder(file: string, cacheFolder: string): string | null {
+  const folder = join(cacheFolder, namesOf(file).name);
+  return isDerivedFromGguf(folder) ? folder : null;
+}
+
+/** The first part of a model's file, and what its folder is called: a name that begins with the place of the file. */
+function namesOf(file: string): { readonly first: string; readonly place: string; readonly name: string } {
+  const parts = ggufParts(file).map((part) => statPart(part));
+  const first = parts[0].path;
+  const place = hashOf(first);
+  return { first, place, name: `${place}-${hashOf([folderFormat, parts])}.gguf-model` };
 }
 
 function statPart(file: string): Stamp & { readonly path: string } {

@@ -25,9 +25,14 @@ type FileHash = readonly [string, string];
  *
  * @param folder in the Hugging Face layout
  * @param cacheFolder where the hashes of its files are kept; made when it is missing
+ * @param options.isReadOnly refuses where they are not kept yet
  */
-export async function baseHashes(folder: string, cacheFolder: string): Promise<BaseHashes> {
-  const files = await fileHashes(folder, cacheFolder);
+export async function baseHashes(
+  folder: string,
+  cacheFolder: string,
+  { isReadOnly = false } = {},
+): Promise<BaseHashes> {
+  const files = await fileHashes(folder, cacheFolder, isReadOnly);
   const names = weightFilesOf(folder).map((file) => basename(file));
   const weights = files.filter(([name]) => names.includes(name));
   // The hash of a single file is its SHA-256, as other programs compute it.
@@ -40,7 +45,11 @@ function hashOf(files: readonly FileHash[]): string {
   return hash.digest("hex");
 }
 
-async function fileHashes(folder: string, cacheFolder: string): Promise<readonly FileHash[]> {
+async function fileHashes(
+  folder: string,
+  cacheFolder: string,
+  isReadOnly: boolean,
+): Promise<readonly FileHash[]> {
   const files = await hashedFiles(folder);
   const stamps = await fileStamps(files);
   const key = createHash("sha256")
@@ -49,6 +58,7 @@ async function fileHashes(folder: string, cacheFolder: string): Promise<readonly
   const cacheFile = join(cacheFolder, `${key.slice(0, 16)}.base-hash.json`);
   const kept = await readCache(cacheFile);
   if (kept?.hashes !== undefined && isDeepStrictEqual(kept.stamps, stamps)) return kept.hashes;
+  if (isReadOnly) throw new Error(`${cacheFile} is missing or out of date`);
   const hashes: FileHash[] = [];
   for (const [name, file] of files) hashes.push([name, await hashFile(file)]);
   await mkdir(cacheFolder, { recursive: true });

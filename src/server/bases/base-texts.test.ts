@@ -10,7 +10,7 @@ import { createBaseTexts, type Texts } from "./base-texts.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 
-function create({ failureCount = 0 } = {}) {
+function create({ failureCount = 0, isOpenAtStart = false } = {}) {
   const clock = new FakeClock();
   const opened: Texts[] = [];
   let failures = failureCount;
@@ -24,6 +24,7 @@ function create({ failureCount = 0 } = {}) {
       opened.push(made);
       return made;
     },
+    isOpenAtStart,
     isLoaded: () => state.isLoaded,
     clock,
   });
@@ -77,6 +78,14 @@ test("texts that could not be opened are opened anew at the next use", async (t)
   const { texts: opened, release } = await texts.use();
   assert.ok(opened.tokenizer.vocabularySize > 0);
   release();
+});
+
+test("texts that are open at the start are opened by it, and what is wrong with them ends it", async (t) => {
+  const { opened, texts } = create({ isOpenAtStart: true });
+  t.after(() => texts.stop());
+  await texts.start();
+  assert.equal(opened.length, 1);
+  await assert.rejects(create({ isOpenAtStart: true, failureCount: 1 }).texts.start(), /broken/);
 });
 
 test("a stop closes them whoever uses them, and nobody opens them afterwards", async () => {

@@ -18,6 +18,8 @@ export interface Texts {
 
 export interface BaseTextsOptions {
   readonly open: () => Promise<Texts>;
+  /** Opened by the start, which a tokenizer that cannot be read ends; else by their first use. */
+  readonly isOpenAtStart: boolean;
   /** Whether the base is used all the while, so that they stay. */
   readonly isLoaded: () => boolean;
   readonly clock: Clock;
@@ -39,8 +41,8 @@ export interface BaseTexts extends Service {
   readonly waitingCount: number;
 }
 
-/** Texts that are not open yet; the start has the threads of those that are begin. */
-export function createBaseTexts({ open, isLoaded, clock }: BaseTextsOptions): BaseTexts {
+/** Texts that are not open yet. */
+export function createBaseTexts({ open, isOpenAtStart, isLoaded, clock }: BaseTextsOptions): BaseTexts {
   let opened: Promise<Texts> | null = null;
   let current: Texts | null = null;
   let useCount = 0;
@@ -68,9 +70,30 @@ export function createBaseTexts({ open, isLoaded, clock }: BaseTextsOptions): Ba
       throw error;
     }
   };
+  const use: BaseTexts["use"] = async () => {
+    if (isOver) throw new ServiceError({ code: "unavailable", message: "The server is stopping." });
+    waking.abort();
+    useCount += 1;
+    let isUsed = true;
+    const release = (): void => {
+      if (!isUsed) return;
+      isUsed = false;
+      useCount -= 1;
+      if (useCount === 0 && !isLoaded()) letGo();
+    };
+    try {
+      return { texts: await (opened ??= opening()), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
   return {
     ...serviceOf("prompt threads", {
-      start: async () => current?.prompts.start(),
+      start: async () => {
+        if (isOpenAtStart) (await use()).release();
+        await current?.prompts.start();
+      },
       stop: async () => {
         isOver = true;
         waking.abort();
@@ -78,24 +101,7 @@ export function createBaseTexts({ open, isLoaded, clock }: BaseTextsOptions): Ba
         await close();
       },
     }),
-    use: async () => {
-      if (isOver) throw new ServiceError({ code: "unavailable", message: "The server is stopping." });
-      waking.abort();
-      useCount += 1;
-      let isUsed = true;
-      const release = (): void => {
-        if (!isUsed) return;
-        isUsed = false;
-        useCount -= 1;
-        if (useCount === 0 && !isLoaded()) letGo();
-      };
-      try {
-        return { texts: await (opened ??= opening()), release };
-      } catch (error) {
-        release();
-        throw error;
-      }
-    },
+    use,
     letGo,
     get waitingCount() {
       return current?.prompts.waitingCount ?? 0;

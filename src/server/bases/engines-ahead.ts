@@ -1,9 +1,20 @@
 // The processes of the engines, started before the server itself is loaded: both take about as long, and there is a core
-// for each. Loads little, so that they start at once; the models come to them later, from the engines.
+// for each. Loads little, so that they start at once. Each is told which model it will have, and opens it meanwhile where
+// that takes nothing to be written, since the data folder may be another server's.
+import { ServerFolder } from "../../artifacts/server-folder.ts";
 import { startEngineAhead } from "../../engine/embedded-engine.ts";
+import { openingOf, type ModelOpening } from "../../engine/opening/model-opening.ts";
+import { engineSettingsWith, type EngineSettings } from "../../engine/settings.ts";
+import { keptGgufFolder } from "../../model-files/gguf/gguf-model.ts";
+import { listBaseModels } from "../../registry/base-models.ts";
 import { computeEnvironment } from "../../runtime/environment.ts";
 import { addedBases } from "../library/added-models.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "../config.ts";
+import { builtInModel } from "../package.ts";
+
+interface EngineLimits {
+  readonly engine?: Partial<EngineSettings>;
+}
 
 /** Settles what the processes that this one starts see of its environment. */
 export function settleChildEnvironment(): void {
@@ -12,13 +23,35 @@ export function settleChildEnvironment(): void {
 }
 
 /** Starts a process for each engine that the server which is about to be made is sure to load. */
-export function startEnginesAhead({ server, models }: HoneConfig): void {
+export function startEnginesAhead(config: HoneConfig, limits: EngineLimits): void {
   settleChildEnvironment();
+  const openings = openingsOf(config, limits);
   // Which ones fit is not known yet, but that the default model does.
-  const count = models.memoryBytes > 0 ? 1 : baseCount(server);
-  for (let index = 0; index < count; index++) startEngineAhead();
+  const count = config.models.memoryBytes > 0 ? 1 : openings.length;
+  for (const opening of openings.slice(0, count)) startEngineAhead(opening);
 }
 
-function baseCount({ model: named, builtInModel, data }: HoneConfig["server"]): number {
-  return (named.length || addedBases(data).length) + (builtInModel === "on" ? 1 : 0);
+/** Of each model, the default first; null where something has to be written before it can be opened. */
+function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): readonly (ModelOpening | null)[] {
+  const { data, model: named, defaultModel, quantize: quantization } = server;
+  const folder = new ServerFolder({ root: data, server: () => "" });
+  const settings = engineSettingsWith({ ...engine, ...limits.engine });
+  const added = addedBases(data);
+  const folderOfFile = (file: string): string => {
+    const kept = keptGgufFolder(file, folder.cacheOf(file));
+    if (kept === null) throw new Error(`${file} was not taken apart yet`);
+    return kept;
+  };
+  const builtIn = server.builtInModel === "on" ? builtInModel() : null;
+  try {
+    const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
+    return models.map(({ folder: modelFolder, engine: { quantization: own } }) => {
+      const cacheFolder = folder.cacheOf(modelFolder);
+      return openingOf({ modelFolder, cacheFolder, quantization: own, settings });
+    });
+  } catch {
+    // The server says what is wrong with one, or takes it apart.
+    const count = (named.length || added.length) + (builtIn === null ? 0 : 1);
+    return Array.from({ length: count }, () => null);
+  }
 }

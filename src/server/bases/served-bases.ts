@@ -120,7 +120,7 @@ interface Share {
   readonly isDefault: boolean;
 }
 
-/** Makes a base of what its folder says without its tokenizer, which is read where the base is to be ready at the start. */
+/** Makes a base of what its folder says without its tokenizer. */
 function baseMaker(
   options: Options,
   { memory, formats }: { readonly memory: ModelMemory; readonly formats: readonly CallFormat[] },
@@ -149,6 +149,7 @@ function baseMaker(
         const prompts = createPromptThreads({ folder: model.folder, toolsAsText });
         return { tokenizer, replies: allReplies, vocabulary, prompts };
       },
+      isOpenAtStart: isReadyAtStart,
       isLoaded: () => engine.isLoaded,
       clock,
     });
@@ -162,7 +163,6 @@ function baseMaker(
       onUnloaded: () => texts.letGo(),
       logger,
     });
-    if (isReadyAtStart) (await texts.use()).release();
     const files = filesOf(model);
     const facts = { defaults, replies, contextLength, vocabularySize, precision, files };
     return { model, engine, texts, ...facts };

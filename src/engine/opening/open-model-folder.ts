@@ -1,0 +1,60 @@
+// A model folder made ready to compute.
+import { realpathSync } from "node:fs";
+import { systemClock } from "../../domain/clock.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { readModelConfig } from "../../model/config/read-config.ts";
+import { baseHashes } from "../../model/hashes/base-hashes.ts";
+import { readQuantizedWeights } from "../../model/weights.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import { createGraphRunner } from "../graph-runner.ts";
+import type { OpenModel } from "../loop-engine.ts";
+import type { ModelOpening } from "./model-opening.ts";
+
+/** As {@link openModelFolder}, from what is kept of the model; null where something would be written, or cannot be opened. */
+export async function openKeptModel(opening: ModelOpening): Promise<OpenModel | null> {
+  return open(opening, { isReadOnly: true }).catch(() => null);
+}
+
+/** @throws ServiceError for a folder that holds no model which can be computed; what nobody foresaw is said in the log alone */
+export async function openModelFolder(opening: ModelOpening, logger: Logger): Promise<OpenModel> {
+  const { modelFolder } = opening;
+  try {
+    return await open(opening, { isReadOnly: false });
+  } catch (error) {
+    logger.error({ err: error, modelFolder }, "the model cannot be loaded");
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError({
+      code: "internal",
+      message: `The model in ${modelFolder} cannot be loaded; the log says why.`,
+    });
+  }
+}
+
+/** `isReadOnly` writes no cache, and throws where one is missing. */
+async function open(
+  { modelFolder, cacheFolder, quantization, contextLengthMax, threads, adapterCountMax }: ModelOpening,
+  { isReadOnly }: { readonly isReadOnly: boolean },
+): Promise<OpenModel> {
+  // First, since it says of a folder without a model that there is none.
+  const stored = readModelConfig(modelFolder);
+  const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
+  const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
+  const cache = { cacheFolder, isReadOnly };
+  const { sources, forms } = readQuantizedWeights(modelFolder, config, { ...cache, quantization });
+  const runner = await createGraphRunner({
+    config,
+    weights: sources,
+    forms,
+    threads,
+    adapterCountMax,
+    clock: systemClock,
+    weightsHash: weights,
+    arrangedCache: {
+      folder: cacheFolder,
+      model: realpathSync(modelFolder),
+      weightsHash: weights,
+      isReadOnly,
+    },
+  });
+  return { runner, weights };
+}
