@@ -105,13 +105,11 @@ async function startOnce(
   }: { readonly flags?: readonly string[]; readonly environment?: Readonly<Record<string, string>> },
 ): Promise<Start> {
   const port = await freePort();
+  const quietly = ["--port", `${port}`, "--data", dataFolder, "--log-level", "error"];
   const startMs = performance.now();
   const child = spawn(
     process.execPath,
-    [
-      ...["--input-type=module", "-e", launch(folder), "serve"],
-      ...["--port", `${port}`, "--data", dataFolder, "--log-level", "error", ...flags],
-    ],
+    ["--input-type=module", "-e", launch(folder), "serve", ...quietly, ...flags],
     { cwd: folder, stdio: "ignore", env: { ...process.env, ...environment } },
   );
   const ended = once(child, "close");
