@@ -1,9 +1,11 @@
 // What benchmarks of training steps train: rows of random tokens, all but the first of each trained, on a model folder.
+import { join } from "node:path";
 import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
 import { projectionNames } from "../src/domain/model.ts";
+import type { BasePrecision } from "../src/domain/trainer/base-precision.ts";
 import { seededRandom } from "../src/domain/random.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
-import { readModelWeights } from "../src/model/weights.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../src/model/weights.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import type { TrainingSequence } from "../src/training/trainer.ts";
 
@@ -32,12 +34,19 @@ export function randomRows(
 export function benchTrainers(
   folder: string,
   { rows, length }: RandomRows,
-  { rank, threads }: { readonly rank: number; readonly threads: number },
+  {
+    rank,
+    threads,
+    basePrecision = "float32",
+  }: { readonly rank: number; readonly threads: number; readonly basePrecision?: BasePrecision },
 ): EmbeddedTrainers {
   const config = readModelConfig(folder);
   return new EmbeddedTrainers({
     config,
     weights: readModelWeights(folder, config, { cacheFolder: null }),
+    ...(basePrecision === "int8" && {
+      int8Base: readInt8TrainingWeights(folder, config, { cacheFolder: join(folder, ".cache") }),
+    }),
     lora: { rank, alpha: 16, targets: projectionNames },
     baseModelName: "bench",
     artifacts: dataFolderAt(".").artifacts,

@@ -1,6 +1,7 @@
 // One side of `train-step`: a process that takes training steps when it is told to.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { BasePrecision } from "../src/domain/trainer/base-precision.ts";
 import { LineProcess } from "./line-process.ts";
 
 /** What of a `config.json` is read here; the other side reads all of it. */
@@ -22,6 +23,8 @@ export interface StepJob {
   readonly rank: number;
   readonly targets: readonly string[];
   readonly threads: number;
+  /** Of our side alone. */
+  readonly basePrecision: BasePrecision;
 }
 
 export class StepProcess {

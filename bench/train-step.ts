@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { basePrecisions } from "../src/domain/trainer/base-precision.ts";
 import { projectionNames } from "../src/domain/model.ts";
 import { parseModelConfig, readModelConfig } from "../src/model/config/read-config.ts";
 import type { ModelConfig } from "../src/model/config.ts";
@@ -20,6 +21,8 @@ const help = `Usage: node dist/bench/train-step.js [flags]
 Times LoRA steps (rank 8, all seven projections): 4 rows of 128 tokens, 1 of 2,048 and 1 of 4,096 on a 135 M Llama of random
 weights, and 16 rows of 128 tokens on models/hone-tiny. Reports tokens/s, the most memory that the process held, and FLOP/s
 beside the rate of a plain MatMul.
+
+Each shape is timed over the base in float32 and in 8 bits (base_precision int8), turn about, and the two are compared.
 
 With --against-pytorch PyTorch 2 with PEFT takes the same steps (conformance/python/train_step.py), all but those of 4,096
 tokens, and both are compared. Our side has the environment that the server gives its processes. The interpreter needs conformance/python/requirements-train-step.txt.
@@ -58,6 +61,8 @@ interface Measurement extends Side {
   readonly matMulGflopPerSecond: number;
   /** Of the rate of a plain product. */
   readonly ratio: number;
+  /** Over the base in 8 bits. */
+  readonly int8: Side;
   readonly pytorch: Side | null;
 }
 
@@ -96,11 +101,12 @@ async function measure(
 ): Promise<Measurement> {
   const { rows, length } = shape;
   const file = readModelFile(folder);
-  const job: StepJob = { folder, config: file, rows, length, rank, targets: projectionNames, threads };
+  const shared = { folder, config: file, rows, length, rank, targets: projectionNames, threads };
   const worker = fileURLToPath(new URL("./train-step-worker.js", import.meta.url));
   const script = join(ownFolder, "conformance", "python", "train_step.py");
-  const sides = [new StepProcess([process.execPath, worker], job, computeEnvironment)];
-  if (pytorch !== null && shape.isCompared) sides.push(new StepProcess([pytorch, script], job));
+  const jobs: readonly StepJob[] = basePrecisions.map((basePrecision) => ({ ...shared, basePrecision }));
+  const sides = jobs.map((job) => new StepProcess([process.execPath, worker], job, computeEnvironment));
+  if (pytorch !== null && shape.isCompared) sides.push(new StepProcess([pytorch, script], jobs[0]));
   for (const side of sides) await side.step();
   const best = sides.map(() => Infinity);
   let matMulFlopsPerSecond = 0;
@@ -108,7 +114,7 @@ async function measure(
     matMulFlopsPerSecond = Math.max(matMulFlopsPerSecond, await matMulRate({ threads, seconds: 0.3 }));
     for (const [index, side] of sides.entries()) best[index] = Math.min(best[index], await side.step());
   }
-  const [own, other] = await Promise.all(
+  const [own, int8, other] = await Promise.all(
     sides.map(async (side, index) => sideOf(best[index], await side.end(), shape)),
   );
   const gflopPerSecond = flopCount(readModelConfig(folder), shape) / own.stepMs / 1e6;
@@ -119,6 +125,7 @@ async function measure(
     gflopPerSecond,
     matMulGflopPerSecond,
     ratio: gflopPerSecond / matMulGflopPerSecond,
+    int8,
     pytorch: other ?? null,
   };
 }
@@ -152,9 +159,10 @@ function flopCount(config: ModelConfig, { rows, length }: Shape): number {
 }
 
 function textOf(measurement: Measurement): string {
-  const { name, gflopPerSecond, matMulGflopPerSecond, ratio, pytorch } = measurement;
+  const { name, stepMs, gflopPerSecond, matMulGflopPerSecond, ratio, int8, pytorch } = measurement;
   const rate = `${gflopPerSecond.toFixed(0)} GFLOP/s of ${matMulGflopPerSecond.toFixed(0)} (${ratio.toFixed(2)} of MatMul)`;
-  const own = `${name}: ${sideText(measurement)}; ${rate}`;
+  const faster = (stepMs / int8.stepMs).toFixed(2);
+  const own = `${name}: ${sideText(measurement)}; ${rate}\n  base in 8 bits: ${sideText(int8)}; ${faster} times as fast`;
   if (pytorch === null) return own;
   const speed = (measurement.tokensPerSecond / pytorch.tokensPerSecond).toFixed(2);
   const memory = (measurement.memoryGb / pytorch.memoryGb).toFixed(2);

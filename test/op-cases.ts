@@ -254,12 +254,45 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => {
         const weight = b.constant("int8", [4, 2], [1, -127, 127, 0, -50, 3, 90, 77]);
         const scales = b.constant("float32", [2], [0.02, 0.5]);
-        const x = value("x");
+        const source = value("x");
+        const back = b.constant("int8", [2, 4], [127, 3, -1, 90, 0, 50, -127, 77]);
+        const learned = {
+          source,
+          weight: back,
+          scales: b.constant("float32", [4], [0.02, 0.01, 0.03, 0.04]),
+        };
+        const x = b.negate(source);
         // Two products of one operand, whose codes are made once; and rows of zeros.
-        return [b.int8MatMul(x, weight, scales), b.int8MatMul(b.multiply(x, 0), weight, scales)];
+        return [
+          b.int8MatMul(x, weight, scales, learned),
+          b.int8MatMul(x, b.constant("int8", [4, 1], [5, 100, -127, 3]), b.full([1], 0.1)),
+          b.int8MatMul(b.multiply(x, 0), weight, scales),
+        ];
       },
     },
   ],
+  int8LinearLogprob: [2, 300].map((count): OpCase => ({
+    inputs: {
+      ...floats("x", [count, 3], { shape: ["N", 3] }),
+      ...ints(
+        "ids",
+        [count],
+        Array.from({ length: count }, (_, row) => (3 * row) % 5),
+        ["N"],
+      ),
+    },
+    build: (b, value) => {
+      const codes = [10, -127, 127, 0, -50, 3, 90, 77, -5, 64, 31, -100, 8, 55, -9];
+      const columns = [0, 1, 2].flatMap((channel) => codes.filter((_, index) => index % 3 === channel));
+      const weight = {
+        rows: b.constant("int8", [5, 3], codes),
+        columns: b.constant("int8", [3, 5], columns),
+        scales: b.constant("float32", [5], [0.002, 0.001, 0.003, 0.004, 0.002]),
+      };
+      const { logprobs, entropies } = b.int8LinearLogprob(value("x"), weight, value("ids"));
+      return [logprobs, entropies];
+    },
+  })),
   int4MatMul: [
     {
       inputs: floats("x", [5, 64], { shape: ["N", 64] }),

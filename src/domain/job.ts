@@ -400,7 +400,7 @@ export interface JobRunner {
   /** Who trains; jobs that it cannot do are refused as they come. */
   readonly trainer: TrainerProfile;
   /** What a job of this model that begins now, from this version, is pinned to. Throws a ServiceError as `run` does. */
-  pinsFor(model: TrainedModel, from: ModelVersion): Promise<RunnerPins>;
+  pinsFor(model: TrainedModel, from: ModelVersion, task: JobTask): Promise<RunnerPins>;
   /**
    * Runs one attempt to its end. Throws a ServiceError: `unavailable` when the attempt was lost (its process
    * died) and another may succeed, or, with an obstacle, when the job has to wait; `cancelled` when the signal aborted;

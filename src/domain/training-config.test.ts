@@ -5,6 +5,7 @@ import { resolveTrainingConfig, type TrainingConfig } from "./training-config.ts
 const defaults: TrainingConfig = {
   advantageBalance: 0,
   allowTrainingWithoutLogprobs: false,
+  basePrecision: null,
   batchSize: null,
   epsilon: 1,
   epsilonHigh: 4,
@@ -44,6 +45,7 @@ test("what is given holds, field by field", () => {
   const given: TrainingConfig = {
     advantageBalance: -0.5,
     allowTrainingWithoutLogprobs: true,
+    basePrecision: "int8",
     batchSize: 4,
     epsilon: 0.3,
     epsilonHigh: 0.6,

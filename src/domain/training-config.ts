@@ -1,5 +1,7 @@
 // The options of a reinforcement learning job, with defaults and ranges. Formulas are in training/.
 
+import type { BasePrecision } from "./trainer/base-precision.ts";
+
 export const importanceSamplingLevels = ["token", "sequence", "average", "geometric_average"] as const;
 export type ImportanceSamplingLevel = (typeof importanceSamplingLevels)[number];
 
@@ -12,6 +14,8 @@ export interface TrainingConfig {
   readonly advantageBalance: number;
   /** Whether assistant messages train beside Choices; see trajectories/. */
   readonly allowTrainingWithoutLogprobs: boolean;
+  /** Of the products with the base model's weights; null leaves it to the server. */
+  readonly basePrecision: BasePrecision | null;
   /** At least 1: the sequences of one optimizer step; null where `stepCount` or the server says. */
   readonly batchSize: number | null;
   /** At least 0: the lower clip bound is 1 - epsilon. */
@@ -69,6 +73,7 @@ export function resolveTrainingConfig(input: TrainingConfigInput): TrainingConfi
   return {
     advantageBalance: input.advantageBalance ?? 0,
     allowTrainingWithoutLogprobs: input.allowTrainingWithoutLogprobs ?? false,
+    basePrecision: input.basePrecision ?? null,
     batchSize: input.batchSize ?? null,
     epsilon,
     epsilonHigh: input.epsilonHigh ?? (ppo ? epsilon : 4.0),

@@ -34,7 +34,8 @@ export interface GraphRunnerOptions extends SessionsOptions {
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
   const { forms, clock = null, arrangedCache } = options;
-  if (forms !== undefined && forms.size > 0) await requireExactIntegerProducts();
+  if (forms !== undefined && forms.size > 0)
+    await requireExactIntegerProducts("Serve with --quantize off, which computes in float32.");
   const graphs = graphsOfEveryRequest(options);
   const weights =
     arrangedCache === undefined ? options.weights : await arrangedForSessions(graphs, arrangedCache, options);

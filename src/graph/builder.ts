@@ -290,9 +290,17 @@ export class GraphBuilder {
    * x · (weight · scales) as a product of integers, for which each row of x is rounded to 255 steps.
    *
    * @param x [..., K]; weight int8 [K, N]; scales [N]
+   * @param learned what has a gradient: the source [..., K] that x is another form of, and the weights int8 [N, K] with their
+   *   scales [K] that take the gradient of the result to that of the source; without it there is no gradient
    */
-  int8MatMul(x: Value, weight: Value, scales: Value): Value {
-    return this.#append("int8MatMul", [x, weight, scales], {});
+  int8MatMul(
+    x: Value,
+    weight: Value,
+    scales: Value,
+    learned?: { readonly source: Value; readonly weight: Value; readonly scales: Value },
+  ): Value {
+    const back = learned === undefined ? [] : [learned.source, learned.weight, learned.scales];
+    return this.#append("int8MatMul", [x, weight, scales, ...back], {});
   }
 
   /**
@@ -364,11 +372,22 @@ export class GraphBuilder {
     weight: Value,
     ids: Value,
   ): { readonly logprobs: Value; readonly entropies: Value } {
-    const [logprobs, entropies] = this.#node("linearLogprob", [x, weight, ids], {}).outputs;
-    return {
-      logprobs: present(logprobs, "the log-probabilities"),
-      entropies: present(entropies, "the entropies"),
-    };
+    return logprobResults(this.#node("linearLogprob", [x, weight, ids], {}));
+  }
+
+  /**
+   * As `linearLogprob`, with products of integers.
+   *
+   * @param x [N, D]
+   * @param weight [V, D] as columns int8 [D, V], the same as rows int8 [V, D], and scales [V]
+   * @param ids int64 [N]
+   */
+  int8LinearLogprob(
+    x: Value,
+    { columns, rows, scales }: Readonly<Record<"columns" | "rows" | "scales", Value>>,
+    ids: Value,
+  ): { readonly logprobs: Value; readonly entropies: Value } {
+    return logprobResults(this.#node("int8LinearLogprob", [x, columns, scales, rows, ids], {}));
   }
 
   /** x / sqrt(mean(x²) + epsilon) · weight over the last axis; weight is [D]. */
@@ -510,6 +529,16 @@ export class GraphBuilder {
     assert(!this.#names.has(name), `two inputs or parameters are called ${name}`);
     this.#names.add(name);
   }
+}
+
+function logprobResults({ outputs: [logprobs, entropies] }: Node): {
+  readonly logprobs: Value;
+  readonly entropies: Value;
+} {
+  return {
+    logprobs: present(logprobs, "the log-probabilities"),
+    entropies: present(entropies, "the entropies"),
+  };
 }
 
 function absoluteAxis(x: Value, axis: number): number {

@@ -148,14 +148,13 @@ export const gradientRules: {
     () => rightGradient(builder, attributes, { a, b, gradient }),
   ]),
 
-  // Of the operand alone: weights of 8 bits are frozen. What rounding the operand does is passed over.
-  int8MatMul: ({ builder, inputs: [, weight, scales], gradient }) => [
-    () => {
-      const scaled = builder.multiply(gradient, present(scales, "scales"));
-      const floats = builder.cast(present(weight, "a weight"), "float32");
-      return builder.matMul(scaled, floats, { transposeB: true });
-    },
-  ],
+  // Of the source alone: weights of 8 bits are frozen. What rounding does is passed over.
+  int8MatMul: ({ builder, inputs: [, , , source, weight, scales], gradient }) => {
+    if (source === undefined) return [];
+    const back = (): Value =>
+      builder.int8MatMul(gradient, present(weight, "a weight"), present(scales, "scales"));
+    return [undefined, undefined, undefined, back];
+  },
   int4MatMul: NOT_DIFFERENTIABLE,
 
   gatherRows: ({ builder, inputs: [table, ids], gradient }) => [
@@ -192,9 +191,8 @@ export const gradientRules: {
   linearLogprob: ({ builder, inputs, outputs, gradient }) => {
     const [x, weight, ids] = inputs;
     assert(x !== undefined && weight !== undefined && ids !== undefined, "linearLogprob has three operands");
-    const perRow = builder.reshape(gradient, [...gradient.shape, 1]);
     return [
-      () => builder.multiply(present(outputs[2], "the slopes"), perRow),
+      () => slopesTimes(builder, outputs, gradient),
       // All scores at once: nothing that learns such a weight is short of memory.
       () => {
         const scores = builder.matMul(builder.after(x, [gradient]), weight, { transposeB: true });
@@ -202,6 +200,7 @@ export const gradientRules: {
       },
     ];
   },
+  int8LinearLogprob: ({ builder, outputs, gradient }) => [() => slopesTimes(builder, outputs, gradient)],
   rmsNorm: ({ builder, inputs, outputs, gradient }) => {
     const [x, weight] = inputs;
     assert(x !== undefined && weight !== undefined, "rmsNorm has two operands");
@@ -266,6 +265,12 @@ function extremum(comparison: "greater" | "less"): GradientRule<"maximum" | "min
       );
     return [() => share(a, b), () => share(b, a)];
   });
+}
+
+/** The gradient by the rows of which log-probabilities were taken, whose slopes are the third result. */
+function slopesTimes(builder: GraphBuilder, outputs: readonly Value[], gradient: Value): Value {
+  const perRow = builder.reshape(gradient, [...gradient.shape, 1]);
+  return builder.multiply(present(outputs[2], "the slopes"), perRow);
 }
 
 /** The gradient of log-probabilities [...] by their logits [..., V]. */

@@ -19,7 +19,7 @@ const STEP = 1e-5;
 const SAMPLES = 15;
 const kinds = Object.keys(opCases) as OpKind[];
 /** What rounds has no slope that moving an element would show; see the test of it. */
-const rounding: ReadonlySet<OpKind> = new Set(["int8MatMul"]);
+const rounding: ReadonlySet<OpKind> = new Set(["int8MatMul", "int8LinearLogprob"]);
 const differentiable = kinds.filter(
   (kind) => gradientRules[kind] !== NOT_DIFFERENTIABLE && !rounding.has(kind),
 );
@@ -41,23 +41,59 @@ for (const [name, opCase] of Object.entries(compositeCases)) {
   });
 }
 
-test("the gradient of a product of 8-bit weights is that of the product of what they stand for", () => {
+test("the gradient of a product of 8-bit weights is the rounded gradient times the weights behind it, for its source alone", () => {
   const builder = new GraphBuilder();
-  const x = builder.input("x", "float32", ["B", 3]);
+  const source = builder.input("x", "float32", ["B", 3]);
   const weight = builder.constant("int8", [3, 2], [1, -127, 127, 0, -50, 3]);
   const scales = builder.constant("float32", [2], [0.5, 0.25]);
-  const floats = builder.constant("float32", [3, 2], [0.5, -31.75, 63.5, 0, -25, 0.75]);
-  const factors = builder.constant("float32", [2], [3, -2]);
+  const back = builder.constant("int8", [2, 3], [2, 127, -30, -127, 0, 9]);
+  const backScales = builder.constant("float32", [3], [0.25, 0.5, 1]);
+  const factors = builder.input("factors", "float32", ["B", 2]);
   const slopeOf = (product: Value): Value => {
-    const [slope] = gradient(builder, builder.reduceSum(builder.multiply(product, factors)), [x]);
+    const [slope] = gradient(builder, builder.reduceSum(builder.multiply(product, factors)), [source]);
     return present(slope, "a gradient");
   };
-  const graph = builder.build({
-    rounded: slopeOf(builder.int8MatMul(x, weight, scales)),
-    exact: slopeOf(builder.matMul(x, floats)),
+  const x = builder.multiply(source, 2);
+  const learned = { source, weight: back, scales: backScales };
+  const slope = slopeOf(builder.int8MatMul(x, weight, scales, learned));
+  const outputs = interpret(builder.build({ slope }), {
+    x: { dims: [2, 3], data: Float64Array.of(1, 2, 3, 4, 5, 6) },
+    factors: { dims: [2, 2], data: Float64Array.of(3, -2, 0.1, 12.7) },
   });
-  const outputs = interpret(graph, { x: { dims: [2, 3], data: Float64Array.of(1, 2, 3, 4, 5, 6) } });
-  assert.deepEqual(outputs["rounded"], outputs["exact"]);
+  // The row 3, -2 in steps of 3/127 is 127 and -85 of them; 0.1, 12.7 in steps of 0.1 is 1 and 127.
+  const row = (one: number, other: number, step: number): readonly number[] => [
+    step * 0.25 * (2 * one - 127 * other),
+    step * 0.5 * (127 * one),
+    step * (-30 * one + 9 * other),
+  ];
+  const expected = [...row(127, -85, 3 / 127), ...row(1, 127, 0.1)];
+  present(outputs["slope"], "a slope").data.forEach((value, index) =>
+    assert.ok(Math.abs(value - present(expected[index], "a number")) < 1e-9, `${index}: ${value}`),
+  );
+});
+
+test("the gradient of log-probabilities under 8-bit weights is that under what they stand for", () => {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", "float32", [2, 2]);
+  const ids = builder.constant("int64", [2], [2, 0]);
+  const weight = {
+    rows: builder.constant("int8", [3, 2], [1, -127, 127, 0, -50, 3]),
+    columns: builder.constant("int8", [2, 3], [1, 127, -50, -127, 0, 3]),
+    scales: builder.constant("float32", [3], [0.01, 0.02, 0.03]),
+  };
+  const floats = builder.constant("float32", [3, 2], [0.01, -1.27, 2.54, 0, -1.5, 0.09]);
+  const slopeOf = ({ logprobs }: { readonly logprobs: Value }): Value =>
+    present(gradient(builder, builder.reduceSum(logprobs), [x])[0], "a gradient");
+  const graph = builder.build({
+    rounded: slopeOf(builder.int8LinearLogprob(x, weight, ids)),
+    exact: slopeOf(builder.linearLogprob(x, floats, ids)),
+  });
+  // Rows that rounding leaves as they are.
+  const outputs = interpret(graph, { x: { dims: [2, 2], data: Float64Array.of(1.27, -0.5, 0.2, 1.27) } });
+  const exact = present(outputs["exact"], "a gradient").data;
+  present(outputs["rounded"], "a gradient").data.forEach((value, index) =>
+    assert.ok(Math.abs(value - present(exact[index], "a number")) < 1e-9, `${index}: ${value}`),
+  );
 });
 
 test("a frozen weight gets no gradient work", () => {

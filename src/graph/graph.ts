@@ -105,7 +105,9 @@ export interface OpAttributes {
 
   /**
    * (x [..., K], weight int8 [K, N], scales [N]) → x · (weight · scales). Each row of x is taken as 127 steps up to its
-   * largest magnitude, and the sums are of integers: a row is the same in any batch.
+   * largest magnitude, and the sums are of integers: a row is the same in any batch. With (source [..., K], back int8 [N, K],
+   * back scales [K]) behind them, x stands for the source, of which alone it has a gradient: that of the result, rounded in
+   * the same way, times (back · back scales).
    */
   readonly int8MatMul: None;
   /**
@@ -138,6 +140,11 @@ export interface OpAttributes {
    * nats, and the gradients [N, D] of each log-probability by its row of x). In blocks of rows: nothing is N × V.
    */
   readonly linearLogprob: None;
+  /**
+   * (x [N, D], columns int8 [D, V], scales [V], rows int8 [V, D], ids [N]) → as `linearLogprob` with the weight rows · scales,
+   * of which the columns are the transpose: x is rounded as for `int8MatMul`, and probabilities for the gradients to 16 bits.
+   */
+  readonly int8LinearLogprob: None;
   /** (x [..., D], weight [D]) → x / rms(x) · weight; second output 1 / rms(x), [..., 1]. */
   readonly rmsNorm: { readonly epsilon: number };
 

@@ -139,20 +139,17 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [{ dtype: "float32", shape: [...batch, rows, columns] }];
   },
 
-  int8MatMul: ([x, weight, scales]) => {
-    const { shape } = requireType("int8MatMul", x, "float32");
-    const weightShape = requireType("int8MatMul", weight, "int8").shape;
-    const scaleShape = requireType("int8MatMul", scales, "float32").shape;
-    const fits =
-      shape.length >= 2 &&
-      weightShape.length === 2 &&
-      shape.at(-1) === weightShape[0] &&
-      sameShape(scaleShape, weightShape.slice(1));
-    assert(
-      fits,
-      `int8MatMul: ${formatShape(shape)} by ${formatShape(weightShape)} with scales ${formatShape(scaleShape)}`,
-    );
-    return [{ dtype: "float32", shape: replaceAt(shape, shape.length - 1, dimensionAt(weightShape, 1)) }];
+  int8MatMul: ([x, weight, scales, source, ...back]) => {
+    const product = int8Product("int8MatMul", x, weight, scales);
+    if (source !== undefined) {
+      const { shape } = requireType("int8MatMul", source, "float32");
+      const reverse = int8Product("int8MatMul", product, ...back);
+      assert(
+        sameShape(reverse.shape, shape),
+        `int8MatMul: the gradient is ${formatShape(reverse.shape)} and the source ${formatShape(shape)}`,
+      );
+    }
+    return [product];
   },
   int4MatMul: ([x, codes, scales]) => {
     const { shape } = requireType("int4MatMul", x, "float32");
@@ -227,6 +224,26 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     assert(
       fits,
       `linearLogprob: ${formatShape(shape)} by ${formatShape(weightShape)} with ids ${formatShape(idShape)}`,
+    );
+    return [
+      { dtype, shape: idShape },
+      { dtype, shape: idShape },
+      { dtype, shape },
+    ];
+  },
+  int8LinearLogprob: ([x, columns, scales, rows, ids]) => {
+    const name = "int8LinearLogprob";
+    const { dtype, shape } = requireType(name, x, "float32");
+    const scores = int8Product(name, x, columns, scales);
+    const rowShape = requireType(name, rows, "int8").shape;
+    const idShape = requireType(name, ids, "int64").shape;
+    const fits =
+      shape.length === 2 &&
+      sameShape(rowShape, [...scores.shape.slice(1), ...shape.slice(1)]) &&
+      sameShape(idShape, shape.slice(0, 1));
+    assert(
+      fits,
+      `${name}: ${formatShape(shape)} by ${formatShape(rowShape)} with ids ${formatShape(idShape)}`,
     );
     return [
       { dtype, shape: idShape },
@@ -359,6 +376,26 @@ export function dimensionAt(shape: Shape, axis: number): Dimension {
 /** A copy of the shape with one axis changed. */
 export function replaceAt(shape: Shape, axis: number, size: Dimension): Shape {
   return shape.map((old, other) => (other === axis ? size : old));
+}
+
+/** x [..., K] by a weight int8 [K, N] whose columns have scales [N]. */
+function int8Product(
+  operation: string,
+  ...[x, weight, scales]: readonly (TensorType | undefined)[]
+): TensorType {
+  const { shape } = requireType(operation, x, "float32");
+  const weightShape = requireType(operation, weight, "int8").shape;
+  const scaleShape = requireType(operation, scales, "float32").shape;
+  const fits =
+    shape.length >= 2 &&
+    weightShape.length === 2 &&
+    shape.at(-1) === weightShape[0] &&
+    sameShape(scaleShape, weightShape.slice(1));
+  assert(
+    fits,
+    `${operation}: ${formatShape(shape)} by ${formatShape(weightShape)} with scales ${formatShape(scaleShape)}`,
+  );
+  return { dtype: "float32", shape: replaceAt(shape, shape.length - 1, dimensionAt(weightShape, 1)) };
 }
 
 function requireType(operation: string, operand: TensorType | undefined, dtype: DataType): TensorType {

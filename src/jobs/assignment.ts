@@ -34,7 +34,7 @@ export async function assign(
 /** Null when the model is gone. */
 async function pin(
   { jobs, models, runner, owner }: AttemptDependencies,
-  { id, contentHash }: TrainingJob,
+  { id, contentHash, task }: TrainingJob,
   model: TrainedModel,
 ): Promise<JobPins | null> {
   const newest = await models.newestVersion(model.id);
@@ -43,7 +43,7 @@ async function pin(
   return jobs.pin(id, owner, {
     startStep,
     resultStep: (await models.greatestStep(model.id)) + 1,
-    ...(await ofRunner(() => runner.pinsFor(model, newest))),
+    ...(await ofRunner(() => runner.pinsFor(model, newest, task))),
     seed: createHash("sha256")
       .update(JSON.stringify([contentHash, startStep]))
       .digest("hex"),

@@ -184,7 +184,7 @@ class Bench {
         models,
         runner: {
           trainer: this.trainer,
-          pinsFor: (model, from) => this.pinsFor(model, from),
+          pinsFor: (...job) => this.pinsFor(...job),
           run,
           discard: async ({ job }) => void this.discarded.push(job.id),
           discardWork: async (id) => void this.discardedWork.push(id),

@@ -106,7 +106,7 @@ async function requireSameMachinery(
   model: TrainedModel,
   runs: readonly TrainingRun[],
 ): Promise<void> {
-  const now = await runner.pinsFor(model, runs[0].from);
+  const now = await runner.pinsFor(model, runs[0].from, runs[0].job.task);
   for (const { pins } of runs) {
     const version = `Version ${pins.resultStep} was`;
     if (pins.trainerBuild !== now.trainerBuild)

@@ -86,6 +86,12 @@ function scaled(builder: GraphBuilder, x: Value, scale: number): Value {
   return scale === 1 ? x : builder.multiply(x, scale);
 }
 
+export interface DeclareOptions {
+  readonly forms?: WeightForms;
+  /** Whether gradients go through products with weights that are not float32. */
+  readonly hasGradients?: boolean;
+}
+
 /**
  * Declares every part of every weight in the order of `modelParameters`: held by the graph's session, or inputs of
  * every run, which are float32.
@@ -94,10 +100,10 @@ export function declareWeights(
   builder: GraphBuilder,
   config: ModelConfig,
   kind: "parameters" | "inputs",
-  forms: WeightForms = new Map(),
+  { forms = new Map(), hasGradients = false }: DeclareOptions = {},
 ): DeclaredWeights {
   assert(kind === "parameters" || forms.size === 0, "weights that are inputs are float32");
-  const values = weightParts(config, forms).map(
+  const values = weightParts(config, forms, { hasGradients }).map(
     ({ name, dtype, shape }) =>
       [
         name,

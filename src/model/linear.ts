@@ -64,6 +64,28 @@ export function embeddingRows(
   return rotate(builder, builder.multiply(codes, builder.reshape(rowScales, [...tokens.shape, 1])));
 }
 
+/**
+ * Natural-log probabilities of tokens under the scores that the output projection gives, and the entropies.
+ *
+ * @param x what it is applied to, [N, D]
+ * @param targets int64 [N]
+ */
+export function outputLogprobs(
+  builder: GraphBuilder,
+  { values, forms }: DeclaredWeights,
+  { path }: Projection,
+  { x, targets }: { readonly x: Value; readonly targets: Value },
+): { readonly logprobs: Value; readonly entropies: Value } {
+  const name = `${path}.weight`;
+  const part = (partName: string): Value => present(values.get(partName), partName);
+  const form = forms.get(name) ?? "float32";
+  if (form === "float32") return builder.linearLogprob(x, part(name), targets);
+  assert(form === "int8", "an output projection has at least 8 bits");
+  const { columns, rows, scales } = partNames(name);
+  const weight = { columns: part(columns), rows: part(rows), scales: part(scales) };
+  return builder.int8LinearLogprob(rotate(builder, x), weight, targets);
+}
+
 /** x H, in blocks of its last axis; twice is x again. */
 function rotate(builder: GraphBuilder, x: Value): Value {
   const width = dimensionAt(x.shape, -1);
@@ -89,7 +111,14 @@ function weightProduct(
     case "float32":
       return builder.matMul(x, part(name), { transposeB: true });
     case "int8":
-      return builder.int8MatMul(rotate(builder, x), part(names.columns), part(names.scales));
+      return builder.int8MatMul(
+        rotate(builder, x),
+        part(names.columns),
+        part(names.scales),
+        values.has(names.back)
+          ? { source: x, weight: part(names.back), scales: part(names.backScales) }
+          : undefined,
+      );
     case "int4":
       return builder.int4MatMul(x, part(names.codes), part(names.blockScales));
     case "int4-offset":

@@ -184,7 +184,7 @@ function weightParts(
   config: ModelConfig,
   { lora, forms }: ServingOptions,
 ): Pick<DecoderParts, "weight" | "embed" | "linear" | "rotaryTables"> {
-  const weights = declareWeights(builder, config, "parameters", forms);
+  const weights = declareWeights(builder, config, "parameters", forms && { forms });
   const tables = addRotaryTables(builder, config);
   const inputs = lora === null ? [] : servingLoraParameters(config, lora);
   const matrices = new Map(inputs.map(({ name, shape }) => [name, builder.input(name, "float32", shape)]));

@@ -7,8 +7,9 @@ import { dimensionProduct, type Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
 import { addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
-import { embeddingRows, storedLinear, type DecoderLora } from "./linear.ts";
+import { embeddingRows, outputLogprobs, storedLinear, type DecoderLora } from "./linear.ts";
 import { loraParameters, outputProjection } from "./parameters.ts";
+import type { WeightForms } from "./quantized/weight-forms.ts";
 import { type TokenLayout, arrangeTokens } from "./training-attention.ts";
 
 export interface TrainingInputs {
@@ -38,6 +39,8 @@ export interface TrainingForwardOptions {
     | { readonly kind: "nothing" };
   /** Whether the entropy is computed. */
   readonly hasEntropy: boolean;
+  /** How the frozen weights are stored, in float32 or 8 bits; absent, all are float32. Weights that learn are. */
+  readonly forms?: WeightForms;
 }
 
 export interface TrainingForward {
@@ -54,10 +57,13 @@ export function addTrainingForward(
   builder: GraphBuilder,
   config: ModelConfig,
   inputs: TrainingInputs,
-  { learns, hasEntropy }: TrainingForwardOptions,
+  { learns, hasEntropy, forms = new Map() }: TrainingForwardOptions,
 ): TrainingForward {
   const { layout, places_N, wantedOfPlace, targets_N } = inputs;
-  const weights = declareWeights(builder, config, learns.kind === "weights" ? "inputs" : "parameters");
+  const weights =
+    learns.kind === "weights"
+      ? declareWeights(builder, config, "inputs")
+      : declareWeights(builder, config, "parameters", { forms, hasGradients: true });
   const tables = addRotaryTables(builder, config);
   const lora = learns.kind === "lora" ? addLora(builder, config, learns) : null;
   const hidden_ND = addDecoderLayers(builder, config, {
@@ -75,12 +81,10 @@ export function addTrainingForward(
         : builder.moveRows(flat, places_N, wantedOfPlace, { isPartial: true });
     },
   });
-  const output = `${outputProjection(config).path}.weight`;
-  const { logprobs, entropies } = builder.linearLogprob(
-    hidden_ND,
-    present(weights.values.get(output), output),
-    targets_N,
-  );
+  const { logprobs, entropies } = outputLogprobs(builder, weights, outputProjection(config), {
+    x: hidden_ND,
+    targets: targets_N,
+  });
   return {
     logprobs_N: logprobs,
     entropy_N: hasEntropy ? entropies : null,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { ModelConfig } from "./config.ts";
 import { readModelConfig } from "./config/read-config.ts";
-import { modelParameters } from "./parameters.ts";
+import { modelParameters, outputProjection } from "./parameters.ts";
 import { createRandomWeights, writeModelWeights } from "./testing/random-weights.ts";
 import type { Quantization } from "../domain/model.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
@@ -15,9 +15,14 @@ import { interpret } from "../graph/testing/interpret.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../graph/weight-source.ts";
 import { createSession } from "../runtime/session.ts";
 import { rotated } from "./quantized/rotation.ts";
-import { keptParts, partNames, useOf } from "./quantized/weight-forms.ts";
+import { keptParts, partNames, useOf, weightParts } from "./quantized/weight-forms.ts";
 import { buildDecodeGraph, buildPrefillGraph, cacheNames } from "./serving-graphs.ts";
-import { type ModelWeights, readModelWeights, readQuantizedWeights } from "./weights.ts";
+import {
+  type ModelWeights,
+  readInt8TrainingWeights,
+  readModelWeights,
+  readQuantizedWeights,
+} from "./weights.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-weights-"));
@@ -163,11 +168,34 @@ test("quantized weights are made once for each model, and anew for other bits", 
       const bytes = readFileSync(source.file).subarray(source.offset, source.offset + length);
       assert.deepEqual(new Uint8Array(bytes), bytesOf(expected.data).slice(), part.name);
     }
-    assert.equal(filesOf().length, 1, "of other bits nothing stays");
-    const [file] = filesOf();
+    const ending = quantization === "8" ? ".int8" : ".quantized";
+    const [file, ...others] = filesOf().filter((name) => name.endsWith(ending));
+    assert.deepEqual(others, []);
     const { ino: node } = statSync(join(cacheFolder, file));
     read(quantization, cacheFolder);
     assert.equal(statSync(join(cacheFolder, file)).ino, node, "what was made is not written again");
+  }
+});
+
+test("training over 8 bits has what is served in them, and one more file for gradients", () => {
+  for (const name of ["llama", "qwen2"]) {
+    const folder = `test/fixtures/goldens/models/${name}`;
+    const config = readModelConfig(folder);
+    const options = { cacheFolder: join(scratch, `int8-cache-${name}`), memoryBytesMax: 1000 };
+    const served = readQuantizedWeights(folder, config, { ...options, quantization: "8" });
+    const { sources, forms } = readInt8TrainingWeights(folder, config, options);
+    assert.deepEqual(forms, served.forms);
+    for (const { name: part } of weightParts(config, forms))
+      assert.deepEqual(sources.get(part), served.sources.get(part), part);
+    const parts = weightParts(config, forms, { hasGradients: true });
+    for (const part of parts) assert.ok(sources.has(part.name), part.name);
+    const endings = readdirSync(options.cacheFolder).map((file) => file.replace(/^[^.]*/, ""));
+    assert.deepEqual(endings.sort(), [".int8", ".int8-back"]);
+    const rows = partNames(`${outputProjection(config).path}.weight`).rows;
+    assert.ok(
+      parts.some((part) => part.name === rows),
+      "scores need the rows, of a tied output too",
+    );
   }
 });
 

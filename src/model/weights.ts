@@ -12,8 +12,8 @@ import { readStoredTensors } from "../model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
 import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
 import { chooseForms, precisionLabel } from "./quantized/choose-forms.ts";
-import { quantizedParts } from "./quantized/quantized-parts.ts";
-import { keptParts, useOf, type WeightForms } from "./quantized/weight-forms.ts";
+import { int8GradientParts, quantizedParts } from "./quantized/quantized-parts.ts";
+import { gradientParts, keptParts, useOf, type WeightForms } from "./quantized/weight-forms.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
@@ -49,7 +49,7 @@ export function readQuantizedWeights(
   config: ModelConfig,
   options: ReadWeightsOptions & { readonly quantization: Quantization },
 ): ModelWeights {
-  const { quantization, cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax } = options;
+  const { quantization } = options;
   const stored = checkedTensors(folder, config);
   const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
   const forms = chooseForms(config, byName, quantization);
@@ -62,12 +62,33 @@ export function readQuantizedWeights(
       form === "float32" ? () => [converted(tensor, config)] : () => quantizedParts(tensor, form, use);
     return { parts: keptParts(parameter, form, use), make };
   });
-  const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
-  const sources =
-    cacheFolder !== null && isLarge
-      ? ensureCached({ ...quantizedPlace({ folder, cacheFolder, forms }), isReadOnly }, stored, entries)
-      : madeInMemory(entries);
+  const sources = kept(quantizedPlace(folder, forms), stored, entries, { config, ...options });
   return { sources: new Map<string, WeightSource>([...rotarySources(config), ...sources]), forms };
+}
+
+/**
+ * Reads the weights of a model folder all in 8 bits, with what gradients take that go through them. The first part is that of
+ * {@link readQuantizedWeights}, and the same file where the model is served in 8 bits too.
+ *
+ * @throws ServiceError as {@link readModelWeights}
+ */
+export function readInt8TrainingWeights(
+  folder: string,
+  config: ModelConfig,
+  options: ReadWeightsOptions,
+): ModelWeights {
+  const { sources, forms } = readQuantizedWeights(folder, config, { ...options, quantization: "8" });
+  const stored = checkedTensors(folder, config);
+  const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
+  const entries = modelParameters(config).flatMap((parameter): readonly CacheEntry[] => {
+    const use = useOf(parameter.name, config);
+    const parts = gradientParts(parameter, forms.get(parameter.name) ?? "float32", use);
+    if (parts.length === 0) return [];
+    const tensor = present(byName.get(parameter.name), parameter.name);
+    return [{ parts, make: () => int8GradientParts(tensor, use) }];
+  });
+  const place = { modelFolder: folder, ending: ".int8-back", format: "hone-int8-back-1" };
+  return { sources: new Map([...sources, ...kept(place, stored, entries, { config, ...options })]), forms };
 }
 
 /**
@@ -95,17 +116,29 @@ export function readForms(folder: string, config: ModelConfig, quantization: Qua
 /** How often what the files hold has changed. */
 const quantizedFormat = "hone-quantized-2";
 
-function quantizedPlace({
-  folder,
-  cacheFolder,
-  forms,
-}: {
-  readonly folder: string;
-  readonly cacheFolder: string;
-  readonly forms: WeightForms;
-}): CachePlace {
+/** Weights that are all in 8 bits have a file of their own: training may want it beside what is served. */
+function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "cacheFolder"> {
+  const isInt8 = [...forms.values()].every((form) => form === "int8");
   const format = `${quantizedFormat} ${JSON.stringify([...forms])}`;
-  return { modelFolder: folder, cacheFolder, ending: ".quantized", format };
+  return { modelFolder: folder, ending: isInt8 ? ".int8" : ".quantized", format };
+}
+
+/** Where the parts of a large model lie, made in a file; of a small one they are in memory. */
+function kept(
+  place: Omit<CachePlace, "cacheFolder">,
+  stored: readonly StoredTensor[],
+  entries: readonly CacheEntry[],
+  {
+    config,
+    cacheFolder,
+    isReadOnly,
+    memoryBytesMax = defaultMemoryBytesMax,
+  }: ReadWeightsOptions & { readonly config: ModelConfig },
+): ReadonlyMap<string, WeightSource> {
+  const isLarge = float32Bytes(modelParameters(config)) > memoryBytesMax;
+  return cacheFolder !== null && isLarge
+    ? ensureCached({ ...place, cacheFolder, isReadOnly }, stored, entries)
+    : madeInMemory(entries);
 }
 
 function madeInMemory(entries: readonly CacheEntry[]): ReadonlyMap<string, WeightSource> {

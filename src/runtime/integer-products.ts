@@ -8,8 +8,11 @@ import { createSession } from "./session.ts";
 /** Enough for every width of a kernel. */
 const size = 64;
 
-/** @throws ServiceError `unsupported` where the greatest codes do not give what they should */
-export async function requireExactIntegerProducts(): Promise<void> {
+/**
+ * @param cure what computes in float32 instead, as a sentence
+ * @throws ServiceError `unsupported` where the greatest codes do not give what they should
+ */
+export async function requireExactIntegerProducts(cure: string): Promise<void> {
   const builder = new GraphBuilder();
   const x = builder.input("x", "float32", ["B", size]);
   const weight = builder.parameter("weight", [size, size], "int8");
@@ -18,11 +21,11 @@ export async function requireExactIntegerProducts(): Promise<void> {
   const session = await createSession(graph, { weights, threads: 1 });
   const outputs = await session.run({ x: float32Tensor([1, size], new Float32Array(size).fill(1)) });
   await session.release();
-  requireProducts(float32Data(outputs["y"]));
+  requireProducts(float32Data(outputs["y"]), cure);
 }
 
 /** @throws as {@link requireExactIntegerProducts}, for products of ones with rows of 127 */
-export function requireProducts(products: Float32Array): void {
+export function requireProducts(products: Float32Array, cure: string): void {
   const expected = 127 * size;
   const wrong = products.find((product) => Math.abs(product - expected) > 1e-4 * expected);
   if (wrong === undefined) return;
@@ -30,6 +33,6 @@ export function requireProducts(products: Float32Array): void {
     code: "unsupported",
     message:
       `This processor multiplies 8-bit weights inexactly (${wrong} where ${expected} is right): it lacks the instructions ` +
-      "for it. Serve with --quantize off, which computes in float32.",
+      `for it. ${cure}`,
   });
 }

@@ -9,7 +9,8 @@ import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import { readModelWeights } from "../model/weights.ts";
+import { requireExactIntegerProducts } from "../runtime/integer-products.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../model/weights.ts";
 import { failureOf } from "../processes/carried-error.ts";
 import { refuseOrphan } from "../processes/orphan.ts";
 import { privateBytes } from "../processes/private-memory.ts";
@@ -74,6 +75,8 @@ interface Context {
 }
 
 async function run(context: Context, request: RunRequest): Promise<TrainingEvent> {
+  if (context.options.settings.basePrecision === "int8")
+    await requireExactIntegerProducts("Train with base_precision float32, which computes in it.");
   let { from, fromHash } = request.earlier[0] ?? request;
   for (const earlier of request.earlier) {
     const made = await train(context, { ...earlier, from, fromHash }, unread(context));
@@ -179,6 +182,9 @@ async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<L
     trainers: new EmbeddedTrainers({
       config,
       weights: readModelWeights(folder, config, { cacheFolder: places.cacheFolder }),
+      ...(settings.basePrecision === "int8" && {
+        int8Base: readInt8TrainingWeights(folder, config, { cacheFolder: places.cacheFolder }),
+      }),
       lora: {
         rank: settings.loraRank,
         alpha: settings.loraAlpha,

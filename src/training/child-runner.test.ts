@@ -27,6 +27,7 @@ import { errorOf, failureOf } from "../processes/carried-error.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
 import type { HistoryItem, JsonObject, TrajectoryGroup } from "../domain/trajectory.ts";
 import { checkService } from "../domain/testing/check-service.ts";
+import type { BasePrecision } from "../domain/trainer/base-precision.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
 import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
@@ -49,6 +50,7 @@ interface Given {
   readonly baseModel?: string;
   readonly learningRate?: number;
   readonly precalculateLogprobs?: boolean;
+  readonly basePrecision?: BasePrecision;
   /** In place of what the runner would pin the job to now. */
   readonly pins?: Partial<JobPins>;
 }
@@ -173,12 +175,13 @@ async function assignmentOf(
     copiedKind: null,
     createdAt,
   };
+  const task = { kind: "rl", config: resolveTrainingConfig({ learningRate: 1e-3, ...config }) } as const;
   return {
     job: {
       id: jobId,
       modelId: "m",
       state: "running",
-      task: { kind: "rl", config: resolveTrainingConfig({ learningRate: 1e-3, ...config }) },
+      task,
       configNotApplied: [],
       createdAt,
       startedAt: createdAt,
@@ -208,7 +211,7 @@ async function assignmentOf(
       resultStep: step,
       seed: "seed",
       hasTrainerState: version.trainerState !== null,
-      ...(await runner.pinsFor(model, version)),
+      ...(await runner.pinsFor(model, version, task)),
       ...pins,
     },
   };
@@ -515,6 +518,46 @@ test("a process that dies between two steps has the next attempt go on behind th
     assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
     assert.deepEqual(readdirSync(join(bench.dataFolder, "jobs")), []);
   }
+});
+
+test("a job over a base in 8 bits tells how far that is from float32, and an attempt that goes on makes the same version", async (t) => {
+  const given = { basePrecision: "int8" } as const;
+  const whole = new Bench(t);
+  const { steps, outcome } = await whole.run(1, given);
+  const told = "loss/base_precision_difference_mean";
+  assert.deepEqual(
+    steps.map((step) => told in step),
+    steps.map((_, index) => index === 0),
+  );
+  assert.ok(steps[0][told] > 0 && steps[0][told] < 0.2, `${steps[0][told]}`);
+  const exact = await shared.run(1, { precalculateLogprobs: true });
+  assert.notDeepEqual(whole.published(1), shared.published(1));
+  const [loss, exactLoss] = [steps[0]["loss"], exact.steps[0]["loss"]];
+  assert.ok(Math.abs(loss - exactLoss) < 0.05, `${loss}, ${exactLoss}`);
+  const bench = new Bench(t, goldenGroups(), { settings: { ...settings, snapshotShare: 1 } });
+  const on = { saved: async (count: number) => void (count > 0 && kill(bench.runner.processIds())) };
+  await assert.rejects(bench.run(1, given, { on }), rejectsWith("unavailable"));
+  const again = await bench.run(1, given);
+  assert.deepEqual(bench.published(1), whole.published(1));
+  assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
+});
+
+test("the precision of the base is the job's, else the server's, until the job's end", async (t) => {
+  const bench = new Bench(t);
+  const ofServer = bench.newRunner({ settings: { ...settings, basePrecision: "int8" } });
+  const precisionOf = async (runner: ChildJobRunner, given: Given): Promise<unknown> =>
+    (await assignmentOf(runner, 1, given)).pins.settings["basePrecision"];
+  assert.deepEqual(
+    [
+      await precisionOf(bench.runner, {}),
+      await precisionOf(ofServer, {}),
+      await precisionOf(ofServer, { basePrecision: "float32" }),
+      await precisionOf(bench.runner, { basePrecision: "int8" }),
+    ],
+    ["float32", "int8", "float32", "int8"],
+  );
+  const { pins } = await assignmentOf(ofServer, 1, {});
+  assert.ok("loss/base_precision_difference_mean" in (await bench.run(1, { pins })).steps[0]);
 });
 
 function lossesOf({ metrics }: JobOutcome): object {

@@ -8,7 +8,7 @@ import type { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
 import { jobKey, type ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { JobAssignment, JobOutcome, JobReport, JobRunner, RunnerPins } from "../domain/job.ts";
+import type { JobAssignment, JobOutcome, JobReport, JobRunner, JobTask, RunnerPins } from "../domain/job.ts";
 import { unfolded } from "../domain/text/folded-lines.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
@@ -76,15 +76,23 @@ class ProcessJobRunner implements ChildJobRunner {
     return this.#life.stop();
   }
 
-  async pinsFor({ baseModel, adapter }: TrainedModel, from: ModelVersion): Promise<RunnerPins> {
+  async pinsFor(
+    { baseModel, adapter }: TrainedModel,
+    from: ModelVersion,
+    { config }: JobTask,
+  ): Promise<RunnerPins> {
     return withFullDiskNamed(async () => {
       const { files, weights } = await this.#hashesOf(baseModel);
       requireWeights(from, weights);
       const { settings, precisions } = this.#options;
       const servedPrecision = precisions?.get(baseModel);
+      const basePrecision = config.basePrecision ?? settings.basePrecision;
       return {
         settings: {
-          ...pinnedSettings({ ...settings, ...(servedPrecision && { servedPrecision }) }, adapter),
+          ...pinnedSettings(
+            { ...settings, basePrecision, ...(servedPrecision && { servedPrecision }) },
+            adapter,
+          ),
           ...(this.#options.toolsAsText?.has(baseModel) === true ? { toolsAsText: true } : {}),
         },
         baseHash: files,

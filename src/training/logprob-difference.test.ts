@@ -44,12 +44,12 @@ test("the likely cause is another version where the trajectory names one, then a
   assert.match(causeOf(false, 7), /likely of another model, or were taken after a temperature/);
 });
 
-test("what is served with fewer bits than it trains with is warned of by the mean", () => {
-  const context = { origin: undefined, startStep: 0, servedPrecision: "int8" };
+test("what is served or trained over in fewer bits is warned of by the mean", () => {
+  const context = { origin: undefined, startStep: 0, roundedTo: "int8" };
   assert.equal(differenceWarning({ nats: 3, meanNats: 0.25 }, context), null);
   const warning = differenceWarning({ nats: 3, meanNats: 0.26 }, context);
   assert.match(
     warning ?? "",
-    /up to 3\.00 nats, and by 0\.260 on average, where 0\.25 .* serving in int8 explains/,
+    /up to 3\.00 nats, and by 0\.260 on average, where 0\.25 .* weights in int8 explain/,
   );
 });

@@ -34,7 +34,7 @@ export function logprobDifference(batch: OptimizerBatch, { logprobs }: ForwardRe
 /** Between serving and training one and the same token behind the same prompt: rounding stays far below. */
 const expectedNatsMax = 0.05;
 
-/** The same on average where serving computes with fewer bits than training: single tokens differ by any amount. */
+/** The same on average where serving or training computes with fewer bits: single tokens differ by any amount. */
 const quantizedMeanMax = 0.25;
 
 export interface DifferenceContext {
@@ -42,20 +42,20 @@ export interface DifferenceContext {
   readonly origin: SequenceOrigin | undefined;
   /** The version that the job starts from. */
   readonly startStep: number;
-  /** In which precision the base is served, where that is not float32. */
-  readonly servedPrecision?: string | undefined;
+  /** In which precision the base is served, or trained over, where that is not float32. */
+  readonly roundedTo?: string | undefined;
 }
 
 /** A warning for the job's sender, with the likely cause; null where rounding explains the difference. */
 export function differenceWarning(
   { nats, meanNats }: Pick<LogprobDifference, "nats" | "meanNats">,
-  { origin, startStep, servedPrecision }: DifferenceContext,
+  { origin, startStep, roundedTo }: DifferenceContext,
 ): string | null {
-  const isQuantized = servedPrecision !== undefined;
+  const isQuantized = roundedTo !== undefined;
   if (isQuantized ? meanNats <= quantizedMeanMax : nats <= expectedNatsMax) return null;
   const place = origin === undefined ? "" : ` (${origin.place})`;
   const most = isQuantized
-    ? `and by ${meanNats.toPrecision(3)} on average, where ${quantizedMeanMax} is the most that serving in ${servedPrecision} explains.`
+    ? `and by ${meanNats.toPrecision(3)} on average, where ${quantizedMeanMax} is the most that weights in ${roundedTo} explain.`
     : `where ${expectedNatsMax} is the most that rounding explains.`;
   return (
     `At the first step recorded and computed log-probabilities differ by up to ${nats.toPrecision(3)} nats${place}, ` +

@@ -5,7 +5,7 @@ import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { requireTrainerFor, type TrainerProfile } from "../domain/trainer/profile.ts";
+import { requireTrainerFor, type TrainerProfile, type TrainerTask } from "../domain/trainer/profile.ts";
 import { ownState, stateOf, storedState } from "../domain/trainer/state.ts";
 import { adapterSeal } from "../model/hashes/adapter-hash.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
@@ -116,7 +116,12 @@ function planJob(
 ): Promise<TrainingPlan> {
   const { profile } = trainers;
   // It was asked when the job came; another trainer may have come since.
-  requireTrainerFor(profile, work, from ?? { adapterFolder: null, trainerState: null });
+  const { basePrecision } = settings;
+  const task: TrainerTask =
+    work.kind === "rl"
+      ? { kind: "rl", config: { ...work.config, basePrecision } }
+      : { kind: "sft", config: { basePrecision } };
+  requireTrainerFor(profile, task, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
   const prepared = <Item>(lines: WorkLines<Item>): PreparedLines<Item> =>
     new PreparedLines(file, lines, { clock, report: (...reported) => report.prepared(...reported) });
@@ -133,7 +138,7 @@ async function carryOut(
   input: TrainingJobInput & { readonly secondsSpent: () => number },
 ): Promise<JobOutcome> {
   const { trainers, report, clock } = dependencies;
-  const { adapterFolder, secondsSpent, signal } = input;
+  const { adapterFolder, secondsSpent, signal, settings } = input;
   const { batches, counts } = plan;
   await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
   await report.started(batches.length, counts, plan.metrics.start);
@@ -143,7 +148,8 @@ async function carryOut(
   const opened = () => openTrainer(dependencies, start.start, input);
   const { trainer, past } = await openWhereLeft(trainers, snapshots, { plan, opened, input });
   try {
-    const context = { report, clock, snapshots, secondsSpent, signal };
+    const { basePrecision } = settings;
+    const context = { report, clock, snapshots, secondsSpent, basePrecision, signal };
     await reportAgain(past, plan, { report, reportedCount: input.reportedStepCount });
     const steps = await takeSteps(trainer, plan, past, context);
     const warning = movementWarning(steps.metrics);

@@ -1,5 +1,6 @@
 // What training goes by: what an operator sets, what is the same on every server, and what a job is pinned to of both. What
 // a job may set is domain/training-config.ts.
+import { basePrecisions } from "../domain/trainer/base-precision.ts";
 import { adapterOfServer, type AdapterWish, type ProjectionName } from "../domain/model.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import { defaultsOf, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
@@ -20,6 +21,13 @@ export const trainingSettings = {
     max: 1_048_576,
     about:
       "Tokens of one optimizer step of a job that says neither steps nor batch_size, those that sequences begin with alike counted once; 0 takes a step for every sequence, as ART does.",
+  },
+  basePrecision: {
+    kind: "choice",
+    default: "float32",
+    choices: basePrecisions,
+    about:
+      "Of the products with the base model's weights in jobs that say no base_precision: int8 takes steps faster over rounded weights, and each job tells how far its log-probabilities are from those over float32.",
   },
   sequenceLengthMax: {
     kind: "integer",
@@ -85,6 +93,7 @@ const pinnedNames = [
   "loraRank",
   "loraAlpha",
   "batchTokens",
+  "basePrecision",
   "sequenceLengthMax",
   "weightDecay",
   "gradientNormMax",

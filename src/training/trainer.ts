@@ -67,6 +67,8 @@ export interface TrainerCall {
 export interface ForwardOptions {
   /** False leaves the adapter out: the base model's log-probabilities. `unsupported` where the trainer has no base pass. */
   readonly hasAdapter?: boolean;
+  /** Whether over the base in float32, in whatever precision it is trained over. Default false. */
+  readonly isFloat32?: boolean;
 }
 
 export interface ForwardResult {

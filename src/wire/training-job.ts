@@ -1,6 +1,7 @@
 // Training jobs as the interface spells them: creation, the job, its events.
 import { Type } from "typebox";
 import type { JobEvent, ReplayComparison, TrainingJob } from "../domain/job.ts";
+import { type BasePrecision, basePrecisions } from "../domain/trainer/base-precision.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { BodyLimits } from "./body-limits.ts";
 import type { PackedLines } from "./packed-lines.ts";
@@ -262,7 +263,10 @@ export function trainingJobBody(
           },
     seconds_left: endsAt === null ? null : Math.max(0, (endsAt.getTime() - now.getTime()) / 1000),
     experimental_config: task.kind === "rl" ? trainingConfigBody(inEffect(task.config, job)) : null,
-    config: task.kind === "sft" ? supervisedConfigBody(task.config) : null,
+    config:
+      task.kind === "sft"
+        ? supervisedConfigBody({ ...task.config, basePrecision: precisionInEffect(task.config, job.pins) })
+        : null,
     config_not_applied: job.configNotApplied,
     counts:
       counts === null
@@ -298,10 +302,19 @@ function inEffect(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig
   const isLeft = pins !== null && config.batchSize === null && config.stepCount === null;
   return {
     ...config,
+    basePrecision: precisionInEffect(config, pins),
     batchSize: isLeft && !countsTokens ? 1 : config.batchSize,
     weightDecay: config.weightDecay ?? (typeof weightDecay === "number" ? weightDecay : null),
     gradientNormMax: config.gradientNormMax ?? (typeof gradientNormMax === "number" ? gradientNormMax : null),
   };
+}
+
+function precisionInEffect(
+  { basePrecision }: Pick<TrainingConfig, "basePrecision">,
+  pins: TrainingJob["pins"],
+): BasePrecision | null {
+  const pinned = pins?.settings["basePrecision"];
+  return basePrecision ?? basePrecisions.find((precision) => precision === pinned) ?? null;
 }
 
 function replayBody({ files, matrixCount, differentCount, different }: ReplayComparison): object {

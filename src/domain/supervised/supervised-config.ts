@@ -1,7 +1,11 @@
 // The options of supervised fine-tuning, with their defaults.
 
+import type { BasePrecision } from "../trainer/base-precision.ts";
+
 /** The configuration as it takes effect; nulls were replaced by defaults. */
 export interface SupervisedConfig {
+  /** Of the products with the base model's weights; null leaves it to the server. */
+  readonly basePrecision: BasePrecision | null;
   /** Conversations of one optimizer step; at least 1. */
   readonly batchSize: number;
   /** Above 0. A list has one for every batch of the job, in the order in which they train. */
@@ -28,6 +32,7 @@ export type SupervisedConfigInput = {
 /** The defaults are those of the clients that send such jobs. */
 export function resolveSupervisedConfig(input: SupervisedConfigInput): SupervisedConfig {
   return {
+    basePrecision: input.basePrecision ?? null,
     batchSize: input.batchSize ?? 2,
     learningRate: input.learningRate ?? 5e-5,
     epochCount: input.epochCount ?? 1,

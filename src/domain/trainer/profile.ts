@@ -2,6 +2,7 @@
 // more are refused as they come. The contract of trainers is training/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
+import type { BasePrecision } from "./base-precision.ts";
 import { ownState } from "./state.ts";
 
 export type LossKind = "policy" | "cross-entropy";
@@ -14,6 +15,8 @@ export interface TrainerProfile {
   readonly hasBasePass: boolean;
   /** Whether the same calls give the same bytes again, which a replay asks. */
   readonly isRepeatable: boolean;
+  /** In which it computes products with the base model's weights: float32 at least. */
+  readonly basePrecisions: readonly BasePrecision[];
   /** Whether it starts from an adapter's files. One that does not goes on from states alone, which it kept itself. */
   readonly takesAdapters: boolean;
 }
@@ -26,14 +29,20 @@ const lossOfKind: { readonly [Kind in TrainerTask["kind"]]: LossKind } = {
 
 /** What of a job decides who can train it. */
 export type TrainerTask =
-  | { readonly kind: "rl"; readonly config: { readonly klPenaltyCoefficient: number } }
-  | { readonly kind: "sft" };
+  | {
+      readonly kind: "rl";
+      readonly config: {
+        readonly klPenaltyCoefficient: number;
+        readonly basePrecision: BasePrecision | null;
+      };
+    }
+  | { readonly kind: "sft"; readonly config: { readonly basePrecision: BasePrecision | null } };
 
 /**
  * Refuses a job that this trainer cannot do.
  *
  * @param from the version that it would start from
- * @throws ServiceError `invalid` at `model` or `klPenaltyCoefficient`, with what the trainer lacks and the cure
+ * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient` or `basePrecision`, with what the trainer lacks and the cure
  */
 export function requireTrainerFor(
   trainer: TrainerProfile,
@@ -53,6 +62,12 @@ export function requireTrainerFor(
       "klPenaltyCoefficient",
       `\`klPenaltyCoefficient\` is ${penalty}, and ${named} does not compute the base model beside one that ` +
         "it trains; leave it out, or set it to 0.",
+    );
+  const { basePrecision } = task.config;
+  if (basePrecision !== null && !trainer.basePrecisions.includes(basePrecision))
+    throw refusal(
+      "basePrecision",
+      `\`basePrecision\` is ${basePrecision}, and ${named} computes in ${trainer.basePrecisions.join(", ")} alone; leave it out.`,
     );
   const needsAdapter = from.adapterFolder !== null && ownState(trainer, from.trainerState) === null;
   if (needsAdapter && !trainer.takesAdapters)

@@ -29,9 +29,18 @@ export function blockBytes(
       const scores = rows * attributes.queryHeads * Math.min(length, queriesPerBlock) * length;
       return floatBytes * scores * (kind === "blockedAttention" ? 2 : 4);
     }
+    case "int8MatMul": {
+      // Magnitudes, what is rounded of them, and the product before it has the size of its row.
+      const rows = first.slice(0, -1).reduce((product, size) => product * size, 1);
+      return floatBytes * rows * (2 * (first.at(-1) ?? 0) + second[1]);
+    }
     case "linearLogprob": {
       const [vocabularySize = 0] = second ?? [];
       return floatBytes * Math.min(first?.[0] ?? 0, rowsPerBlock) * vocabularySize * 2;
+    }
+    case "int8LinearLogprob": {
+      // Beside the scores, what their gradient rounds them from.
+      return floatBytes * Math.min(first[0], rowsPerBlock) * second[1] * 4;
     }
     default:
       return 0;

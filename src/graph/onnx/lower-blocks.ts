@@ -1,10 +1,9 @@
 /**
- * Operations that are computed block by block, as loops of the model: attention by blocks of queries, and
- * log-probabilities by blocks of rows. Nothing that is made on the way outlives its block, so memory grows with the
- * sizes of operands and results alone.
+ * Attention, computed by blocks of queries in a loop of the model. Nothing that is made on the way outlives its block, so
+ * memory grows with the sizes of operands and results alone.
  */
 import type { OpAttributes } from "../graph.ts";
-import { queriesPerBlock, rowsPerBlock } from "./block-sizes.ts";
+import { queriesPerBlock } from "./block-sizes.ts";
 import type { OnnxModelWriter } from "./onnx-model.ts";
 import { CONTRIB_DOMAIN } from "./onnx-model.ts";
 
@@ -240,59 +239,4 @@ class AttentionBlocks {
     const split = this.#model.node("Reshape", [x, this.int(0, 0, kvHeads, 1, headSize)]);
     return this.#model.node("Transpose", [split], { attributes: { perm: [0, 2, 3, 1, 4] } });
   }
-}
-
-/**
- * Adds the log-probabilities of ids under scores x · weightᵀ.
- *
- * @param operands x [N, D], weight [V, D], ids int64 [N]
- * @param wanted which results are used
- * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D]; "" for what is not wanted
- */
-export function linearLogprob(
-  model: OnnxModelWriter,
-  { x, weight, ids }: { readonly x: string; readonly weight: string; readonly ids: string },
-  wanted: { readonly entropy: boolean; readonly slopes: boolean },
-): readonly string[] {
-  const int = (...values: readonly number[]): string => model.constant("int64", [values.length], values);
-  const [zero, last] = [int(0), int(-1)];
-  const length = model.node("Shape", [ids]);
-  const size = int(rowsPerBlock);
-  const count = model.node("Div", [model.node("Add", [length, int(rowsPerBlock - 1)]), size]);
-  const none = { name: model.constant("float32", [0], []), dtype: "float32" as const };
-  const noRows = { name: model.node("Slice", [x, zero, zero, zero]), dtype: "float32" as const };
-  const initial = [none, ...(wanted.entropy ? [none] : []), ...(wanted.slopes ? [noRows] : [])];
-  const results = model.loop(model.node("Squeeze", [count]), initial, (iteration, state) => {
-    const start = model.node("Mul", [model.node("Unsqueeze", [iteration, zero]), size]);
-    const end = model.node("Add", [start, size]);
-    const rows = (from: string): string => model.node("Slice", [from, start, end, zero]);
-    const reduced = (operation: string, of: string): string =>
-      model.node(operation, [of, last], { attributes: { keepdims: 0 } });
-    const transposed = { transA: 0, transB: 1, alpha: { float: 1 } };
-    const scores = model.node("FusedMatMul", [rows(x), weight], {
-      domain: CONTRIB_DOMAIN,
-      attributes: transposed,
-    });
-    const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
-    // The logarithm of what the softmax divides by, found at the largest score, where it is most exact.
-    const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
-    const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
-    const blockIds = rows(ids);
-    const column = model.node("Unsqueeze", [blockIds, last]);
-    const picked = model.node("GatherElements", [scores, column], { attributes: { axis: -1 } });
-    const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
-    const mean = wanted.slopes ? model.node("MatMul", [probabilities, weight]) : "";
-    if (wanted.entropy) {
-      // The expected score is that of the expected row of weights, which the slopes need.
-      const weighted = wanted.slopes ? [mean, rows(x)] : [probabilities, scores];
-      parts.push(model.node("Sub", [total, reduced("ReduceSum", model.node("Mul", weighted))]));
-    }
-    if (wanted.slopes) parts.push(model.node("Sub", [model.node("Gather", [weight, blockIds]), mean]));
-    return parts.map((part, index) =>
-      model.node("Concat", [state[index] ?? "", part], { attributes: { axis: 0 } }),
-    );
-  });
-  const [logprobs = "", ...others] = results;
-  const entropies = wanted.entropy ? (others.shift() ?? "") : "";
-  return [logprobs, entropies, others[0] ?? ""];
 }

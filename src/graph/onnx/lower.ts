@@ -7,12 +7,9 @@
 import { assert, present } from "../../domain/assert.ts";
 import type { Shape } from "../dimension.ts";
 import type { Graph, Node, OpAttributes, OpKind, Value } from "../graph.ts";
-import {
-  blockedAttention,
-  blockedAttentionGradient,
-  linearLogprob,
-  type QueryShape,
-} from "./lower-blocks.ts";
+import { codeProduct, rowCodes } from "./integer-codes.ts";
+import { blockedAttention, blockedAttentionGradient, type QueryShape } from "./lower-blocks.ts";
+import { floatScores, int8Scores, linearLogprob, type Scores } from "./lower-logprobs.ts";
 import { CONTRIB_DOMAIN, dataTypeNumbers, OnnxModelWriter } from "./onnx-model.ts";
 import type { OnnxNodeOptions } from "./onnx-model.ts";
 import { dimensionAt } from "../shape-rules.ts";
@@ -193,10 +190,13 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
 
   int8MatMul: (_, [x, weight, scales], lowering) => {
-    const { model } = lowering;
-    const { codes, size, step, zero } = rowCodes(model, present(x, "x"));
-    const operands = [codes, present(weight, "a weight"), step, present(scales, "scales"), zero];
-    const product = model.node("MatMulIntegerToFloat", operands, { domain: CONTRIB_DOMAIN });
+    const { codes, size } = rowCodes(lowering.model, present(x, "x"));
+    const product = codeProduct(
+      lowering.model,
+      codes,
+      present(weight, "a weight"),
+      present(scales, "scales"),
+    );
     emit(lowering, "Mul", [product, size]);
   },
   int4MatMul: ({ inputs, outputs }, operands, lowering) => {
@@ -239,12 +239,10 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     const picked = model.node("GatherElements", [logprobs, column], { attributes: { axis: -1 } });
     emit(lowering, "Squeeze", [picked, last]);
   },
-  linearLogprob: (_, [x = "", weight = "", ids = ""], { model, results }) => {
-    const wanted = { entropy: Boolean(results[1]), slopes: Boolean(results[2]) };
-    const names = linearLogprob(model, { x, weight, ids }, wanted);
-    for (const [index, result] of results.entries())
-      if (result !== "") model.node("Identity", [present(names[index], "a result")], { outputs: [result] });
-  },
+  linearLogprob: (_, [x = "", weight = "", ids = ""], lowering) =>
+    emitLogprobs({ x, ids, scores: floatScores(lowering.model, x, weight) }, lowering),
+  int8LinearLogprob: (_, [x = "", columns = "", scales = "", rows = "", ids = ""], lowering) =>
+    emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, { columns, scales, rows }) }, lowering),
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
     // The first result has to have a name.
     const outputs = [result || `%unused 0 of ${inverse}`, ...(inverse ? [inverse] : [])];
@@ -307,20 +305,15 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
 };
 
-/** Each row of x as bytes around 128 and its largest magnitude, once for all products of the same operand. */
-function rowCodes(
-  model: OnnxModelWriter,
-  x: string,
-): { readonly codes: string; readonly size: string; readonly step: string; readonly zero: string } {
-  const step = model.constant("float32", [], [1 / 127]);
-  const zero = model.constant("uint8", [], [128]);
-  const last = model.constant("int64", [1], [-1]);
-  const largest = model.shared("ReduceMax", [model.shared("Abs", [x]), last], { keepdims: 1 });
-  // A row of zeros would be divided by zero.
-  const size = model.shared("Max", [largest, model.constant("float32", [], [1e-20])]);
-  // The kernel for it has one step for all rows, which is therefore made the same for all.
-  const codes = model.shared("QuantizeLinear", [model.shared("Div", [x, size]), step, zero]);
-  return { codes, size, step, zero };
+/** Emits the results of log-probabilities under scores, those that are used. */
+function emitLogprobs(
+  operands: { readonly x: string; readonly ids: string; readonly scores: Scores },
+  { model, results }: Lowering,
+): void {
+  const wanted = { entropy: Boolean(results[1]), slopes: Boolean(results[2]) };
+  const names = linearLogprob(model, operands, wanted);
+  for (const [index, result] of results.entries())
+    if (result !== "") model.node("Identity", [present(names[index], "a result")], { outputs: [result] });
 }
 
 /** What blocks of attention need to know of queries [B, T, Hq*K]. */

@@ -221,30 +221,13 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     const at = operand(ids);
     return [denseFrom(at.dims, (place) => elementAt(logprobs, [...place, elementAt(at, place)]))];
   },
-  linearLogprob: ([x, weight, ids]) => {
-    const rows = operand(x);
-    const scores = operand(weight);
-    const [count = 0, width = 0] = rows.dims;
-    const [vocabulary = 0] = scores.dims;
-    const channels = Array.from({ length: width }, (_, channel) => channel);
-    const [rowAt, scoreAt] = [matrixAt(rows, []), matrixAt(scores, [])];
-    const logits = denseFrom([count, vocabulary], ([row = 0, id = 0]) =>
-      sum(channels.map((channel) => rowAt(row, channel) * scoreAt(id, channel))),
-    );
-    const logprobs = mapRows(logits, logSoftmax);
-    const chanceAt = matrixAt(mapDense([logprobs], Math.exp), []);
-    const idOf = (row = 0) => elementAt(operand(ids), [row]);
-    const tokens = Array.from({ length: vocabulary }, (_, id) => id);
-    const expected = (row: number, of: (id: number) => number) =>
-      sum(tokens.map((id) => chanceAt(row, id) * of(id)));
-    return [
-      denseFrom([count], ([row = 0]) => elementAt(logprobs, [row, idOf(row)])),
-      denseFrom([count], ([row = 0]) => -expected(row, (id) => elementAt(logprobs, [row, id]))),
-      denseFrom(
-        [count, width],
-        ([row = 0, channel = 0]) => scoreAt(idOf(row), channel) - expected(row, (id) => scoreAt(id, channel)),
-      ),
-    ];
+  linearLogprob: ([x, weight, ids]) => logprobsUnder(operand(x), operand(weight), operand(ids)),
+  int8LinearLogprob: ([x, , scales, rows, ids]) => {
+    const weight = denseFrom(operand(rows).dims, ([id = 0, channel = 0]) => {
+      return elementAt(operand(rows), [id, channel]) * elementAt(operand(scales), [id]);
+    });
+    const rounded = mapRows(operand(x), (row) => inSteps(row, row.length));
+    return logprobsUnder(rounded, weight, operand(ids));
   },
   rmsNorm: ([x, weight], { epsilon }) => {
     const from = operand(x);
@@ -381,6 +364,31 @@ function fusedAttention(
 
 function elementwise(combine: (...elements: number[]) => number): Meaning<OpKind> {
   return (operands) => [mapDense(operands, combine)];
+}
+
+/** What `linearLogprob` is, of rows x [N, D] and weights [V, D]. */
+function logprobsUnder(rows: Dense, scores: Dense, ids: Dense): readonly Dense[] {
+  const [count = 0, width = 0] = rows.dims;
+  const [vocabulary = 0] = scores.dims;
+  const channels = Array.from({ length: width }, (_, channel) => channel);
+  const [rowAt, scoreAt] = [matrixAt(rows, []), matrixAt(scores, [])];
+  const logits = denseFrom([count, vocabulary], ([row = 0, id = 0]) =>
+    sum(channels.map((channel) => rowAt(row, channel) * scoreAt(id, channel))),
+  );
+  const logprobs = mapRows(logits, logSoftmax);
+  const chanceAt = matrixAt(mapDense([logprobs], Math.exp), []);
+  const idOf = (row = 0) => elementAt(ids, [row]);
+  const tokens = Array.from({ length: vocabulary }, (_, id) => id);
+  const expected = (row: number, of: (id: number) => number) =>
+    sum(tokens.map((id) => chanceAt(row, id) * of(id)));
+  return [
+    denseFrom([count], ([row = 0]) => elementAt(logprobs, [row, idOf(row)])),
+    denseFrom([count], ([row = 0]) => -expected(row, (id) => elementAt(logprobs, [row, id]))),
+    denseFrom(
+      [count, width],
+      ([row = 0, channel = 0]) => scoreAt(idOf(row), channel) - expected(row, (id) => scoreAt(id, channel)),
+    ),
+  ];
 }
 
 /** Rounds each block of so many numbers to 127 steps up to its largest magnitude. */

@@ -63,7 +63,9 @@ export async function submitJob(
   try {
     return (await jobQueue.submit(job, linesIn(lines), idempotency)).id;
   } catch (error) {
-    throw locate(error, { ...keyPlace, ...trainerPlaces });
+    const config = task.kind === "rl" ? "experimental_config" : "config";
+    const basePrecision = ["body", config, "base_precision"];
+    throw locate(error, { ...keyPlace, ...trainerPlaces, basePrecision });
   }
 }
 

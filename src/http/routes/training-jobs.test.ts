@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { samplePins } from "../../storage/contract/storage-under-test.ts";
+import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 import { embeddedProfile } from "../../training/embedded/profile.ts";
 import {
   bearer,
@@ -126,6 +127,7 @@ test("creates a job with its trajectories, every default filled in", async () =>
 const resolved = {
   advantage_balance: 0,
   allow_training_without_logprobs: false,
+  base_precision: null,
   batch_size: null,
   epsilon: 1,
   epsilon_high: 4,
@@ -194,6 +196,7 @@ test("reads the configuration: nulls are defaults, other spellings count, unknow
   const further = {
     kl_penalty_coef: 0.1,
     allow_training_without_logprobs: true,
+    base_precision: "int8",
     packed_sequence_length: 512,
     kl_penalty_source: "sample",
     batch_size: 4,
@@ -210,11 +213,11 @@ test("reads the configuration: nulls are defaults, other spellings count, unknow
 test("of a job that has begun, what the server decides of its options is shown", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
-  const settings = { batchTokens: 0, weightDecay: 0.1, gradientNormMax: 0.2 };
+  const settings = { batchTokens: 0, basePrecision: "int8", weightDecay: 0.1, gradientNormMax: 0.2 };
   await server.jobs.claim("server", new Date(0));
   await server.jobs.pin(id, "server", { ...samplePins, settings });
   const job = (await get(server, `${path}/${id}`)).json<Body>();
-  const decided = { batch_size: 1, weight_decay: 0.1, max_grad_norm: 0.2 };
+  const decided = { base_precision: "int8", batch_size: 1, weight_decay: 0.1, max_grad_norm: 0.2 };
   assert.deepEqual(job["experimental_config"], { ...resolved, ...decided });
   await server.close();
 });
@@ -741,13 +744,23 @@ test("a watch that the server's closing ends does not look like the end of the j
 });
 
 test("what the server's trainer cannot do is refused as it comes, where it was asked for, with the cure", async () => {
-  const trainer = { ...embeddedProfile, name: "remote", hasBasePass: false, takesAdapters: false };
+  const trainer: TrainerProfile = {
+    ...embeddedProfile,
+    name: "remote",
+    hasBasePass: false,
+    takesAdapters: false,
+    basePrecisions: ["float32"],
+  };
   const { server, modelId } = await withModel({ trainer });
   const job = { model_id: modelId, trajectory_groups: [] };
   const penalty =
     /^`?experimental_config\.kl_penalty_coef`? is 0\.2, and the trainer of this server, remote, .*set it to 0/;
   const penalized = { ...job, experimental_config: { kl_penalty_coef: 0.2 } };
   await refuses(server, penalized, [["experimental_config.kl_penalty_coef", penalty]]);
+  const precision =
+    /base_precision`? is int8, and the trainer .* remote, computes in float32 alone; leave it out/;
+  const rounded = { ...job, experimental_config: { base_precision: "int8" } };
+  await refuses(server, rounded, [["experimental_config.base_precision", precision]]);
   assert.equal((await post(server, job)).statusCode, 200);
   // Its version has a state of the embedded trainer.
   await playJob(server, { step: 1 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
-import { blockValues, toInt4, toInt8, transposed } from "./quantize.ts";
+import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
 import { rotated, rotationMatrix, rotationSize } from "./rotation.ts";
 
 function randomRows(N: number, K: number): Float32Array {
@@ -15,6 +15,12 @@ test("8 bits are 127 steps up to a row's largest magnitude", () => {
   assert.deepEqual([...scales], [Math.fround(2 / 127), 0, 1]);
   assert.deepEqual([...rows], [64, -127, 32, 0, 0, 0, 3, 1, -127]);
   assert.deepEqual([...transposed(rows, [3, 3])], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
+});
+
+test("by column, 8 bits are 127 steps up to its largest magnitude", () => {
+  const { codes, scales } = toInt8Columns(Float32Array.of(1, 0, 3, -2, 0, 1, 0.5, 0, -127), [3, 3]);
+  assert.deepEqual([...scales], [Math.fround(2 / 127), 0, 1]);
+  assert.deepEqual([...codes], [64, 0, 3, -127, 0, 1, 32, 0, -127]);
 });
 
 test("transposing takes every element to its place at sizes beyond a tile", () => {

@@ -28,6 +28,30 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
   return { rows, scales };
 }
 
+/** A weight [N, K] in 8 bits: code · scale of its column. */
+export interface Int8Columns {
+  /** [N, K]. */
+  readonly codes: Int8Array;
+  /** [K]. */
+  readonly scales: Float32Array;
+}
+
+/** Rounds each column to 127 steps up to its largest magnitude. */
+export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): Int8Columns {
+  const scales = new Float32Array(K);
+  for (let row = 0; row < N; row++)
+    for (let k = 0; k < K; k++) scales[k] = Math.max(scales[k], Math.abs(values[row * K + k]));
+  for (let k = 0; k < K; k++) scales[k] /= 127;
+  const codes = new Int8Array(N * K);
+  for (let row = 0; row < N; row++) {
+    for (let k = 0; k < K; k++) {
+      if (scales[k] === 0) continue;
+      codes[row * K + k] = Math.max(-127, Math.min(127, Math.round(values[row * K + k] / scales[k])));
+    }
+  }
+  return { codes, scales };
+}
+
 /** [N, K] to [K, N]; in tiles, since one of the two is read or written far apart. */
 export function transposed(rows: Int8Array, [N, K]: readonly number[]): Int8Array {
   const columns = new Int8Array(rows.length);

@@ -5,7 +5,7 @@ import type { DataType } from "../../graph/graph.ts";
 import type { DataArrays } from "../../graph/tensor.ts";
 import { hasFourBitBlocks, readFourBitBlocks } from "../../model-files/gguf/four-bit-blocks.ts";
 import { readFloats, type StoredTensor } from "../../model-files/stored-tensor.ts";
-import { blockValues, toInt4, toInt8, transposed } from "./quantize.ts";
+import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
 import { rotated } from "./rotation.ts";
 import { blockSize, type WeightForm, type WeightUse } from "./weight-forms.ts";
 
@@ -37,6 +37,14 @@ function int8Parts(
 ): readonly DataArrays[DataType][] {
   const { rows, scales } = toInt8(rotated(values, shape[1]), shape);
   return [scales, ...(use.isLookedUp ? [rows] : []), ...(use.isMultiplied ? [transposed(rows, shape)] : [])];
+}
+
+/** The data of what `gradientParts` names for a weight of 8 bits, in its order. */
+export function int8GradientParts(tensor: StoredTensor, use: WeightUse): readonly DataArrays[DataType][] {
+  if (use.isLookedUp) return [];
+  if (use.isOutput) return [toInt8(rotated(readFloats(tensor), tensor.shape[1]), tensor.shape).rows];
+  const { codes, scales } = toInt8Columns(readFloats(tensor), tensor.shape);
+  return [scales, codes];
 }
 
 /** [N, blocks] to [blocks, N]. */

@@ -1,6 +1,6 @@
 // How the weights of a model are stored for computing: which in float32, which in 8 and which in 4 bits, and of which tensors
 // each then consists. How they are made is in quantize.ts; how they are applied, in ../linear.ts.
-import { unreachable } from "../../domain/assert.ts";
+import { assert, unreachable } from "../../domain/assert.ts";
 import type { DataType } from "../../graph/graph.ts";
 import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
@@ -40,6 +40,10 @@ export function partNames(weight: string): {
   readonly codes: string;
   /** float32 [K/32, N]. */
   readonly offsets: string;
+  /** int8 [N, K], with a scale for each column: for the gradient of what is multiplied with the weight. */
+  readonly back: string;
+  /** float32 [K]. */
+  readonly backScales: string;
 } {
   return {
     rows: `${weight}.rows`,
@@ -48,6 +52,8 @@ export function partNames(weight: string): {
     blockScales: `${weight}.block_scales`,
     codes: `${weight}.codes`,
     offsets: `${weight}.offsets`,
+    back: `${weight}.back`,
+    backScales: `${weight}.back.scales`,
   };
 }
 
@@ -55,14 +61,14 @@ export function partNames(weight: string): {
 export interface WeightUse {
   readonly isLookedUp: boolean;
   readonly isMultiplied: boolean;
+  /** Whether the scores over the vocabulary are products with it. */
+  readonly isOutput: boolean;
 }
 
 /** What a weight of a model is used for. */
 export function useOf(name: string, config: ModelConfig): WeightUse {
-  return {
-    isLookedUp: name === embeddingName,
-    isMultiplied: name !== embeddingName || `${outputProjection(config).path}.weight` === name,
-  };
+  const isOutput = name === `${outputProjection(config).path}.weight`;
+  return { isLookedUp: name === embeddingName, isMultiplied: name !== embeddingName || isOutput, isOutput };
 }
 
 /**
@@ -108,11 +114,37 @@ export function partsOf(
   }
 }
 
+/**
+ * What the gradient of what is multiplied with a parameter takes beside {@link partsOf}. That of scores takes rows of the output
+ * projection, which an embedding has anyway; others take the weight rounded the other way.
+ */
+export function gradientParts(
+  { name, shape }: ParameterSpec,
+  form: WeightForm,
+  use: WeightUse,
+): readonly WeightPart[] {
+  assert(form === "float32" || form === "int8", "no gradient goes through weights of 4 bits");
+  if (form === "float32" || use.isLookedUp) return [];
+  const names = partNames(name);
+  if (use.isOutput) return [{ name: names.rows, dtype: "int8", shape }];
+  return [
+    { name: names.backScales, dtype: "float32", shape: shape.slice(1) },
+    { name: names.back, dtype: "int8", shape },
+  ];
+}
+
 /** All tensors of a model whose weights have these forms, in the order of its parameters. */
-export function weightParts(config: ModelConfig, forms: WeightForms): readonly WeightPart[] {
-  return modelParameters(config).flatMap((parameter) =>
-    partsOf(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
-  );
+export function weightParts(
+  config: ModelConfig,
+  forms: WeightForms,
+  { hasGradients = false }: { readonly hasGradients?: boolean } = {},
+): readonly WeightPart[] {
+  return modelParameters(config).flatMap((parameter) => {
+    const form = forms.get(parameter.name) ?? "float32";
+    const use = useOf(parameter.name, config);
+    const parts = partsOf(parameter, form, use);
+    return hasGradients ? [...parts, ...gradientParts(parameter, form, use)] : parts;
+  });
 }
 
 /** What is kept of a parameter: what decoded tokens are computed with, and what else prompts are. */
@@ -131,4 +163,10 @@ export function keptBytes(config: ModelConfig, forms: WeightForms): number {
       keptParts(parameter, forms.get(parameter.name) ?? "float32", useOf(parameter.name, config)),
     )
     .reduce((sum, part) => sum + byteLengthOf(part), 0);
+}
+
+/** The bytes of all weights in these forms, and of what gradients take. */
+export function trainedBytes(config: ModelConfig, forms: WeightForms): number {
+  const parts = weightParts(config, forms, { hasGradients: true });
+  return parts.reduce((sum, part) => sum + byteLengthOf(part), 0);
 }

@@ -40,7 +40,7 @@ export class ComputeThreads {
   constructor(options: ProgramsOptions) {
     this.division = divisionOf(options);
     this.#options = options;
-    this.graphs = new ProgramGraphs(options.config);
+    this.graphs = new ProgramGraphs(options.config, options.forms);
     this.#together = new Programs(options, this.graphs);
   }
 

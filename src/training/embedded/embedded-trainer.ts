@@ -8,6 +8,7 @@ import type { ModelConfig } from "../../model/config.ts";
 import { type LoraAdapter, createLoraAdapter } from "../../model/lora.ts";
 import { loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter, writeLoraAdapter } from "../../model/peft-folder.ts";
+import type { ModelWeights } from "../../model/weights.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { adamWStep, createAdamWState } from "../adamw.ts";
@@ -57,6 +58,8 @@ export interface EmbeddedTrainerOptions {
   readonly config: ModelConfig;
   /** Of every parameter of the model; the frozen base. */
   readonly weights: ReadonlyMap<string, WeightSource>;
+  /** The same in 8 bits, with what gradients take: then it is trained over, and `weights` are what it is compared with. */
+  readonly int8Base?: ModelWeights;
   /** What a new adapter is like; adapters that exist keep their own. */
   readonly lora: {
     readonly rank: number;
@@ -90,11 +93,12 @@ export class EmbeddedTrainers implements TrainerProvider {
   #microbatchTokens: number;
 
   constructor(options: EmbeddedTrainerOptions) {
-    const { config, weights, threads } = options;
+    const { config, weights, int8Base, threads } = options;
     this.#options = options;
     this.#microbatchTokens = options.microbatchTokens;
     this.sequenceLengthMax = Math.min(options.sequenceLengthMax, config.contextLength);
-    this.threads = new ComputeThreads({ config, weights, threads });
+    const base = int8Base && { weights: int8Base.sources, forms: int8Base.forms };
+    this.threads = new ComputeThreads({ config, weights, ...base, threads });
   }
 
   async requireMemory(batches: Iterable<readonly TrainingSequence[]>, loss: Loss): Promise<void> {
@@ -115,7 +119,7 @@ export class EmbeddedTrainers implements TrainerProvider {
     batches: Iterable<readonly TrainingSequence[]>,
     loss: Loss,
   ): Promise<MemoryEstimate | null> {
-    const { config, lora } = this.#options;
+    const { config, lora, int8Base } = this.#options;
     const needs = new MemoryNeeds();
     for (const batch of batches) {
       needs.add(batch, this.cut(batch, loss).map(layoutsOf));
@@ -133,7 +137,9 @@ export class EmbeddedTrainers implements TrainerProvider {
       ];
       return { graphs: programs.map((program) => this.threads.graphs.of(program)), largest };
     });
-    return uses.length === 0 ? null : estimateMemory({ config, adapter }, uses, needs.dataBytes);
+    return uses.length === 0
+      ? null
+      : estimateMemory({ config, adapter, int8Forms: int8Base?.forms }, uses, needs.dataBytes);
   }
 
   /** What is computed, one round after another, for a gradient of the loss or without one. */
@@ -144,6 +150,18 @@ export class EmbeddedTrainers implements TrainerProvider {
     // More than one microbatch would cost a forward pass beside the gradient; see `#klElsewhere`.
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
     return packs.map((pack) => (staysWhole ? [pack] : dividePack(pack, this.threads.division)));
+  }
+
+  /** Programs over the base in float32; where it is trained over in 8 bits, they stay no longer than they are needed. */
+  async withFloat32(compute: (threads: ComputeThreads) => Promise<void>): Promise<void> {
+    const { config, weights, int8Base, threads: count } = this.#options;
+    if (int8Base === undefined) return await compute(this.threads);
+    const threads = new ComputeThreads({ config, weights, threads: count });
+    try {
+      await compute(threads);
+    } finally {
+      await threads.close();
+    }
   }
 
   async open(start: TrainerStart, { signal }: TrainerCall): Promise<Trainer> {
@@ -220,16 +238,22 @@ class EmbeddedTrainer implements Trainer {
   forward(
     data: readonly TrainingSequence[],
     call: TrainerCall,
-    { hasAdapter = true }: ForwardOptions = {},
+    { hasAdapter = true, isFloat32 = false }: ForwardOptions = {},
   ): Promise<ForwardResult> {
     return this.#calls.run("forward", call, async () => {
       requireTrainable(data, this.#trainers);
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const adapterFeeds = hasAdapter ? this.#adapterFeeds() : this.#noAdapterFeeds();
       const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
-      await this.#compute(this.#trainers.cut(data, null), runOf, call.signal, (microbatch, outputs) =>
-        collect(logprobs, microbatch, outputs),
-      );
+      const compute = (threads: ComputeThreads): Promise<void> =>
+        this.#compute(
+          this.#trainers.cut(data, null),
+          runOf,
+          call.signal,
+          (microbatch, outputs) => collect(logprobs, microbatch, outputs),
+          threads,
+        );
+      await (isFloat32 ? this.#trainers.withFloat32(compute) : compute(this.#trainers.threads));
       return { logprobs: inOrderOf(data, logprobs) };
     });
   }
@@ -309,6 +333,7 @@ class EmbeddedTrainer implements Trainer {
     runOf: (microbatch: Microbatch, pack: TrainingPack) => ProgramRun,
     signal: AbortSignal,
     take: (microbatch: Microbatch, outputs: ProgramOutputs, pack: TrainingPack) => void,
+    threads: ComputeThreads = this.#trainers.threads,
   ): Promise<void> {
     for (const round of rounds) {
       // Computing blocks the thread: an abort takes effect here.
@@ -316,7 +341,7 @@ class EmbeddedTrainer implements Trainer {
       throwIfAborted(signal);
       const layouts = layoutsOf(round);
       const runs = layouts.map((microbatch, index) => runOf(microbatch, round[index]));
-      const outputs = await this.#trainers.threads.run(runs);
+      const outputs = await threads.run(runs);
       layouts.forEach((microbatch, index) =>
         take(microbatch, present(outputs[index], "a run's outputs"), round[index]),
       );

@@ -20,11 +20,11 @@ import { loraParameters } from "../../model/parameters.ts";
 import { readLoraAdapter } from "../../model/peft-folder.ts";
 import { readSafetensorsHeader } from "../../model-files/safetensors.ts";
 import { readFloats } from "../../model-files/stored-tensor.ts";
-import { readModelWeights } from "../../model/weights.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../../model/weights.ts";
 import { createSession } from "../../runtime/session.ts";
 import { globalNorm, reinforcementLearningAdamW } from "../adamw.ts";
 import { plainStep } from "../contract/trainers-under-test.ts";
-import { EmbeddedTrainers } from "./embedded-trainer.ts";
+import { EmbeddedTrainers, type EmbeddedTrainerOptions } from "./embedded-trainer.ts";
 import type { Loss, Trainer, TrainerCall, TrainingSequence } from "../trainer.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { type Pack, cutIntoPacks } from "../packing/packs.ts";
@@ -180,10 +180,14 @@ interface Computed {
   readonly sharesPrefixes: boolean;
 }
 
-function trainersOf({ microbatchTokens, sharesPrefixes }: Computed): EmbeddedTrainers {
+function trainersOf(
+  { microbatchTokens, sharesPrefixes }: Computed,
+  base: Pick<EmbeddedTrainerOptions, "int8Base"> = {},
+): EmbeddedTrainers {
   return new EmbeddedTrainers({
     config,
     weights,
+    ...base,
     lora: { rank: 4, alpha: 8, targets: projectionNames },
     baseModelName: "qwen3",
     artifacts: dataFolderAt(scratch).artifacts,
@@ -285,4 +289,46 @@ for (const computed of [
 ]) {
   test(`five optimizer steps end at the reference adapter, also when training stops and goes on between them: ${JSON.stringify(computed)}`, () =>
     checkFiveSteps(computed));
+}
+
+for (const [name, sharesPrefixes] of [
+  ["default", false],
+  ["ppo-sequence", true],
+] as const) {
+  test(`over a base in 8 bits the gradient of ${name} points where the reference's does`, async () => {
+    const int8Base = readInt8TrainingWeights(modelFolder, config, { cacheFolder: null });
+    const trainers = trainersOf({ microbatchTokens: 80, sharesPrefixes }, { int8Base });
+    const exact = trainersOf({ microbatchTokens: 80, sharesPrefixes });
+    try {
+      const goldenCase = golden.cases[name];
+      const batch = goldenBatch(goldenCase);
+      const policy: Loss = { kind: "policy", config: goldenConfig(goldenCase.config) };
+      const trainer = await trainers.open(start, newCall());
+      const { loss, logprobs } = await trainer.forwardBackward(batch, policy, newCall());
+      assertClose(Float32Array.of(loss), [goldenCase.loss], 0.02 * Math.abs(goldenCase.loss), "loss");
+      const again = await trainer.forward(batch, newCall());
+      assert.deepEqual(again.logprobs, logprobs, "a gradient and a forward pass compute the same");
+      const inFloat32 = await trainer.forward(batch, newCall(), { isFloat32: true });
+      const expected = await (await exact.open(start, newCall())).forward(batch, newCall());
+      assert.deepEqual(inFloat32.logprobs, expected.logprobs);
+      assert.notDeepEqual(inFloat32.logprobs, logprobs);
+      await trainer.optimStep(plainStep, newCall());
+      const moved = await savedMatrices(trainer);
+      for (const [matrix, values] of adapter.matrices) {
+        const after = moved.get(matrix) ?? assert.fail(matrix);
+        const slopes = values.map((value, index) => value - after[index]);
+        const reference = readFloats(expectedGradients.get(`${name}/${matrix}`) ?? assert.fail(matrix));
+        const cosine = cosineOf(slopes, reference);
+        assert.ok(cosine > 0.98, `the cosine of ${matrix} is ${cosine}`);
+      }
+    } finally {
+      await Promise.all([trainers.close(), exact.close()]);
+    }
+  });
+}
+
+function cosineOf(left: Float32Array, right: Float32Array): number {
+  const dot = (one: Float32Array, other: Float32Array): number =>
+    one.reduce((sum, value, index) => sum + value * other[index], 0);
+  return dot(left, right) / Math.sqrt(dot(left, left) * dot(right, right));
 }

@@ -5,6 +5,7 @@ import type { Graph } from "../../graph/graph.ts";
 import { peakBytes } from "../../graph/peak-memory.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { float32Bytes, loraParameters, modelParameters } from "../../model/parameters.ts";
+import { trainedBytes, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { type Round, sizesOf } from "./feeds.ts";
 import type { AdapterShape } from "./training-graphs.ts";
 
@@ -48,7 +49,16 @@ export interface MemoryEstimate {
  * @param dataBytes what it holds of the job's data beside
  */
 export function estimateMemory(
-  { config, adapter }: { readonly config: ModelConfig; readonly adapter: AdapterShape },
+  {
+    config,
+    adapter,
+    int8Forms,
+  }: {
+    readonly config: ModelConfig;
+    readonly adapter: AdapterShape;
+    /** Of the base that is trained over beside the one in float32, which log-probabilities are compared with. */
+    readonly int8Forms?: WeightForms | undefined;
+  },
   uses: readonly ProgramUse[],
   dataBytes = 0,
 ): MemoryEstimate {
@@ -66,6 +76,7 @@ export function estimateMemory(
     dataBytes +
     (sideBySide > 1 ? threadBytes * sideBySide : 0) +
     float32Bytes(modelParameters(config)) +
+    (int8Forms === undefined ? 0 : trainedBytes(config, int8Forms)) +
     adapterCopies * float32Bytes(loraParameters(config, adapter)) +
     operationBytes * operationCount +
     sum(peaks.map((peak) => peak.bytes));

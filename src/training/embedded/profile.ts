@@ -7,6 +7,7 @@ export const embeddedProfile: TrainerProfile = {
   losses: ["policy", "cross-entropy"],
   hasBasePass: true,
   isRepeatable: true,
+  basePrecisions: ["float32", "int8"],
   takesAdapters: true,
 };
 

@@ -2,6 +2,7 @@
 // is what it is loaded from then. Kept from job to job; nothing here computes.
 import type { Graph } from "../../graph/graph.ts";
 import type { ModelConfig } from "../../model/config.ts";
+import type { WeightForms } from "../../model/quantized/weight-forms.ts";
 import {
   type GradientGraphOptions,
   type GraphOptions,
@@ -19,16 +20,19 @@ export const PROGRAM_COUNT_MAX = 8;
 
 export class ProgramGraphs {
   readonly #config: ModelConfig;
+  readonly #forms: WeightForms;
   /** In order of use, the longest unused first. */
   readonly #graphs = new Map<string, Graph>();
 
-  constructor(config: ModelConfig) {
+  /** @param forms how the frozen weights are stored */
+  constructor(config: ModelConfig, forms: WeightForms = new Map()) {
     this.#config = config;
+    this.#forms = forms;
   }
 
   of(program: Program): Graph {
     const key = keyOf(program);
-    const graph = this.#graphs.get(key) ?? graphOf(this.#config, program);
+    const graph = this.#graphs.get(key) ?? graphOf(this.#config, program, this.#forms);
     this.#graphs.delete(key);
     this.#graphs.set(key, graph);
     const [longestUnused] = this.#graphs.keys();
@@ -43,10 +47,10 @@ export class ProgramGraphs {
   }
 }
 
-function graphOf(config: ModelConfig, program: Program): Graph {
+function graphOf(config: ModelConfig, program: Program, forms: WeightForms): Graph {
   return program.kind === "gradient"
-    ? buildGradientGraph(config, program)
-    : buildLogprobGraph(config, program);
+    ? buildGradientGraph(config, program, forms)
+    : buildLogprobGraph(config, program, forms);
 }
 
 /** All that the description says, so that no two programs share a name. */

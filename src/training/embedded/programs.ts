@@ -2,6 +2,7 @@
 import type { Tensor } from "../../graph/tensor.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../../model/config.ts";
+import type { WeightForms } from "../../model/quantized/weight-forms.ts";
 import type { TaskHandlers } from "../../processes/tasks.ts";
 import { type Session, createSession } from "../../runtime/session.ts";
 import { keyOf, PROGRAM_COUNT_MAX, type Program, ProgramGraphs } from "./program-graphs.ts";
@@ -23,8 +24,9 @@ export interface ProgramTasks {
 
 export interface ProgramsOptions {
   readonly config: ModelConfig;
-  /** Of every parameter of the model. */
+  /** Of every parameter of the model, in these forms. */
   readonly weights: ReadonlyMap<string, WeightSource>;
+  readonly forms?: WeightForms;
   /** How many threads compute, the caller's included. */
   readonly threads: number;
 }
@@ -41,7 +43,7 @@ export class Programs {
   /** In order of use, the longest unused first. */
   readonly #sessions = new Map<string, Session>();
 
-  constructor(options: ProgramsOptions, graphs = new ProgramGraphs(options.config)) {
+  constructor(options: ProgramsOptions, graphs = new ProgramGraphs(options.config, options.forms)) {
     this.#options = options;
     this.#graphs = graphs;
   }

@@ -9,6 +9,7 @@ import type { Graph, Value } from "../../graph/graph.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { type TrainingForward, addTrainingForward } from "../../model/training-forward.ts";
+import type { WeightForms } from "../../model/quantized/weight-forms.ts";
 import type { TokenLayout } from "../../model/training-attention.ts";
 import type { Pack } from "../packing/packs.ts";
 import type { Loss, TrainingSequence } from "../trainer.ts";
@@ -39,13 +40,16 @@ export function gradientName(matrix: string): string {
  *
  * Inputs: those of `tokenFeeds` and `lossFeeds`, of `wantedFeeds` where places are distinct, and the adapter's matrices by name.
  * Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N], and a gradient per matrix.
+ *
+ * @param forms how the base's weights are stored; absent, all are float32
  */
 export function buildGradientGraph(
   config: ModelConfig,
   { adapter, layout, hasDistinctPlaces = false, loss }: GradientGraphOptions,
+  forms?: WeightForms,
 ): Graph {
   const builder = new GraphBuilder();
-  const options = { adapter, layout, hasDistinctPlaces, hasEntropy: true };
+  const options = { adapter, layout, hasDistinctPlaces, hasEntropy: true, forms };
   const { logprobs_N, entropy_N, learned } = addForward(builder, config, options);
   const nodes = addLoss(builder, logprobs_N, loss);
   const names = [...learned.keys()];
@@ -61,9 +65,13 @@ export function buildGradientGraph(
 }
 
 /** Builds the program without loss and gradients; its one output is `logprobs` [N]. */
-export function buildLogprobGraph(config: ModelConfig, { adapter, layout }: GraphOptions): Graph {
+export function buildLogprobGraph(
+  config: ModelConfig,
+  { adapter, layout }: GraphOptions,
+  forms?: WeightForms,
+): Graph {
   const builder = new GraphBuilder();
-  const options = { adapter, layout, hasDistinctPlaces: false, hasEntropy: false };
+  const options = { adapter, layout, hasDistinctPlaces: false, hasEntropy: false, forms };
   const { logprobs_N } = addForward(builder, config, options);
   return builder.build({ logprobs: logprobs_N });
 }
@@ -76,7 +84,12 @@ function addForward(
     layout,
     hasDistinctPlaces,
     hasEntropy,
-  }: GraphOptions & { readonly hasDistinctPlaces: boolean; readonly hasEntropy: boolean },
+    forms,
+  }: GraphOptions & {
+    readonly hasDistinctPlaces: boolean;
+    readonly hasEntropy: boolean;
+    readonly forms: WeightForms | undefined;
+  },
 ): TrainingForward {
   const tokens = layoutInputs[layout](builder);
   const inputs = {
@@ -89,6 +102,7 @@ function addForward(
   return addTrainingForward(builder, config, inputs, {
     learns: { kind: "lora", targets, rank, scale },
     hasEntropy,
+    ...(forms && { forms }),
   });
 }
 

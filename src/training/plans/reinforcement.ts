@@ -41,7 +41,8 @@ export async function planReinforcement(
   { profile, settings, seed, startStep, read }: PlanInput,
 ): Promise<TrainingPlan> {
   const { passCount } = config;
-  const { servedPrecision } = settings;
+  const { servedPrecision, basePrecision } = settings;
+  const roundedTo = servedPrecision ?? (basePrecision === "float32" ? undefined : basePrecision);
   const baseComparisonShare = profile.hasBasePass ? settings.baseComparisonShare : 0;
   const sequenceLengthMax = Math.min(model.sequenceLengthMax, config.packedSequenceLength ?? Infinity);
   const { sequences, warnings, origins, ...data } = await prepareTrainingData(groups, config, {
@@ -68,7 +69,7 @@ export async function planReinforcement(
     batches,
     read,
     // What sampled computes otherwise than what trains: ratios of the two would be of their rounding.
-    precalculatesLogprobs: config.precalculateLogprobs || servedPrecision !== undefined,
+    precalculatesLogprobs: config.precalculateLogprobs || roundedTo !== undefined,
     importanceTruncation: config.truncatedImportanceSampling,
     loss,
     comparedRows: baseSamples(batches, hasKlPenalty(loss) ? 1 : baseComparisonShare),
@@ -97,7 +98,7 @@ export async function planReinforcement(
         const difference = logprobDifference(recorded, computed);
         const { row } = difference;
         const origin = row === null ? undefined : origins.get(probe[row]);
-        return differenceWarning(difference, { origin, startStep, servedPrecision });
+        return differenceWarning(difference, { origin, startStep, roundedTo });
       },
     },
   };

@@ -1,12 +1,14 @@
 // The steps of a job: one pass over its batches, a gradient and an AdamW step for each, reported and kept as they are taken.
 // Steps that an earlier attempt took and kept are not taken again.
 import type { Clock } from "../../domain/clock.ts";
+import type { BasePrecision } from "../../domain/trainer/base-precision.ts";
 import type { JobReport } from "../../domain/job.ts";
 import { present } from "../../domain/assert.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { PlannedBatch } from "../data/planned-sequence.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
 import { hasKlPenalty, type Trainer } from "../trainer.ts";
+import { comparePrecision } from "./base-precision.ts";
 import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
 import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
@@ -16,6 +18,8 @@ export interface StepContext {
   readonly report: JobReport;
   readonly snapshots: JobSnapshots;
   readonly clock: Clock;
+  /** In which the trainer computes products with the base model's weights. */
+  readonly basePrecision: BasePrecision;
   /** What this attempt has spent by now, before the steps too. */
   readonly secondsSpent: () => number;
   readonly signal: AbortSignal;
@@ -42,7 +46,7 @@ export async function takeSteps(
   context: StepContext,
 ): Promise<PastSteps> {
   const { batches, loss } = plan;
-  const { report, clock, snapshots, secondsSpent, signal } = context;
+  const { report, clock, snapshots, secondsSpent, basePrecision, signal } = context;
   const withCompared = await oldLogprobs(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
   // These grow in place: a copy for each step would take time by the square of their number.
@@ -60,6 +64,9 @@ export async function takeSteps(
     const probe = plan.read(plan.probe);
     await warn(plan.metrics.startWarning(probe, await trainer.forward(probe, { id: "probe", signal })));
   }
+  const precision =
+    past.metrics.length === 0 ? await comparePrecision(trainer, plan, { basePrecision, signal }) : null;
+  await warn(precision?.warning ?? null);
   let beganMs = clock.monotonicMs();
   for (const [index, planned] of batches.entries()) {
     if (index < past.metrics.length) continue;
@@ -73,7 +80,7 @@ export async function takeSteps(
     const step = await trainer.optimStep(plan.optimizerStep(index), { id: `step ${index}`, signal });
     const nowMs = clock.monotonicMs();
     const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
-    metrics.push(plan.metrics.step(index, taken));
+    metrics.push({ ...plan.metrics.step(index, taken), ...(index === 0 && precision?.metrics) });
     // A probe of this batch alone costs nothing.
     if (index === 0 && plan.probe.length === batch.length)
       await warn(plan.metrics.startWarning(recorded, gradient));

@@ -60,6 +60,7 @@ export class NaiveTrainers implements TrainerProvider {
     losses: ["policy", "cross-entropy"],
     hasBasePass: true,
     isRepeatable: true,
+    basePrecisions: ["float32"],
     takesAdapters: true,
   };
   readonly sequenceLengthMax: number;

@@ -1,6 +1,7 @@
 // The configuration of supervised fine-tuning as the interface spells it.
 import { Type, type Static } from "typebox";
 import { resolveSupervisedConfig, type SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
+import { basePrecisions } from "../../domain/trainer/base-precision.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { nullable } from "../nullable.ts";
 import { foreignOptions, foreignProperties, refuseForeign } from "../training/foreign-options.ts";
@@ -16,7 +17,14 @@ const rate = Type.Number({ exclusiveMinimum: 0 });
 
 const epochs = Type.Integer({ minimum: 1, maximum: epochsMax });
 
+const precision = Type.Enum([...basePrecisions]);
+
 const shared = {
+  base_precision: nullable(precision, {
+    description:
+      "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+    "x-default": "left to the server (training.basePrecision)",
+  }),
   learning_rate: nullable(Type.Union([rate, Type.Array(rate, { minItems: 1, maxItems: ratesMax })]), {
     description: "Of AdamW: one for all steps, or a list with one for each batch.",
     default: defaults.learningRate,
@@ -68,6 +76,7 @@ export const supervisedConfigForm = Type.Object(
 /** As a job shows it. */
 export const supervisedConfigSchema = Type.Object(
   {
+    base_precision: nullable(precision),
     batch_size: batchSize,
     learning_rate: Type.Union([rate, Type.Array(rate)]),
     epochs: Type.Integer({ minimum: 1 }),
@@ -97,6 +106,7 @@ export function checkSupervisedConfig(config: unknown, findings: Findings): void
 /** Reads a checked configuration. */
 export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
   return resolveSupervisedConfig({
+    basePrecision: body.base_precision ?? null,
     batchSize: body.batch_size === "auto" ? null : (body.batch_size ?? null),
     learningRate: body.learning_rate ?? null,
     epochCount: body.epochs ?? body.num_epochs ?? null,
@@ -109,6 +119,7 @@ export function toSupervisedConfig(body: ConfigBody): SupervisedConfig {
 
 export function supervisedConfigBody(config: SupervisedConfig): Static<typeof supervisedConfigSchema> {
   return {
+    base_precision: config.basePrecision,
     batch_size: config.batchSize,
     learning_rate: typeof config.learningRate === "number" ? config.learningRate : [...config.learningRate],
     epochs: config.epochCount,

@@ -1,6 +1,7 @@
 // How a job trains, as the interface and clients of other makers spell it. Null and absent mean the default; what two
 // spellings of one field say is one of them's, or refused; what is known and not done is refused, what is unknown is named.
 import { Type, type Static, type TSchema } from "typebox";
+import { basePrecisions } from "../../domain/trainer/base-precision.ts";
 import {
   importanceSamplingLevels,
   klPenaltySources,
@@ -63,6 +64,12 @@ const options: Readonly<Record<string, Option>> = {
     "allowTrainingWithoutLogprobs",
     Type.Boolean(),
     "Trains the texts of assistant messages, and of Choices without tokens, beside Choices with tokens.",
+  ),
+  base_precision: option(
+    "basePrecision",
+    Type.Enum([...basePrecisions]),
+    "Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job tells how far its log-probabilities are from those over float32.",
+    "left to the server (training.basePrecision)",
   ),
   batch_size: option(
     "batchSize",

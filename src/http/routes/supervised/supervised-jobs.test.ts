@@ -82,6 +82,7 @@ test("creates a job of the conversations, every default filled in", async () => 
   assert.equal(job["kind"], "sft");
   assert.equal(job["experimental_config"], null);
   assert.deepEqual(job["config"], {
+    base_precision: null,
     batch_size: 2,
     learning_rate: 5e-5,
     epochs: 1,
@@ -99,6 +100,7 @@ test("a configuration takes effect as it is given, and says what does not", asyn
     model_id: modelId,
     training_data: [example, example, example],
     config: {
+      base_precision: "int8",
       batch_size: 2,
       learning_rate: [1e-3, 2e-3, 3e-3, 4e-3],
       epochs: 2,
@@ -111,6 +113,7 @@ test("a configuration takes effect as it is given, and says what does not", asyn
     experimental_config: { future: true },
   });
   assert.deepEqual(job["config"], {
+    base_precision: "int8",
     batch_size: 2,
     learning_rate: [1e-3, 2e-3, 3e-3, 4e-3],
     epochs: 2,
@@ -126,7 +129,14 @@ test("a configuration takes effect as it is given, and says what does not", asyn
   const last = { ...auto, assistant_turns: "last" };
   const other = await created(server, { model_id: modelId, training_data: [example], config: last });
   const optimizer = { weight_decay: 0, max_grad_norm: 1 };
-  const inEffect = { batch_size: 2, learning_rate: 5e-5, epochs: 1, shuffle: false, ...optimizer };
+  const inEffect = {
+    base_precision: null,
+    batch_size: 2,
+    learning_rate: 5e-5,
+    epochs: 1,
+    shuffle: false,
+    ...optimizer,
+  };
   assert.deepEqual(other["config"], { ...inEffect, assistant_turns: "last" });
   assert.deepEqual(other["config_not_applied"], []);
   await server.close();

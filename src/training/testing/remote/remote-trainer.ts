@@ -28,6 +28,7 @@ export class RemoteTrainers implements TrainerProvider {
     losses: ["policy", "cross-entropy"],
     hasBasePass: false,
     isRepeatable: false,
+    basePrecisions: ["float32"],
     takesAdapters: false,
   };
   readonly sequenceLengthMax: number;

@@ -1,0 +1,146 @@
+/**
+ * Log-probabilities over a vocabulary, computed by blocks of rows in a loop of the model: the scores of all rows are never in
+ * memory at once. How scores are made, in float32 or of integers, is a parameter.
+ */
+import { rowsPerBlock } from "./block-sizes.ts";
+import { codeProduct, ofCodes, rowCodes } from "./integer-codes.ts";
+import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
+
+/** The rows of a block, of a tensor that has as many as x. */
+type RowsOf = (of: string) => string;
+
+/** How the scores x · Wᵀ of a block are made, and what their gradients need of W. */
+export interface Scores {
+  /** The rows of x [M, D] as they are multiplied, and their scores [M, V]. */
+  readonly of: (rows: RowsOf) => { readonly x: string; readonly scores: string };
+  /** The mean of the rows of W, weighed with probabilities [M, V]: [M, D]. */
+  readonly mean: (probabilities: string) => string;
+  /** The rows of W at ids [M]: [M, D]. */
+  readonly weightsAt: (ids: string) => string;
+}
+
+/** @param weight float32 [V, D] */
+export function floatScores(model: OnnxModelWriter, x: string, weight: string): Scores {
+  const attributes = { transA: 0, transB: 1, alpha: { float: 1 } };
+  return {
+    of: (rows) => {
+      const own = rows(x);
+      return {
+        x: own,
+        scores: model.node("FusedMatMul", [own, weight], { domain: CONTRIB_DOMAIN, attributes }),
+      };
+    },
+    mean: (probabilities) => model.node("MatMul", [probabilities, weight]),
+    weightsAt: (ids) => model.node("Gather", [weight, ids]),
+  };
+}
+
+/**
+ * Scores by products of integers. Probabilities have few large values and a long tail that 8 bits would lose: they are taken
+ * as two numbers of 8 bits each, the second of what the first leaves.
+ *
+ * @param weight columns int8 [D, V], the same as rows int8 [V, D], and scales [V]
+ */
+export function int8Scores(
+  model: OnnxModelWriter,
+  x: string,
+  { columns, rows, scales }: Readonly<Record<"columns" | "rows" | "scales", string>>,
+): Scores {
+  const { codes, size } = rowCodes(model, x);
+  return {
+    of: (rowsOf) => {
+      const [ownCodes, ownSize] = [rowsOf(codes), rowsOf(size)];
+      const scores = model.node("Mul", [codeProduct(model, ownCodes, columns, scales), ownSize]);
+      return { x: model.node("Mul", [ofCodes(model, ownCodes), ownSize]), scores };
+    },
+    mean: (probabilities) => int16Product(model, model.node("Mul", [probabilities, scales]), rows),
+    weightsAt: (ids) => {
+      const floats = model.node("Cast", [model.node("Gather", [rows, ids])], { attributes: { to: 1 } });
+      const ownScales = model.node("Gather", [scales, ids]);
+      const column = model.node("Unsqueeze", [ownScales, model.constant("int64", [1], [-1])]);
+      return model.node("Mul", [floats, column]);
+    },
+  };
+}
+
+/**
+ * Rows [M, V] of numbers that are not negative times weights int8 [V, D], each row rounded to 65,025 steps up to its largest
+ * number: [M, D].
+ */
+function int16Product(model: OnnxModelWriter, values: string, weights: string): string {
+  const last = model.constant("int64", [1], [-1]);
+  const flat = model.constant("int64", [1], [-1]);
+  const levels = model.constant("float32", [], [255]);
+  const largest = model.node("ReduceMax", [values, last], { attributes: { keepdims: 1 } });
+  const column = model.node("Max", [
+    model.node("Div", [largest, levels]),
+    model.constant("float32", [], [1e-30]),
+  ]);
+  const step = model.node("Reshape", [column, flat]);
+  const byRow = { attributes: { axis: 0 } };
+  const zeros = (zero: number): string =>
+    model.node("Expand", [model.constant("uint8", [], [zero]), model.node("Shape", [step])]);
+  const [noOffset, middle] = [zeros(0), zeros(128)];
+  const coarse = model.node("QuantizeLinear", [values, step, noOffset], byRow);
+  const rest = model.node("Sub", [values, model.node("DequantizeLinear", [coarse, step, noOffset], byRow)]);
+  const fine = model.node("QuantizeLinear", [rest, model.node("Div", [step, levels]), middle], byRow);
+  const one = model.constant("float32", [], [1]);
+  const product = (codes: string, scale: string, zero: number): string =>
+    model.node("MatMulIntegerToFloat", [codes, weights, scale, one, model.constant("uint8", [], [zero])], {
+      domain: CONTRIB_DOMAIN,
+    });
+  const whole = product(coarse, one, 0);
+  const added = product(fine, model.constant("float32", [], [1 / 255]), 128);
+  return model.node("Mul", [model.node("Add", [whole, added]), column]);
+}
+
+/**
+ * Adds the log-probabilities of ids under scores.
+ *
+ * @param operands x [N, D], ids int64 [N]
+ * @param wanted which results are used
+ * @returns names of the log-probabilities [N], the entropies [N] and the slopes [N, D]; "" for what is not wanted
+ */
+export function linearLogprob(
+  model: OnnxModelWriter,
+  { x, ids, scores: made }: { readonly x: string; readonly ids: string; readonly scores: Scores },
+  wanted: { readonly entropy: boolean; readonly slopes: boolean },
+): readonly string[] {
+  const int = (...values: readonly number[]): string => model.constant("int64", [values.length], values);
+  const [zero, last] = [int(0), int(-1)];
+  const length = model.node("Shape", [ids]);
+  const size = int(rowsPerBlock);
+  const count = model.node("Div", [model.node("Add", [length, int(rowsPerBlock - 1)]), size]);
+  const none = { name: model.constant("float32", [0], []), dtype: "float32" as const };
+  const noRows = { name: model.node("Slice", [x, zero, zero, zero]), dtype: "float32" as const };
+  const initial = [none, ...(wanted.entropy ? [none] : []), ...(wanted.slopes ? [noRows] : [])];
+  const results = model.loop(model.node("Squeeze", [count]), initial, (iteration, state) => {
+    const start = model.node("Mul", [model.node("Unsqueeze", [iteration, zero]), size]);
+    const end = model.node("Add", [start, size]);
+    const rows = (from: string): string => model.node("Slice", [from, start, end, zero]);
+    const reduced = (operation: string, of: string): string =>
+      model.node(operation, [of, last], { attributes: { keepdims: 0 } });
+    const { x: ownRows, scores } = made.of(rows);
+    const probabilities = model.node("Softmax", [scores], { attributes: { axis: -1 } });
+    // The logarithm of what the softmax divides by, found at the largest score, where it is most exact.
+    const largest = model.node("Log", [reduced("ReduceMax", probabilities)]);
+    const total = model.node("Sub", [reduced("ReduceMax", scores), largest]);
+    const blockIds = rows(ids);
+    const column = model.node("Unsqueeze", [blockIds, last]);
+    const picked = model.node("GatherElements", [scores, column], { attributes: { axis: -1 } });
+    const parts = [model.node("Sub", [model.node("Squeeze", [picked, last]), total])];
+    const mean = wanted.slopes ? made.mean(probabilities) : "";
+    if (wanted.entropy) {
+      // The expected score is that of the expected row of weights, which the slopes need.
+      const weighted = wanted.slopes ? [mean, ownRows] : [probabilities, scores];
+      parts.push(model.node("Sub", [total, reduced("ReduceSum", model.node("Mul", weighted))]));
+    }
+    if (wanted.slopes) parts.push(model.node("Sub", [made.weightsAt(blockIds), mean]));
+    return parts.map((part, index) =>
+      model.node("Concat", [state[index] ?? "", part], { attributes: { axis: 0 } }),
+    );
+  });
+  const [logprobs = "", ...others] = results;
+  const entropies = wanted.entropy ? (others.shift() ?? "") : "";
+  return [logprobs, entropies, others[0] ?? ""];
+}

@@ -1,0 +1,47 @@
+// What a job learns of the precision of its base, of a trainer whose numbers are known.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { PlannedSequence } from "../data/planned-sequence.ts";
+import type { ForwardOptions, Trainer, TrainingSequence } from "../trainer.ts";
+import { comparePrecision, type PrecisionDifference } from "./base-precision.ts";
+
+/** Of sequences of 100 tokens, of which the last two train; rounded they differ by 0.1 nats and by this. */
+async function check(
+  larger: number,
+  basePrecision: "float32" | "int8" = "int8",
+): Promise<PrecisionDifference & { readonly counts: readonly number[] }> {
+  const planned = [0, 1, 2, 3].map(() => ({ tokenCount: 100 }) as PlannedSequence);
+  const counts: number[] = [];
+  const trainer = {
+    forward: async (data: readonly TrainingSequence[], _call: unknown, options: ForwardOptions = {}) => {
+      counts.push(data.length);
+      const values = options.isFloat32 === true ? [-1, -2] : [-1.1, -2 + larger];
+      return { logprobs: data.map(() => Float32Array.from(values)) };
+    },
+  } as unknown as Trainer; // The only method that is called.
+  const read = (batch: readonly PlannedSequence[]): OptimizerBatch =>
+    batch.map(() => ({}) as TrainingSequence); // Handed on alone.
+  const { signal } = new AbortController();
+  // The second step trains again on what the first did.
+  const batches = [planned.slice(0, 1), planned.slice(0, 1), planned.slice(1)];
+  const difference = await comparePrecision(trainer, { batches, read }, { basePrecision, signal });
+  return { ...difference, counts };
+}
+
+test("the mean and the greatest difference are told of some of the first sequences, each once", async () => {
+  const { metrics, warning, counts } = await check(0.3);
+  assert.ok(Math.abs(metrics["loss/base_precision_difference_mean"] - 0.2) < 1e-6);
+  assert.ok(Math.abs(metrics["loss/base_precision_difference_max"] - 0.3) < 1e-6);
+  assert.equal(warning, null);
+  assert.deepEqual(counts, [3, 3]);
+});
+
+test("a mean above 0.25 nats is a warning with the cure", async () => {
+  const { warning } = await check(0.5);
+  assert.match(warning ?? "", /in int8 .* are 0\.300 nats from .*0\.25 .* base_precision float32/);
+});
+
+test("over float32 nothing is computed and nothing told", async () => {
+  assert.deepEqual(await check(0.5, "float32"), { metrics: {}, warning: null, counts: [] });
+});
