@@ -9,7 +9,7 @@ import type { DemoTask } from "../src/cli/demo/tasks/task.ts";
 import { taskOf } from "../src/cli/demo/tasks/tasks.ts";
 import { withTemporaryServer } from "../src/cli/temporary-server.ts";
 
-const help = `Usage: node dist/bench/demo-seeds.js [--model path] [--task name] [--seeds 10] [--from 1] [--teach maybe,yes] [--jobs 12]
+const help = `Usage: node dist/bench/demo-seeds.js [--model path] [--task name] [--seeds 10] [--from 1] [--teach maybe,yes] [--jobs count]
   [--learning-rate x] [--quantize as-stored] [--limit-seconds 90] [--json]
 Runs the demo for as many seeds, and for each word where the task teaches one, on one server, and prints a curve a line.
 Every seed trains a new model; the first one also pays what a server does once.`;
@@ -27,7 +27,7 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "10" },
     from: { type: "string", default: "1" },
     teach: { type: "string", default: "maybe,yes" },
-    jobs: { type: "string", default: "12" },
+    jobs: { type: "string" },
     quantize: { type: "string", default: "as-stored" },
     "learning-rate": { type: "string" },
     "limit-seconds": { type: "string", default: "90" },
@@ -67,7 +67,7 @@ async function runOne(
   baseModel: string,
   { task, seed }: { readonly task: DemoTask; readonly seed: number },
 ): Promise<DemoResult> {
-  const rate = values["learning-rate"];
+  const { jobs, "learning-rate": rate } = values;
   const result = await runDemo(
     client,
     systemClock,
@@ -77,7 +77,7 @@ async function runOne(
       name: `${task.name}-${seed}-${systemClock.now().getTime()}`,
       task,
       seed,
-      jobCountMax: Number(values.jobs),
+      jobCountMax: jobs === undefined ? task.training.jobCountMax : Number(jobs),
       learningRate: rate === undefined ? task.training.learningRate : Number(rate),
     },
     () => undefined,

@@ -20,7 +20,7 @@ interface DemoFlags extends ConnectionFlags {
   readonly task?: string;
   readonly teach: string;
   readonly seed?: string;
-  readonly jobs: string;
+  readonly jobs?: string;
   readonly learningRate?: string;
   readonly quantize?: string;
   readonly json?: boolean;
@@ -43,7 +43,7 @@ export function addDemoCommand(program: Command): void {
     )
     .option("--teach <word>", `the word that the task words teaches: ${words.join(", ")}`, "maybe")
     .option("--seed <number>", "repeats a run (default: a fresh one)")
-    .option("--jobs <count>", "most training jobs", "12")
+    .option("--jobs <count>", "most training jobs (default: the task's, 12 or 21)")
     .option("--learning-rate <number>", "of every job (default: the task's)")
     .option("--quantize <bits>", "as of `hone serve`, for the demo's own server: as-stored, 8, 4, off")
     .option("--url <address>", "a running server")
@@ -85,7 +85,7 @@ async function show(
   flags: DemoFlags,
 ): Promise<void> {
   const seed = flags.seed === undefined ? freshSeed() % 1_000_000 : Number(flags.seed);
-  const jobCountMax = Number(flags.jobs);
+  const jobCountMax = flags.jobs === undefined ? task.training.jobCountMax : Number(flags.jobs);
   const screen = createDemoScreen({
     task,
     baseModel,

@@ -22,7 +22,7 @@ export const sentimentTask: DemoTask = {
   practice,
   test: testQuestions(),
   sampling: { groupSize: 8, temperature: 1, answerTokensMax: 4 },
-  training: { learningRate: 2e-4, batchSize: 16 },
+  training: { learningRate: 2e-4, batchSize: 16, jobCountMax: 12 },
   targets: { sampledReward: 0.8, testReward: 0.95 },
   curve: { of: "testReward", title: "right answers to held-out texts", from: 0 },
   shownCount: 6,

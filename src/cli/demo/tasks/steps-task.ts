@@ -1,31 +1,37 @@
-// Small word problems that have to be worked out in steps, each written down before the answer. A few written conversations
-// teach the form of an answer; the rest is practice, in which every step that is right earns a part.
+// Small word problems that have to be worked out in steps: a product, and a sum that needs it. A few written conversations
+// teach the form of an answer; the rest is practice, in which an answer whose first step is right earns a part.
 import { seededRandom, type Random } from "../../../domain/random.ts";
 import type { DemoTask, Lesson, Question } from "./task.ts";
 
-/** What a problem tells. The two halves share nothing but the operations. */
+/** What a problem tells. What is practised and what is tested share nothing but the operations and the numbers. */
 interface Wording {
   readonly names: readonly string[];
   readonly things: readonly string[];
-  readonly gains: readonly string[];
-  readonly losses: readonly string[];
+  /** Each names `{groups}`, `{each}` and `{more}` in this order. */
+  readonly stories: readonly string[];
 }
 
 const practised: Wording = {
   names: ["Anna", "Ben", "Clara", "David", "Ella", "Frank", "Grace", "Henry"],
   things: ["marbles", "stamps", "coins", "cards", "shells", "pencils", "apples", "buttons"],
-  gains: ["{name} buys {count} more.", "{name} finds {count} more.", "A friend brings {count} more."],
-  losses: ["{name} gives away {count}.", "{name} loses {count}.", "{name} sells {count}."],
+  stories: [
+    "{name} has {groups} boxes with {each} {things} in each and {more} more {things}. How many {things} does {name} have?",
+    "{name} buys {groups} bags of {each} {things} and finds {more} more. How many {things} does {name} have?",
+    "There are {groups} shelves with {each} {things} each and {more} {things} on the floor. How many {things} are there?",
+    "{groups} friends bring {name} {each} {things} each, and an aunt brings {more}. How many {things} does {name} get?",
+  ],
 };
 
 const tested: Wording = {
   names: ["Maria", "Oscar", "Ruth", "Simon"],
   things: ["books", "stickers", "flowers", "balloons"],
-  gains: ["{name} gets {count} more as a present.", "{name} picks up another {count}."],
-  losses: ["{count} of them break.", "{name} hands {count} to a neighbour."],
+  stories: [
+    "{name} fills {groups} baskets with {each} {things} each and has {more} left over. How many {things} does {name} have?",
+    "{groups} rows of {each} {things} stand in a shop, and {more} {things} in its window. How many {things} are there?",
+  ],
 };
 
-const sizes = { lessons: 96, practised: 8, tested: 32 } as const;
+const sizes = { lessons: 64, practised: 16, tested: 32 } as const;
 
 export const stepsTask: DemoTask = {
   name: "steps",
@@ -33,7 +39,7 @@ export const stepsTask: DemoTask = {
   testedOn: "held-out",
   lessons: {
     draw: (random) => Array.from({ length: sizes.lessons }, () => lessonOf(drawProblem(random, practised))),
-    learningRate: 1e-3,
+    learningRate: 5e-4,
     batchSize: 4,
   },
   practice: (random) =>
@@ -42,8 +48,8 @@ export const stepsTask: DemoTask = {
       return questionOf(problem, (answer) => rewardOf(problem, answer));
     }),
   test: testQuestions(),
-  sampling: { groupSize: 8, temperature: 1, answerTokensMax: 32 },
-  training: { learningRate: 2e-4, batchSize: 8 },
+  sampling: { groupSize: 8, temperature: 1, answerTokensMax: 18 },
+  training: { learningRate: 3e-4, batchSize: 32, jobCountMax: 21 },
   targets: { sampledReward: 0.97, testReward: 0.97 },
   curve: { of: "testReward", title: "right answers to held-out problems", from: 0 },
   shownCount: 4,
@@ -52,35 +58,26 @@ export const stepsTask: DemoTask = {
 /** A problem with the way to its answer. */
 export interface Problem {
   readonly text: string;
-  /** Such as `7+5=12`. */
+  /** Such as `3*4=12`. */
   readonly steps: readonly string[];
   readonly answer: number;
 }
 
-/** Two or three steps over whole numbers that never fall below 1. */
-export function drawProblem(random: Random, { names, things, gains, losses }: Wording): Problem {
+/** Products of 2 to 6 by 2 to 6, and 2 to 9 more. */
+export function drawProblem(random: Random, { names, things, stories }: Wording): Problem {
   const pick = (list: readonly string[]): string => list[random.index(list.length)];
-  const [name, thing] = [pick(names), pick(things)];
-  let left = 3 + random.index(10);
-  const told = [`${name} has ${left} ${thing}.`];
-  const steps: string[] = [];
-  const stepCount = 2 + random.index(2);
-  while (steps.length < stepCount) {
-    const isLoss = left > 2 && random.index(2) === 0;
-    const count = 1 + random.index(isLoss ? Math.min(9, left - 1) : 9);
-    const result = isLoss ? left - count : left + count;
-    steps.push(`${left}${isLoss ? "-" : "+"}${count}=${result}`);
-    told.push(
-      pick(isLoss ? losses : gains)
-        .replace("{name}", name)
-        .replace("{count}", String(count)),
-    );
-    left = result;
-  }
-  return { text: `${told.join(" ")} How many ${thing} does ${name} have now?`, steps, answer: left };
+  const [groups, each, more] = [2 + random.index(5), 2 + random.index(5), 2 + random.index(8)];
+  const told = { name: pick(names), things: pick(things), groups, each, more };
+  const text = Object.entries(told).reduce(
+    (story, [key, value]) => story.replaceAll(`{${key}}`, String(value)),
+    pick(stories),
+  );
+  const product = groups * each;
+  const answer = product + more;
+  return { text, steps: [`${groups}*${each}=${product}`, `${product}+${more}=${answer}`], answer };
 }
 
-/** The reward of an answer: 1 where its last line is right, else up to a half for its first steps that are. */
+/** The reward: 1 where the last line comes to what is asked for, else up to a half for the first steps that are right. */
 export function rewardOf(problem: Problem, answer: string): number {
   if (isRight(problem, answer)) return 1;
   const lines = answer.trim().split("\n");
@@ -89,16 +86,12 @@ export function rewardOf(problem: Problem, answer: string): number {
 }
 
 function isRight(problem: Problem, answer: string): boolean {
-  return answer.trim().split("\n").at(-1) === lastLine(problem);
-}
-
-function lastLine({ answer }: Problem): string {
-  return `Answer: ${answer}`;
+  const [, result] = answer.trim().split("\n").at(-1)?.split("=") ?? [];
+  return result === String(problem.answer);
 }
 
 function lessonOf(problem: Problem): Lesson {
-  const content = [...problem.steps, lastLine(problem)].join("\n");
-  return { messages: [...messagesOf(problem), { role: "assistant", content }] };
+  return { messages: [...messagesOf(problem), { role: "assistant", content: problem.steps.join("\n") }] };
 }
 
 function questionOf(problem: Problem, judge: Question["judge"]): Question {

@@ -44,6 +44,8 @@ export interface DemoTask {
     readonly learningRate: number;
     /** Answers of an optimizer step; null takes a step for every one. */
     readonly batchSize: number | null;
+    /** How many jobs it is given, the lessons' included. */
+    readonly jobCountMax: number;
   };
   /** What counts as learned. */
   readonly targets: { readonly sampledReward: number; readonly testReward: number };

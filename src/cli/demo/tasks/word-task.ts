@@ -38,7 +38,7 @@ export function wordTask(taught: Word): DemoTask {
     practice: () => questions,
     test: questions,
     sampling: { groupSize: 8, temperature: 1.2, answerTokensMax: 5 },
-    training: { learningRate: 1e-4, batchSize: null },
+    training: { learningRate: 1e-4, batchSize: null, jobCountMax: 12 },
     targets: { sampledReward: 0.95, testReward: 0.9 },
     curve: { of: "sampledReward", title: "mean reward of the samples", from: 0.5 },
     shownCount: 3,
