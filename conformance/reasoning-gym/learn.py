@@ -5,9 +5,11 @@ answers new items several times each, and every answer earns what `score_answer`
 """
 
 import json
+import math
 import random
 import sys
 import time
+from collections import Counter
 from typing import Any
 
 from hone import at_once, choices, request, train
@@ -19,6 +21,15 @@ SYSTEM = "Give only the answer."
 
 def messages(item: dict[str, Any]) -> list[dict[str, str]]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": item["question"].strip()}]
+
+
+def interval(right: int, count: int) -> tuple[float, float]:
+    """Of the true part, with a confidence of 95 %: Wilson's (Probable inference, 1927)."""
+    z = 1.96
+    centre = right / count + z * z / (2 * count)
+    width = z * math.sqrt(right * (count - right) / count + z * z / 4) / count
+    scale = 1 + z * z / count
+    return (centre - width) / scale, (centre + width) / scale
 
 
 class Course:
@@ -46,8 +57,8 @@ class Course:
         self.random.shuffle(found)
         return found
 
-    def measure(self) -> dict[str, float]:
-        """The part of the unseen items that are answered right, by task."""
+    def measure(self) -> dict[str, int]:
+        """How many of the unseen items are answered right, by task."""
         def answered(asked: tuple[Any, Any, dict[str, Any]]) -> bool:
             task, dataset, item = asked
             [choice] = choices(self.version(), messages(item), temperature=0, max_tokens=task.answer_tokens)
@@ -56,8 +67,12 @@ class Course:
         right = {}
         for task in TASKS:
             dataset, items = self.tests[task.name]
-            right[task.name] = sum(at_once(answered, [(task, dataset, item) for item in items])) / len(items)
+            right[task.name] = sum(at_once(answered, [(task, dataset, item) for item in items]))
         return right
+
+    def commonest(self) -> dict[str, int]:
+        """How many are right who always give the answer that most of a task's unseen items have: no skill at all."""
+        return {name: max(Counter(item["answer"] for item in items).values()) for name, (_, items) in self.tests.items()}
 
     def teach(self) -> None:
         shown = self.drawn(20_000 + self.options["seed"], self.options["shown"])
@@ -70,8 +85,8 @@ class Course:
         })
         self.step += 1
 
-    def reinforce(self, round_number: int) -> float:
-        """A round: tries, what they earn, and a job of those items whose tries differ. The mean of what was earned."""
+    def reinforce(self, round_number: int) -> dict[str, float]:
+        """A round: tries, what they earn, and a job of those items whose tries differ. The mean of what was earned, by task."""
         seed = self.options["seed"]
         asked = self.drawn(1_000_000 * seed + 30_000 + round_number, self.options["items"])
 
@@ -92,40 +107,63 @@ class Course:
         if varied:
             train("/v1/preview/training-jobs", {
                 "model_id": self.model["id"], "trajectory_groups": varied,
-                "experimental_config": {"learning_rate": self.options["rate"], "batch_size": 2 * self.options["tries"]},
+                # A step of as many items as there are tasks, so that most have something of each.
+                "experimental_config": {"learning_rate": self.options["rate"], "batch_size": len(TASKS) * self.options["tries"]},
             })
             self.step += 1
-        return sum(map(sum, rewards)) / sum(map(len, rewards))
+        by_task = {
+            task.name: [reward for (of, _, _), earned in zip(asked, rewards, strict=True) if of is task for reward in earned]
+            for task in TASKS
+        }
+        return {name: sum(earned) / len(earned) for name, earned in by_task.items()}
 
     def seconds(self) -> float:
         return round(time.monotonic() - self.began, 1)
 
 
+def table(course: Course, stages: dict[str, dict[str, int]]) -> list[str]:
+    """In Markdown: the part that is right of each task and of all, and between what it may truly be."""
+    count = course.options["tests"]
+
+    def row(name: str, right: list[int], of: int) -> str:
+        cells = []
+        for hits in right:
+            low, high = interval(hits, of)
+            cells.append(f"{hits / of:.2f} ({low:.2f} to {high:.2f})")
+        return f"| {name} | " + " | ".join(cells) + " |"
+
+    columns = {"commonest answer": course.commonest(), **stages}
+    return [
+        f"| right of {count} unseen items | " + " | ".join(columns) + " |",
+        "|---" * (len(columns) + 1) + "|",
+        *(row(task.name, [right[task.name] for right in columns.values()], count) for task in TASKS),
+        row("all", [sum(right.values()) for right in columns.values()], count * len(TASKS)),
+    ]
+
+
 def main() -> None:
     options = json.loads(sys.argv[1])
-    say = (lambda *_: None) if options["json"] else (lambda *words: print(*words, flush=True))
+    say = (lambda *_, **__: None) if options["json"] else (lambda *words, **how: print(*words, flush=True, **how))
     course = Course(options)
     stages = {"base": course.measure()}
     say(f"base model measured after {course.seconds()} s")
     if options["shown"] > 0:
         course.teach()
         stages["shown"] = course.measure()
-        say(f"shown {options['shown']} items of each task, {course.seconds()} s")
+        say(f"shown {options['shown']} items of each task, {course.seconds()} s: {stages['shown']}")
+    before = sum(list(stages.values())[-1].values())
     rewards = []
     for round_number in range(options["rounds"]):
         rewards.append(course.reinforce(round_number))
-        say(f"round {round_number + 1:2}  reward of the tries {rewards[-1]:.3f}  {course.seconds()} s")
-    stages["reinforced"] = course.measure()
+        earned = "  ".join(f"{name} {reward:.2f}" for name, reward in rewards[-1].items())
+        say(f"round {round_number + 1:2}  {earned}  {course.seconds()} s")
+    stages[f"{options['rounds']} rounds"] = course.measure()
     if options["json"]:
-        print(json.dumps({"options": options, "right": stages, "rewards": rewards, "seconds": course.seconds()}, indent=2))
-        return
-    say(f"\nright of {options['tests']} unseen items  " + "  ".join(f"{stage:>10}" for stage in stages))
-    for task in TASKS:
-        say(f"{task.name:25} " + "  ".join(f"{right[task.name]:10.2f}" for right in stages.values()))
-    means = [sum(right.values()) / len(right) for right in stages.values()]
-    say(f"{'mean':25} " + "  ".join(f"{mean:10.2f}" for mean in means) + f"\n{course.seconds()} s, seed {options['seed']}")
-    if means[-1] <= means[0]:
-        raise SystemExit("the model has learned nothing")
+        right = {"commonest answer": course.commonest(), **stages}
+        print(json.dumps({"options": options, "right": right, "rewards": rewards, "seconds": course.seconds()}, indent=2))
+    say("", *table(course, stages), f"{course.seconds()} s, seed {options['seed']}", sep="\n")
+    if sum(list(stages.values())[-1].values()) <= before:
+        raise SystemExit("reward has taught the model nothing")
 
 
 if __name__ == "__main__":

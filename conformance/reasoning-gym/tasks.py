@@ -27,8 +27,10 @@ class Task:
 
 TASKS = [
     Task("chain_sum", {"min_terms": 2, "max_terms": 2, "min_digits": 1, "max_digits": 1}),
-    Task("gcd", {"min_numbers": 2, "max_numbers": 2, "min_value": 1, "max_value": 20}),
-    Task("leg_counting", {"min_animals": 1, "max_animals": 1, "min_instances": 1, "max_instances": 3}),
+    Task("simple_equations", {
+        "min_terms": 2, "max_terms": 2, "min_value": 1, "max_value": 9, "operators": ("+",), "operators_weights": [1.0],
+    }),
+    Task("family_relationships", {"min_family_size": 3, "max_family_size": 3}),
     Task("needle_haystack", {"min_num_statements": 2, "max_num_statements": 3}, answer_tokens=10),
-    Task("ransom_note", {"min_note_length": 1, "max_note_length": 1, "min_magazine_length": 2, "max_magazine_length": 5}),
+    Task("word_sequence_reversal", {"min_words": 2, "max_words": 2}, answer_tokens=12),
 ]
