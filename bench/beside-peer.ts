@@ -1,15 +1,12 @@
-// The model runner beside another program that computes the same model: the same work turn about, of which the best of each
-// side counts, so that a busy machine disturbs the ratios little. Neither side samples.
+// The model runner beside another program that computes the same model, each in a process of its own: the same work turn
+// about, of which the best of each side counts, so that a busy machine disturbs the ratios little. Neither side samples.
 import { join } from "node:path";
 import { systemClock } from "../src/domain/clock.ts";
-import type { Quantization } from "../src/domain/model.ts";
-import { createGraphRunner } from "../src/engine/graph-runner.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
-import { ensureGgufFolder } from "../src/model-files/gguf/gguf-model.ts";
-import { readModelConfig } from "../src/model/config/read-config.ts";
-import { readQuantizedWeights } from "../src/model/weights.ts";
-import type { LineProcess } from "./line-process.ts";
-import { batchSizes, bestDecodeMs, bestPrefillMs, contextCount, promptTokens } from "./runner-times.ts";
+import { computeEnvironment } from "../src/runtime/environment.ts";
+import { LineProcess } from "./line-process.ts";
+import { ownFolder } from "./run-bench.ts";
+import type { RunnerJob, Work } from "./runner-side.ts";
+import { batchSizes, contextCount, promptTokens } from "./runner-times.ts";
 
 /** One figure of both sides, in tokens per second. */
 export interface Figure {
@@ -21,79 +18,50 @@ export interface Figure {
   readonly ratio: number;
 }
 
-/** What is timed: the same tokens on either side. */
-interface Work {
-  readonly what: string;
-  readonly tokenCount: number;
-  here(runner: ModelRunner): Promise<number>;
-  /** What the other side is asked, which answers with milliseconds. */
-  readonly there: Readonly<Record<string, unknown>>;
-}
-
 /** Threads of either side spin for a moment after a call (those of OpenMP 0.2 s), and would take the cores from the other. */
 const restMs = 250;
 
-/** A step of one token for each of some rows over a context, and a prompt. */
-function worksOf(promptCount: number): readonly Work[] {
+/** A step of one token for each of some rows over a context, and a prompt, with how many tokens each has. */
+function worksOf(promptCount: number): readonly { what: string; tokenCount: number; work: Work }[] {
   const decodes = batchSizes.map((rows) => ({
     what: `decode batch ${rows}`,
     tokenCount: rows,
-    here: (runner: ModelRunner) => bestDecodeMs(runner, rows),
-    there: { kind: "decode", rows, tokens: promptTokens(contextCount), turns: 8 },
+    work: { kind: "decode", rows, tokens: promptTokens(contextCount), turns: 8 } as const,
   }));
-  const prefill = {
-    what: `prefill of ${promptCount}`,
-    tokenCount: promptCount,
-    here: (runner: ModelRunner) => bestPrefillMs(runner, promptCount),
-    there: { kind: "prefill", tokens: promptTokens(promptCount), turns: 3 },
-  };
-  return [...decodes, prefill];
+  const prefill = { kind: "prefill", tokens: promptTokens(promptCount), turns: 3 } as const;
+  return [...decodes, { what: `prefill of ${promptCount}`, tokenCount: promptCount, work: prefill }];
 }
 
 /** @param runners ours, by what their precision is called */
 export async function takeTurns(
-  runners: ReadonlyMap<string, ModelRunner>,
+  runners: ReadonlyMap<string, LineProcess>,
   other: LineProcess,
   { promptCount, rounds }: { readonly promptCount: number; readonly rounds: number },
 ): Promise<readonly Figure[]> {
-  const timed = worksOf(promptCount).map((work) => ({
-    ...work,
-    hereMs: new Map([...runners.keys()].map((precision) => [precision, Infinity])),
-    thereMs: Infinity,
-  }));
+  const sides = [other, ...runners.values()];
+  const timed = worksOf(promptCount).map((one) => ({ ...one, bestMs: sides.map(() => Infinity) }));
   for (let round = 0; round < rounds; round++) {
-    for (const work of timed) {
-      for (const [precision, runner] of runners) {
-        work.hereMs.set(precision, Math.min(work.hereMs.get(precision) ?? Infinity, await work.here(runner)));
+    for (const { work, bestMs } of timed) {
+      for (const [index, side] of sides.entries()) {
+        bestMs[index] = Math.min(bestMs[index], (await side.ask(JSON.stringify(work)))["ms"]);
         await systemClock.sleep(restMs);
       }
-      work.thereMs = Math.min(work.thereMs, (await other.ask(JSON.stringify(work.there)))["ms"]);
-      await systemClock.sleep(restMs);
     }
   }
-  return [...runners.keys()].flatMap((precision) =>
-    timed.map(({ what, tokenCount, hereMs, thereMs }): Figure => {
-      const rate = (ms: number): number => (tokenCount * 1000) / ms;
-      const [here, there] = [rate(hereMs.get(precision) ?? Infinity), rate(thereMs)];
+  return [...runners.keys()].flatMap((precision, index) =>
+    timed.map(({ what, tokenCount, bestMs }): Figure => {
+      const [here, there] = [bestMs[index + 1], bestMs[0]].map((ms) => (tokenCount * 1000) / ms);
       return { precision, what, here, there, ratio: here / there };
     }),
   );
 }
 
-/** Of the model in a GGUF file; what is made of its weights is kept in the folder. */
-export async function openRunner(
-  file: string,
-  {
-    folder,
-    threads,
-    quantization,
-  }: { readonly folder: string; readonly threads: number; readonly quantization: Quantization },
-): Promise<ModelRunner> {
-  const cacheFolder = join(folder, "cache");
-  const modelFolder = ensureGgufFolder(file, cacheFolder);
-  const config = readModelConfig(modelFolder);
-  const { sources, forms } = readQuantizedWeights(modelFolder, config, { cacheFolder, quantization });
-  return createGraphRunner({ config, weights: sources, forms, threads, adapterCountMax: 1 });
+/** Our side over a model, ready, in the environment that the server gives its engine's process. */
+export async function startRunner(job: RunnerJob): Promise<LineProcess> {
+  const script = join(ownFolder, "dist", "bench", "runner-side.js");
+  const runner = new LineProcess([process.execPath, script], computeEnvironment);
+  await runner.ask(JSON.stringify(job));
+  return runner;
 }
 
 export function textOf({ precision, what, here, there, ratio }: Figure, peer: string): string {

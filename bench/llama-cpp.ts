@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Quantization } from "../src/domain/model.ts";
-import { openRunner, takeTurns, textOf, type Figure } from "./beside-peer.ts";
+import { startRunner, takeTurns, textOf, type Figure } from "./beside-peer.ts";
 import { LineProcess } from "./line-process.ts";
 import { ownFolder } from "./run-bench.ts";
 import { batchSizes, contextCount } from "./runner-times.ts";
@@ -80,10 +80,10 @@ async function measure(pair: Pair, options: Options): Promise<readonly Figure[]>
     const rows = Math.max(...batchSizes);
     const { type } = pair;
     await other.ask(JSON.stringify({ source, file, type, threads, rows, context: contextCount + 64 }));
-    const runner = await openRunner(file, { folder, threads, quantization: pair.quantization });
-    const runners = new Map([[pair.precision, runner]]);
-    const figures = await takeTurns(runners, other, { promptCount: contextCount, rounds: options.rounds });
-    await runner.close();
+    const runner = await startRunner({ file, folder, threads, quantization: pair.quantization });
+    const turns = { promptCount: contextCount, rounds: options.rounds };
+    const figures = await takeTurns(new Map([[pair.precision, runner]]), other, turns);
+    runner.end();
     return figures;
   } finally {
     other.end();

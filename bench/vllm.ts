@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Quantization } from "../src/domain/model.ts";
-import type { ModelRunner } from "../src/engine/model-runner.ts";
-import { openRunner, takeTurns, textOf, type Figure } from "./beside-peer.ts";
+import { startRunner, takeTurns, textOf, type Figure } from "./beside-peer.ts";
 import { ensureFloatFolder } from "./float-folder.ts";
 import { LineProcess } from "./line-process.ts";
 import { ownFolder } from "./run-bench.ts";
@@ -82,7 +81,7 @@ async function measure({
   threads,
 }: Options): Promise<readonly Figure[]> {
   const other = new LineProcess([python, join(ownFolder, "conformance", "python", "vllm_side.py")]);
-  const runners = new Map<string, ModelRunner>();
+  const runners = new Map<string, LineProcess>();
   try {
     const job = {
       folder: ensureFloatFolder(model, join(folder, "cache")),
@@ -92,11 +91,11 @@ async function measure({
     };
     await other.ask(JSON.stringify({ ...job, type, threads }));
     for (const [precision, quantization] of Object.entries(precisions[type]))
-      runners.set(precision, await openRunner(model, { folder, threads, quantization }));
+      runners.set(precision, await startRunner({ file: model, folder, threads, quantization }));
     return await takeTurns(runners, other, { promptCount, rounds });
   } finally {
     other.end();
-    for (const runner of runners.values()) await runner.close();
+    for (const runner of runners.values()) runner.end();
   }
 }
 
