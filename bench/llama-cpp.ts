@@ -12,27 +12,30 @@ import { batchSizes, contextCount } from "./runner-times.ts";
 
 const help = `Usage: node dist/bench/llama-cpp.js --python <interpreter> --model <file.gguf> [flags]
 Times decoding at batch 1, 8 and 16 over a context of ${contextCount} tokens, and a prompt of ${contextCount} tokens, in float32, 8 bits
-(Q8_0) and 4 bits (Q4_0), beside llama.cpp. It makes the three files of the given one, and both sides read them.
+(Q8_0) and 4 bits (Q4_0), beside llama.cpp. It makes the three files of the given one, and both sides read them; with the last
+we compute in 4 bits and, as --quantize 8 does, in 8.
 The interpreter needs conformance/python/requirements-llama-cpp.txt. Where llama.cpp's build for the machine's own processor
 crashes, build it with CMAKE_ARGS that name what the processor has (GGML_NATIVE=OFF, GGML_AVX512=ON and the like).
 
-  --only <float32|int8|int4>  one precision only
+  --only <float32|int8|int4>  one file only
   --rounds <count>            how often everything is measured, the best of which counts (default 5)
   --threads <count>           how many threads compute on either side (default 2)
   --json                      print JSON
   --help                      print this`;
 
-interface Pair {
-  readonly precision: "float32" | "int8" | "int4";
+/** A file that both sides read. */
+interface SharedFile {
+  readonly name: "float32" | "int8" | "int4";
   /** What llama.cpp calls it. */
   readonly type: string;
-  readonly quantization: Quantization;
+  /** How our side computes with it. */
+  readonly precisions: Readonly<Record<string, Quantization>>;
 }
 
-const pairs: readonly Pair[] = [
-  { precision: "float32", type: "F32", quantization: "off" },
-  { precision: "int8", type: "Q8_0", quantization: "as-stored" },
-  { precision: "int4", type: "Q4_0", quantization: "as-stored" },
+const files: readonly SharedFile[] = [
+  { name: "float32", type: "F32", precisions: { float32: "off" } },
+  { name: "int8", type: "Q8_0", precisions: { int8: "as-stored" } },
+  { name: "int4", type: "Q4_0", precisions: { int4: "as-stored", "4 in 8": "8" } },
 ];
 
 interface Options {
@@ -61,32 +64,30 @@ else if (values.python === undefined || values.model === undefined) {
   const { python, model, only, json } = values;
   const options = { python, model, rounds: Number(values.rounds), threads: Number(values.threads) };
   const figures: Figure[] = [];
-  for (const pair of pairs) {
-    if (only !== undefined && only !== pair.precision) continue;
-    const measured = await measure(pair, options);
+  for (const shared of files) {
+    if (only !== undefined && only !== shared.name) continue;
+    const measured = await measure(shared, options);
     figures.push(...measured);
     if (!json) process.stdout.write(`${measured.map((figure) => textOf(figure, "llama.cpp")).join("\n")}\n`);
   }
   if (json) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
 }
 
-async function measure(pair: Pair, options: Options): Promise<readonly Figure[]> {
+async function measure({ type, precisions }: SharedFile, options: Options): Promise<readonly Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "llama-cpp-"));
   const file = join(folder, "model.gguf");
   const script = join(ownFolder, "conformance", "python", "llama_cpp_side.py");
   const other = new LineProcess([options.python, script]);
+  const runners = new Map<string, LineProcess>();
   try {
     const { model: source, threads } = options;
     const rows = Math.max(...batchSizes);
-    const { type } = pair;
     await other.ask(JSON.stringify({ source, file, type, threads, rows, context: contextCount + 64 }));
-    const runner = await startRunner({ file, folder, threads, quantization: pair.quantization });
-    const turns = { promptCount: contextCount, rounds: options.rounds };
-    const figures = await takeTurns(new Map([[pair.precision, runner]]), other, turns);
-    runner.end();
-    return figures;
+    for (const [precision, quantization] of Object.entries(precisions))
+      runners.set(precision, await startRunner({ file, folder, threads, quantization }));
+    return await takeTurns(runners, other, { promptCount: contextCount, rounds: options.rounds });
   } finally {
-    other.end();
+    for (const side of [other, ...runners.values()]) side.end();
     rmSync(folder, { recursive: true });
   }
 }
