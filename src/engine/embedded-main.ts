@@ -1,5 +1,6 @@
 // The process of the embedded engine. All native compute of serving happens here, so that a crash in it ends one engine and
 // not the server.
+import { systemClock } from "../domain/clock.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import { createLogger } from "../telemetry/logger.ts";
 import { serveEngine } from "./carrier/serve-engine.ts";
@@ -7,6 +8,7 @@ import type { EmbeddedLoad } from "./embedded-engine.ts";
 import { LoopEngine } from "./loop-engine.ts";
 import { ModelAhead } from "./opening/model-ahead.ts";
 import { openingOf, type ModelOpening } from "./opening/model-opening.ts";
+import { garbageCollector, QuietCollection } from "./quiet-collection.ts";
 
 let ahead: ModelAhead | null = null;
 const prepare = (hint: unknown): void => {
@@ -18,12 +20,17 @@ serveEngine((given, progress, supplement) => {
   // Both are sent by `createEmbeddedEngine` alone.
   const load = given as EmbeddedLoad;
   const logger = createLogger(load.log).child({ component: "engine" });
+  const collection = new QuietCollection(systemClock, garbageCollector());
   const engine = new LoopEngine({
     ...load,
     vocabulary: supplement as Promise<TokenVocabulary>,
     openModel: () => ModelAhead.open(ahead, openingOf(load), logger),
     logger,
-    ...progress,
+    onStep: () => {
+      progress.onStep();
+      collection.postpone();
+    },
+    onBreakdown: progress.onBreakdown,
   });
   return { engine, intervalMs: load.settings.eventIntervalMs };
 }, prepare);

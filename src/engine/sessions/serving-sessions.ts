@@ -80,7 +80,9 @@ export class ServingSessions {
 
   #keep(name: string, graph: Graph): Promise<Session> {
     const { weights, threads } = this.#options;
-    const making = createSession(graph, { weights, threads });
+    // Sessions run one after the other, and each run has other sizes: what one of them kept, the others would need.
+    const memory = { plansMemory: false, keepsMemory: false };
+    const making = createSession(graph, { weights, threads, ...memory });
     this.#sessions.set(name, making);
     making.catch(() => this.#sessions.delete(name));
     return making;
