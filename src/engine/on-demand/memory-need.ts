@@ -9,38 +9,70 @@ import { readForms } from "../../model/weights.ts";
 import { keyValueBytesMax } from "../cache/kv-cache.ts";
 import type { EngineSettings } from "../settings.ts";
 
-/** What an engine's process takes without a model: Node, and the native code with its sessions. */
+/** What an engine's process takes without a model: Node, the native code, and garbage that is not collected yet. */
 const processBytes = 160 * 2 ** 20;
 
-/**
- * How many times a model's weights stand in memory: those of large ones once, mapped, and nearly as much is left for what a
- * long prompt takes; in 8 and 4 bits also arranged anew by some sessions. Those of small ones are in each of six sessions.
- */
-const weightCopies = { large: 2, largeQuantized: 3, small: 7 } as const;
+/** Six sessions' programs, the memory that the C library keeps from loading them included, for each layer of a model. */
+const programBytesPerLayer = 5 * 2 ** 20;
 
 /**
- * The most that the engine of a model takes, in bytes.
+ * How many times a model's weights stand in memory: those of large ones as they are and arranged, mapped; those of small ones
+ * in each of six sessions.
+ */
+const weightCopies = { large: 2, small: 7 } as const;
+
+/** The C library keeps about as much as a step takes for the next ones, in pieces between what is in use. */
+const keptStepCount = 2;
+
+type Limits = Pick<
+  EngineSettings,
+  "contextLengthMax" | "kvCacheBytesMax" | "slotCountMax" | "tokensPerStepMax"
+>;
+
+/**
+ * The most that the engine of a model takes, in bytes, adapters aside.
  *
  * @throws ServiceError where the folder holds no model that can be computed so
  */
 export function engineMemoryBytes(
   { folder, quantization }: { readonly folder: string; readonly quantization: Quantization },
-  settings: Pick<EngineSettings, "contextLengthMax" | "kvCacheBytesMax" | "slotCountMax">,
+  settings: Limits,
 ): number {
   const config = readModelConfig(folder);
   const forms: WeightForms = quantization === "off" ? new Map() : readForms(folder, config, quantization);
   const weightBytes = keptBytes(config, forms);
-  const large = forms.size > 0 ? weightCopies.largeQuantized : weightCopies.large;
-  const copies = weightBytes < largeWeightBytes ? weightCopies.small : large;
-  return processBytes + copies * weightBytes + kvBytes(config, settings);
+  const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;
+  return (
+    processBytes +
+    config.layers.length * programBytesPerLayer +
+    copies * weightBytes +
+    keptStepCount * stepBytes(config, settings) +
+    kvBytes(config, settings)
+  );
+}
+
+/**
+ * What the largest step takes beside weights and cache: a part of a long prompt, with scores of attention over the whole
+ * context, what a layer computes of its tokens, and their keys and values of all layers; or else a token of every row, with
+ * scores over the vocabulary. What the runtime returns is there twice, as it is copied.
+ */
+function stepBytes(config: ModelConfig, limits: Limits): number {
+  const { contextLength, headCount, width, intermediateSize, vocabularySize } = config;
+  const context = Math.min(contextLength, limits.contextLengthMax);
+  const tokenNumbers = headCount * context + 8 * width + 4 * intermediateSize;
+  const tokenBytes = tokenNumbers * Float32Array.BYTES_PER_ELEMENT + 2 * positionBytesOf(config);
+  const partBytes = Math.min(limits.tokensPerStepMax, context) * tokenBytes;
+  return Math.max(partBytes, 2 * limits.slotCountMax * vocabularySize * Float32Array.BYTES_PER_ELEMENT);
 }
 
 /** What running requests and kept prompts may take, which small models never fill. */
-function kvBytes(
-  { layers, kvHeadCount, headSize, contextLength }: ModelConfig,
-  { contextLengthMax, kvCacheBytesMax, slotCountMax }: Parameters<typeof engineMemoryBytes>[1],
-): number {
-  const bytesPerPosition = 2 * layers.length * kvHeadCount * headSize * Float32Array.BYTES_PER_ELEMENT;
-  const servedLength = Math.min(contextLength, contextLengthMax);
-  return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength: servedLength, bytesPerPosition });
+function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotCountMax }: Limits): number {
+  const contextLength = Math.min(config.contextLength, contextLengthMax);
+  const bytesPerPosition = positionBytesOf(config);
+  return keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
+}
+
+/** Keys and values of one position, over all layers. */
+function positionBytesOf({ layers, kvHeadCount, headSize }: ModelConfig): number {
+  return 2 * layers.length * kvHeadCount * headSize * Float32Array.BYTES_PER_ELEMENT;
 }
