@@ -10,7 +10,7 @@ import { taskOf } from "../src/cli/demo/tasks/tasks.ts";
 import { withTemporaryServer } from "../src/cli/temporary-server.ts";
 
 const help = `Usage: node dist/bench/demo-seeds.js [--model path] [--task name] [--seeds 10] [--from 1] [--teach maybe,yes] [--jobs count]
-  [--learning-rate x] [--quantize as-stored] [--limit-seconds 90] [--json]
+  [--learning-rate x] [--quantize as-stored] [--base-precision float32] [--limit-seconds 90] [--json]
 Runs the demo for as many seeds, and for each word where the task teaches one, on one server, and prints a curve a line.
 Every seed trains a new model; the first one also pays what a server does once.`;
 
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     teach: { type: "string", default: "maybe,yes" },
     jobs: { type: "string" },
     quantize: { type: "string", default: "as-stored" },
+    "base-precision": { type: "string", default: "float32" },
     "learning-rate": { type: "string" },
     "limit-seconds": { type: "string", default: "90" },
     json: { type: "boolean", default: false },
@@ -54,7 +55,12 @@ async function runAll(): Promise<void> {
         }
       }
     },
-    { "log-level": "error", ...model.serverFlags, quantize: values.quantize },
+    {
+      "log-level": "error",
+      ...model.serverFlags,
+      quantize: values.quantize,
+      "training-base-precision": values["base-precision"],
+    },
   );
   if (values.json) process.stdout.write(`${JSON.stringify(runs, null, 2)}\n`);
   else summarise(runs);

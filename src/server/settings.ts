@@ -159,7 +159,13 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "engine.waitingCountMax",
     "server.drainSeconds",
   ],
-  Training: ["jobs.concurrency", "training.loraRank", "training.batchTokens", "training.sequenceLengthMax"],
+  Training: [
+    "jobs.concurrency",
+    "training.loraRank",
+    "training.batchTokens",
+    "training.basePrecision",
+    "training.sequenceLengthMax",
+  ],
   "What is kept, and what is logged": [
     "models.checkpointsKept",
     "files.unusedDays",
