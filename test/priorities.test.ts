@@ -72,7 +72,7 @@ test("`cache_salt` keeps what was computed of a prompt from requests with anothe
   );
   assert.deepEqual(
     answers.map((body) => body.usage.prompt_tokens_details.cached_tokens),
-    [0, usage.prompt_tokens - 1, 0],
+    [0, usage.prompt_tokens, 0],
   );
   for (const salt of ["", "s".repeat(1025), 3]) {
     const refused = await post({ cache_salt: salt });

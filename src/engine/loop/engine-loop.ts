@@ -24,7 +24,6 @@ import {
   positionsThatFit,
   slotsThatFit,
   type PlannedCall,
-  type PromptChunk,
   type StepBudget,
 } from "./scheduler.ts";
 import {
@@ -224,7 +223,8 @@ export class EngineLoop {
     for (const call of calls) {
       const { scored, promptLogprobs } = await runCall(call, this.#lanes, this.#runner);
       settlePromptLogprobs(promptLogprobs);
-      this.#settle(call, this.#drawer.draw(scored));
+      const prompts = call.kind === "prefill" ? call.chunks.map(({ prompt }) => prompt) : [];
+      this.#settle(prompts, this.#drawer.draw(scored));
     }
     if (calls.length === 0) this.#drawer.pause(this.#rows());
     this.#onStep();
@@ -251,13 +251,30 @@ export class EngineLoop {
     );
     this.#waiting = this.#waiting.slice(admitted.length);
     for (const sequence of admitted) this.#admit(sequence);
+    this.#readKept();
     const lanes = [...this.#lanes];
-    const prompts = lanes.flatMap((lane) => lane.prompts).sort(compareRanks);
-    for (const prompt of prompts) this.#lanes.readKept(prompt);
     return planCalls(
-      prompts,
+      this.#prompts(),
       lanes.map(({ load }) => load),
       this.#budget,
+    );
+  }
+
+  #prompts(): readonly Sequence[] {
+    return [...this.#lanes].flatMap(({ prompts }) => prompts).sort(compareRanks);
+  }
+
+  /** Prompts go on with what is kept of them; those of which nothing is missing begin to be answered. */
+  #readKept(): void {
+    const whole = this.#prompts().flatMap((sequence) => {
+      const logits_V = this.#lanes.readKept(sequence);
+      return logits_V === null ? [] : [{ sequence, logits_V }];
+    });
+    if (whole.length === 0) return;
+    const scored = whole.filter(({ sequence }) => sequence.isComputed);
+    this.#settle(
+      whole.map(({ sequence }) => sequence),
+      this.#drawer.draw(scored),
     );
   }
 
@@ -286,9 +303,9 @@ export class EngineLoop {
   }
 
   /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */
-  #settle(call: PlannedCall<Sequence>, draws: readonly Draw[]): void {
+  #settle(prompts: readonly Sequence[], draws: readonly Draw[]): void {
     settleDraws(draws);
-    if (call.kind === "prefill") this.#beginRows(call.chunks);
+    this.#beginRows(prompts);
     this.#advanceSearches(draws);
     this.#sweep();
   }
@@ -303,8 +320,8 @@ export class EngineLoop {
     }
   }
 
-  #beginRows(chunks: readonly PromptChunk<Sequence>[]): void {
-    for (const { prompt } of chunks) {
+  #beginRows(prompts: readonly Sequence[]): void {
+    for (const prompt of prompts) {
       if (prompt.slot !== null && prompt.computedCount === prompt.tokenCount) this.#lanes.beginRows(prompt);
     }
   }

@@ -68,7 +68,7 @@ const checkInTurn = async (
   transcripts.forEach((each, key) => assert.deepEqual(each.ids(), plain.transcripts[key].ids()));
 };
 
-test("a prompt is computed but for what an earlier one has in common with it, its last token always", async () => {
+test("a prompt is computed but for what an earlier one has in common with it, and not at all where that is all", async () => {
   await checkInTurn(
     [
       requestOf(beginning),
@@ -77,13 +77,17 @@ test("a prompt is computed but for what an earlier one has in common with it, it
       requestOf([...beginning, 5, 6]),
       requestOf([1, ...beginning]),
     ],
-    [0, 99, 70, 100, 0],
+    [0, 100, 70, 100, 0],
   );
 });
 
-test("fewer than 32 tokens in common are computed again", async () => {
+test("the beginning of a prompt that was kept is no whole prompt: its last token is computed", async () => {
+  await checkInTurn([requestOf(beginning), requestOf(beginning.slice(0, 90))], [0, 89]);
+});
+
+test("fewer than 32 tokens in common are computed again, but for a whole prompt", async () => {
   const prompts = [40, 31, 32].map((count, index) => requestOf([...beginning.slice(0, count), 60 + index]));
-  await checkInTurn(prompts, [0, 0, 32]);
+  await checkInTurn([...prompts, ...prompts], [0, 0, 32, 41, 32, 33]);
 });
 
 test("an answer is computed once more as part of the next prompt, and kept from then on", async () => {
@@ -94,7 +98,7 @@ test("an answer is computed once more as part of the next prompt, and kept from 
 
 test("nothing is shared between salts, adapters, or an adapter and another one that was loaded under its name", async () => {
   const salted = (cacheSalt: string | null) => requestOf(beginning, { cacheSalt });
-  await checkInTurn([salted(null), salted("a"), salted("b"), salted("a"), salted(null)], [0, 0, 0, 99, 99]);
+  await checkInTurn([salted(null), salted("a"), salted("b"), salted("a"), salted(null)], [0, 0, 0, 100, 100]);
   const trained = (id: string, hash?: string) =>
     withAdapter(requestOf(beginning), { id, folder: "somewhere", ...(hash === undefined ? {} : { hash }) });
   await checkInTurn(
@@ -105,13 +109,13 @@ test("nothing is shared between salts, adapters, or an adapter and another one t
       trained("m:2", "x"),
       trained("m:1", "x"),
     ],
-    [0, 0, 0, 99, 99],
+    [0, 0, 0, 100, 100],
   );
 });
 
 test("a prompt whose log-probabilities are wanted is computed whole, and kept for others", async () => {
   const probed = requestOf(beginning, { promptLogprobCount: 1 });
-  await checkInTurn([probed, probed, requestOf(beginning)], [0, 0, 99]);
+  await checkInTurn([probed, probed, requestOf(beginning)], [0, 0, 100]);
 });
 
 test("requests that come together compute what they share once", async () => {
@@ -151,19 +155,24 @@ test("choices that run in portions compute their prompt once", async () => {
   const runner = new FakeRunner();
   const request = requestOf(beginning, { choiceCount: 5, sampling: { temperature: 1 } });
   const [together] = await runTogether(runner, [request], { ...sharing, slotCountMax: 2 });
-  assert.equal(runner.prefillSizes.length, 4, "two parts of the first, one token of each further portion");
+  assert.equal(runner.prefillSizes.length, 2, "two parts of the first");
   assert.equal(cachedCount(together), 0);
 });
 
 test("what runs takes memory back from what is kept", async () => {
   const bytes = positionBytes(fakeShape);
-  const limits = { ...sharing, kvCacheBytesMax: 512 * bytes, prefixCachePercent: 100 };
+  const limits = { ...sharing, kvCacheBytesMax: 640 * bytes, prefixCachePercent: 100 };
   const { loop } = observedLoop(new FakeRunner(), limits);
   for (const key of [0, 1, 2]) {
     loop.submit(key, requestOf([key, ...beginning], { maxTokens: 1 }));
     while (loop.hasWork) await loop.step();
   }
-  assert.equal(loop.keptPrefixes.bytes, 384 * bytes, "three prompts of four blocks of 32");
+  const scoreBytes = 4 * fakeShape.vocabularySize;
+  assert.equal(
+    loop.keptPrefixes.bytes,
+    3 * (4 * 32 * bytes + scoreBytes),
+    "four blocks of 32 each, and scores",
+  );
   assert.equal(loop.kvCacheBytes, 0);
   loop.submit(3, requestOf([9, 9, 9], { maxTokens: 250, choiceCount: 2, sampling: { temperature: 1 } }));
   while (loop.hasWork) {
@@ -178,7 +187,7 @@ test("what runs takes memory back from what is kept", async () => {
 const randomRequests = (random: Random, vocabularySize: number): readonly GenerationRequest[] => {
   const ids = (count: number) => Array.from({ length: count }, () => random.index(vocabularySize));
   const beginnings = [ids(70), ids(50)];
-  return Array.from({ length: 10 }, () => {
+  const requests = Array.from({ length: 10 }, () => {
     const shared = beginnings[random.index(2)].slice(0, random.index(71));
     return requestOf([...shared, ...ids(1 + random.index(20))], {
       adapter: [null, adapter][random.index(2)],
@@ -191,6 +200,11 @@ const randomRequests = (random: Random, vocabularySize: number): readonly Genera
       sampling: { temperature: 1, seed: random.index(1000) },
     });
   });
+  const again = (request: GenerationRequest): GenerationRequest => ({
+    ...request,
+    sampling: { ...request.sampling, seed: random.index(1000) },
+  });
+  return [...requests, ...requests.slice(0, 4).map(again)];
 };
 
 /** All numbers of an answer: of the prompt, and of each choice. */

@@ -80,29 +80,40 @@ export class Lanes implements Iterable<Lane> {
     if (isShared) this.#queries += sequence.tokenCount;
   }
 
-  /** Goes on with what other prompts have left of the same beginning, where that is worth the copying. */
-  readKept(prompt: Sequence): void {
+  /**
+   * Goes on with what other prompts have left of the same beginning, where that is worth the copying.
+   *
+   * @returns where nothing is missing any more, the scores after the prompt; else null
+   */
+  readKept(prompt: Sequence): Float32Array | null {
     const { prefixScope, tokenIds, tokenCount, computedCount } = prompt;
-    // The last token is computed for the scores after it.
-    const countMax = tokenCount - 1;
-    if (prefixScope === null || countMax - computedCount < sharedCountMin) return;
+    if (prefixScope === null) return null;
     const kept = { scope: prefixScope, tokenIds };
-    const count = this.#prefixes.countKept(kept, countMax);
-    if (count - computedCount < sharedCountMin) return;
+    const found = this.#prefixes.countKept(kept, tokenCount);
+    const scores_V = found === tokenCount ? this.#prefixes.scoresAfter(kept) : null;
+    // Without the scores after it the last token is computed.
+    const count = scores_V === null ? Math.min(found, tokenCount - 1) : tokenCount;
+    if (scores_V === null && count - computedCount < sharedCountMin) return null;
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
     // What it takes may be what is kept: then there is less to read.
     this.makeRoom(lane, count);
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
     prompt.computedCount += readCount;
     this.#hits += readCount;
+    return prompt.computedCount === tokenCount ? scores_V : null;
   }
 
-  /** Leaves what is computed of a prompt to others. */
-  keepPrompt(prompt: Sequence): void {
+  /**
+   * Leaves what is computed of a prompt to others.
+   *
+   * @param logits_V after its last computed token; not modified
+   */
+  keepPrompt(prompt: Sequence, logits_V: Float32Array): void {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
     const { tokenIds, computedCount } = prompt;
     const kept = { scope: scopeOf(prompt), tokenIds };
     this.#prefixes.keep(kept, computedCount, { lane: lane.kv, slot: slotOf(prompt) });
+    if (computedCount === tokenIds.length) this.#prefixes.keepScores(kept, logits_V);
   }
 
   /** Everything that holds slots; the rows of a search hold theirs together, and the first stands for them. */

@@ -83,8 +83,8 @@ async function prefillChunks(
   const scored = chunks.flatMap(({ prompt, count }, index) => {
     prompt.computedCount += count;
     if (!prompt.running.isPromptComputed) prompt.running.computedPromptCount += count;
-    lanes.keepPrompt(prompt);
     const logits_V = results[index].subarray(-vocabularySize);
+    lanes.keepPrompt(prompt, logits_V);
     return prompt.isComputed ? [{ sequence: prompt, logits_V }] : [];
   });
   return { scored, promptLogprobs };

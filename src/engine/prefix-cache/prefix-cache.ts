@@ -4,6 +4,7 @@
 // Nothing is held while it is in use: whoever reads it gets a copy, in the slot of a lane.
 import { positionBytes, type KvLane } from "../cache/kv-lane.ts";
 import type { ModelShape } from "../model-shape.ts";
+import { EndScores } from "./end-scores.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** Small enough that the last block of a prompt, on average half full, wastes little; large enough to copy in long runs. */
@@ -23,23 +24,25 @@ export interface SlotPlace {
 }
 
 export class PrefixCache {
-  readonly #tree: PrefixTree;
-  readonly #blockSize: number;
-  readonly #blockCountMax: number;
+  readonly #bytesMax: number;
+  #bytesAllowed: number;
+  readonly #blockBytes: number;
   #blockCountAllowed: number;
+  readonly #tree: PrefixTree;
   readonly #blocks = new Map<number, Float32Array>();
+  readonly #endScores = new EndScores();
 
   /** @param bytesMax 0 keeps nothing */
   constructor(shape: ModelShape, bytesMax: number) {
-    const blockBytes = blockPositions * positionBytes(shape);
-    this.#blockSize = blockBytes / Float32Array.BYTES_PER_ELEMENT;
-    this.#blockCountMax = Math.floor(bytesMax / blockBytes);
-    this.#blockCountAllowed = this.#blockCountMax;
-    this.#tree = new PrefixTree(blockPositions, this.#blockCountMax);
+    this.#bytesMax = bytesMax;
+    this.#bytesAllowed = bytesMax;
+    this.#blockBytes = blockPositions * positionBytes(shape);
+    this.#blockCountAllowed = Math.floor(bytesMax / this.#blockBytes);
+    this.#tree = new PrefixTree(blockPositions, this.#blockCountAllowed);
   }
 
   get bytes(): number {
-    return this.#blocks.size * this.#blockSize * Float32Array.BYTES_PER_ELEMENT;
+    return this.#blocks.size * this.#blockBytes + this.#endScores.bytes;
   }
 
   /** How many positions can be kept at this moment. */
@@ -49,11 +52,21 @@ export class PrefixCache {
 
   /** Gives memory back until no more than this is used, and takes no more of it before the next call. */
   limit(bytesAllowed: number): void {
-    const blockBytes = this.#blockSize * Float32Array.BYTES_PER_ELEMENT;
-    const allowed = Math.max(0, Math.min(this.#blockCountMax, Math.floor(bytesAllowed / blockBytes)));
-    if (allowed === this.#blockCountAllowed) return;
-    this.#blockCountAllowed = allowed;
-    for (const block of this.#tree.limit(allowed)) this.#blocks.delete(block);
+    this.#bytesAllowed = Math.min(this.#bytesMax, bytesAllowed);
+    if (this.#bytesAllowed < this.#endScores.bytes) this.#endScores.clear();
+    this.#limitBlocks();
+  }
+
+  /** The scores after the last token of a prompt, all of which is kept; null where they are not. */
+  scoresAfter({ scope, tokenIds }: KeptPrompt): Float32Array | null {
+    return this.#endScores.find(scope, tokenIds);
+  }
+
+  /** @param scores_V copied */
+  keepScores({ scope, tokenIds }: KeptPrompt, scores_V: Float32Array): void {
+    if (this.#endScores.bytes + scores_V.byteLength + this.#blockBytes > this.#bytesAllowed) return;
+    this.#endScores.keep(scope, tokenIds, scores_V);
+    this.#limitBlocks();
   }
 
   /** How many of the first `countMax` tokens of a prompt are kept; they count as used. */
@@ -85,10 +98,18 @@ export class PrefixCache {
       lane.copyToBlock(slot, { position: start, place, count: added }, this.#block(block));
   }
 
+  /** Blocks have what scores leave. */
+  #limitBlocks(): void {
+    const allowed = Math.max(0, Math.floor((this.#bytesAllowed - this.#endScores.bytes) / this.#blockBytes));
+    if (allowed === this.#blockCountAllowed) return;
+    this.#blockCountAllowed = allowed;
+    for (const block of this.#tree.limit(allowed)) this.#blocks.delete(block);
+  }
+
   #block(block: number): Float32Array {
     const made = this.#blocks.get(block);
     if (made !== undefined) return made;
-    const memory = new Float32Array(this.#blockSize);
+    const memory = new Float32Array(this.#blockBytes / Float32Array.BYTES_PER_ELEMENT);
     this.#blocks.set(block, memory);
     return memory;
   }

@@ -15,9 +15,9 @@ export const fakeShape: ModelShape = {
   contextLength: 512,
 };
 
-/** The scores after a history; tests compute from it what an engine must answer. */
-export function fakeLogits(history: readonly number[], adapterId: string | null): Float32Array {
-  let state = Array.from(adapterId ?? "").reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
+/** The scores after a history, with an adapter of this revision; tests compute from it what an engine must answer. */
+export function fakeLogits(history: readonly number[], revision: string | null): Float32Array {
+  let state = Array.from(revision ?? "").reduce((hash, letter) => mix(hash, letter.codePointAt(0) ?? 0), 17);
   for (const token of history) state = mix(state, token);
   return Float32Array.from({ length: fakeShape.vocabularySize }, (_, id) => (mix(state, id) % 4096) / 512);
 }
@@ -93,7 +93,7 @@ export class FakeRunner implements ModelRunner {
 
   /** The scores after what a slot holds. */
   #scores(lane: KvLane, adapter: LoadedAdapter | null, slot: number): Float32Array {
-    const scores_V = fakeLogits(this.#history(lane, slot), adapter?.id ?? null);
+    const scores_V = fakeLogits(this.#history(lane, slot), adapter?.revision ?? null);
     return this.isBroken ? scores_V.fill(NaN) : scores_V;
   }
 
