@@ -17,6 +17,7 @@ import {
   read,
   recorded,
   refusalOf,
+  greedyAnswer,
   sharedEngine,
   textOf,
   type EngineUnderTest,
@@ -70,42 +71,44 @@ function checkFound(found: Transcript, expected: readonly PlainAnswer[]): void {
 }
 
 export function checkBeams(under: EngineUnderTest): void {
-  const { name } = under;
+  const { name, rounding } = under;
   const shared = sharedEngine(under);
 
-  test(`${name}: finds what the definition of beam search finds`, async () => {
-    const engine = await shared();
-    const ends = recorded.answer.slice(2, 6);
-    const cases: readonly BeamCase[] = [
-      { beams: { width: 1, lengthPenalty: 1 }, maxTokens: 8 },
-      { beams: { width: 4, lengthPenalty: 1 }, maxTokens: 7 },
-      { beams: { width: 3, lengthPenalty: 0 }, maxTokens: 6, stopTokenIds: ends },
-      { beams: { width: 5, lengthPenalty: 2.5 }, maxTokens: 5, stopTokenIds: ends },
-      { beams: { width: 2, lengthPenalty: -1 }, maxTokens: 6, stopTokenIds: ends },
-      { beams: { width: 12, lengthPenalty: 1 }, maxTokens: 3, stopTokenIds: ends, adapter },
-      { beams: { width: 3, lengthPenalty: 1 }, maxTokens: 6, minTokens: 5, stopTokenIds: ends },
-      {
-        beams: { width: 4, lengthPenalty: 1 },
-        maxTokens: 5,
-        stopTokenIds: ends,
-        sampling: {
-          allowedTokenIds: [...ends, ...recorded.answer, 7, 8, 9],
-          badWords: [[7], ends.slice(0, 2)],
+  // The definition asks with prompts, whose numbers are others where they are rounded.
+  if (rounding === undefined)
+    test(`${name}: finds what the definition of beam search finds`, async () => {
+      const engine = await shared();
+      const ends = recorded.answer.slice(2, 6);
+      const cases: readonly BeamCase[] = [
+        { beams: { width: 1, lengthPenalty: 1 }, maxTokens: 8 },
+        { beams: { width: 4, lengthPenalty: 1 }, maxTokens: 7 },
+        { beams: { width: 3, lengthPenalty: 0 }, maxTokens: 6, stopTokenIds: ends },
+        { beams: { width: 5, lengthPenalty: 2.5 }, maxTokens: 5, stopTokenIds: ends },
+        { beams: { width: 2, lengthPenalty: -1 }, maxTokens: 6, stopTokenIds: ends },
+        { beams: { width: 12, lengthPenalty: 1 }, maxTokens: 3, stopTokenIds: ends, adapter },
+        { beams: { width: 3, lengthPenalty: 1 }, maxTokens: 6, minTokens: 5, stopTokenIds: ends },
+        {
+          beams: { width: 4, lengthPenalty: 1 },
+          maxTokens: 5,
+          stopTokenIds: ends,
+          sampling: {
+            allowedTokenIds: [...ends, ...recorded.answer, 7, 8, 9],
+            badWords: [[7], ends.slice(0, 2)],
+          },
         },
-      },
-    ];
-    for (const one of cases) {
-      const request = ask({ ...one, topLogprobCount: 2, sampling: { ...seeded, ...one.sampling } });
-      const found = await answerOf(engine, request);
-      checkAnswer(request, found);
-      checkFound(found, await searchByAsking(engine, one));
-    }
-  });
+      ];
+      for (const one of cases) {
+        const request = ask({ ...one, topLogprobCount: 2, sampling: { ...seeded, ...one.sampling } });
+        const found = await answerOf(engine, request);
+        checkAnswer(request, found);
+        checkFound(found, await searchByAsking(engine, one));
+      }
+    });
 
   test(`${name}: one beam is greedy, whatever else is asked of draws`, async () => {
     const beams = { width: 1, lengthPenalty: 1 };
     const answer = await answerOf(await shared(), ask({ beams, maxTokens: 12, sampling: seeded }));
-    assert.deepEqual(answer.ids(), recorded.answer.slice(0, 12));
+    assert.deepEqual(answer.ids(), greedyAnswer(under).slice(0, 12));
     assert.deepEqual(answer.logprobs(), Array(12).fill(NaN));
   });
 

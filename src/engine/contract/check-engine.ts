@@ -29,14 +29,6 @@ const parts = [
   { check: checkRefusals },
 ] as const;
 
-/** Those whose answers follow from the engine's own numbers, whatever its weights are rounded to. */
-const ownParts = [checkEvents, checkConstrainedOutput, checkProcessors, checkPriorities] as const;
-
-/** Registers the tests that an engine must pass whose weights are rounded: it is exact, and its numbers are its own. */
-export function checkRoundedEngine(under: EngineUnderTest): void {
-  for (const check of ownParts) check(under);
-}
-
 /** Registers the tests that an engine must pass; in `npm test` a sample of so many parts of them, where it is said. */
 export function checkEngine(under: EngineUnderTest, sample: number = parts.length): void {
   const { features } = capabilitiesOf(under);

@@ -45,6 +45,17 @@ export const recorded = {
   scored: { tokenIds: golden.rendered_ids, logprobs: golden.rendered_prompt_logprobs },
 } as const;
 
+/** How an engine differs from the reference whose weights are rounded: it is exact, and its numbers are its own. */
+export interface Rounding {
+  /** What it answers to the recorded prompt, greedily. */
+  readonly answer: readonly number[];
+  /**
+   * How far log-probabilities may be from the reference's, in the mean of tokens, and those of one token in a prompt and in an
+   * answer from each other.
+   */
+  readonly logprobTolerance: number;
+}
+
 export interface EngineUnderTest {
   /** What the tests call it. */
   readonly name: string;
@@ -52,6 +63,18 @@ export interface EngineUnderTest {
   readonly make: (options: { readonly waitingCountMax: number }) => Engine;
   /** A new engine whose start fails with the code. */
   readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
+  /** Absent where the weights are the reference's. */
+  readonly rounding?: Rounding;
+}
+
+/** What an engine answers to the recorded prompt, greedily. */
+export function greedyAnswer({ rounding }: EngineUnderTest): readonly number[] {
+  return rounding?.answer ?? recorded.answer;
+}
+
+/** How far log-probabilities of one token may be apart that were computed in different ways. */
+export function logprobTolerance({ rounding }: EngineUnderTest): number {
+  return rounding?.logprobTolerance ?? 1e-4;
 }
 
 /** What an engine says that it can do, which is all that it is asked for. */

@@ -10,6 +10,7 @@ import {
   adapter,
   answerOf,
   ask,
+  logprobTolerance,
   offers,
   recorded,
   sharedEngine,
@@ -19,9 +20,14 @@ import {
 const vocabularySize = 512;
 const { tokenIds: scoredIds, logprobs: scoredLogprobs } = recorded.scored;
 
-function checkClose(actual: number | undefined, expected: number, context: string): void {
+function checkClose(
+  actual: number | undefined,
+  expected: number,
+  context: string,
+  tolerance: number = 1e-4,
+): void {
   const difference = Math.abs(present(actual, context) - expected);
-  assert.ok(difference < 1e-4, `${context}: ${actual} is not ${expected}`);
+  assert.ok(difference < tolerance, `${context}: ${actual} is not ${expected}`);
 }
 
 function checkSame(
@@ -44,7 +50,8 @@ function checkOrder({ events }: Transcript): void {
 }
 
 export function checkPromptLogprobs(under: EngineUnderTest): void {
-  const { name } = under;
+  const { name, rounding } = under;
+  const tolerance = logprobTolerance(under);
   const shared = sharedEngine(under);
 
   test(`${name}: a prompt's log-probabilities are those of the reference implementation`, async () => {
@@ -56,10 +63,14 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
       tokens.map((token) => token?.id ?? null),
       [null, ...scoredIds.slice(1)],
     );
-    tokens.forEach((token, index) => {
+    const differences = tokens.map((token, index) => {
       assert.deepEqual(token?.alternatives ?? [], []);
-      if (token !== null) checkClose(token.logprob, scoredLogprobs[index] ?? NaN, `token ${index}`);
+      return token === null ? 0 : Math.abs(token.logprob - (scoredLogprobs[index] ?? NaN));
     });
+    // Rounding moves the improbable tokens of a small model far: the mean of all is what it has to keep.
+    const mean = differences.reduce((sum, one) => sum + one, 0) / differences.length;
+    const difference = rounding === undefined ? Math.max(...differences) : mean;
+    assert.ok(difference < tolerance, `log-probabilities are ${difference} from the reference's`);
   });
 
   test(`${name}: a token's rank and alternatives are its place among all tokens`, async () => {
@@ -98,7 +109,9 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
         requestOf(whole, { promptLogprobCount: 0, maxTokens: 1, adapter: own }),
       );
       const tokens = again.promptLogprobs().slice(recorded.prompt.length);
-      answer.logprobs().forEach((logprob, index) => checkClose(tokens[index]?.logprob, logprob, `${index}`));
+      answer
+        .logprobs()
+        .forEach((logprob, index) => checkClose(tokens[index]?.logprob, logprob, `${index}`, tolerance));
     }
   });
 

@@ -7,7 +7,7 @@ import {
   answerOf,
   ask,
   checkSameTokens,
-  recorded,
+  greedyAnswer,
   sharedEngine,
   type EngineUnderTest,
 } from "./engine-under-test.ts";
@@ -104,7 +104,8 @@ export function checkSampling(under: EngineUnderTest): void {
       for (const [id, probability] of expected) {
         const deviation = Math.sqrt(drawCount * probability * (1 - probability));
         const difference = Math.abs((counts.get(id) ?? 0) - drawCount * probability);
-        assert.ok(difference <= 5 * deviation + 1, `${context}: ${id} was drawn ${counts.get(id)} times`);
+        // A rare token's count has a longer tail than the normal distribution.
+        assert.ok(difference <= 5 * deviation + 2, `${context}: ${id} was drawn ${counts.get(id)} times`);
       }
     }
   });
@@ -140,6 +141,6 @@ export function checkSampling(under: EngineUnderTest): void {
     assert.equal(new Set(answers).size, 8);
     const greedy = await answerOf(engine, ask({ maxTokens: 5, choiceCount: 3 }));
     for (let choice = 0; choice < 3; choice++)
-      assert.deepEqual(greedy.ids(choice), recorded.answer.slice(0, 5));
+      assert.deepEqual(greedy.ids(choice), greedyAnswer(under).slice(0, 5));
   });
 }
