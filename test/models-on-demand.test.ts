@@ -81,6 +81,7 @@ test("at the start the default model is loaded, and lists and health say that th
   assert.deepEqual([...cards.keys()], names);
   for (const { status, max_model_len: length } of body.data) {
     assert.ok(length > 0 && status.memory_bytes > 2 ** 20 && status.memory_bytes < memoryBytes);
+    assert.ok(status.key_value_bytes > 0 && status.key_value_bytes < status.memory_bytes);
   }
   assert.deepEqual(
     body.data.map(({ status }: { status: { value: string } }) => status.value),

@@ -89,8 +89,8 @@ test("hone models lists bases and trained models, makes one and deletes one", as
     table.split("\n").map((line) => line.split(/ {2,}/)),
     [
       ["name", "kind", "base_model", "step", "id", "adapters", "memory", "weights", "license"],
-      ["tiny", "base", "tiny", "-", "-", "-", "loaded, 1 MiB", "1 kB", "mit"],
-      ["small", "base", "small", "-", "-", "-", "loaded, 1 MiB", "1 kB", "mit"],
+      ["tiny", "base", "tiny", "-", "-", "-", "loaded, 524 kB + requests up to 524 kB", "1 kB", "mit"],
+      ["small", "base", "small", "-", "-", "-", "loaded, 524 kB + requests up to 524 kB", "1 kB", "mit"],
       ["acme/p/m", "trained", "tiny", "7", modelId, "-", "-", "-", "-"],
       ["status 0"],
     ],

@@ -10,6 +10,7 @@ test("a server that has started says where it is, how one gets in, and how it re
     isExact: true,
     replies: { calls: { format, reason: "" }, thoughts: { areRead, reason: "" } },
     presence: { status: "loaded" as const, reason: "" },
+    keyValueBytes: 0,
     memoryBytes: 1,
     files: { weightBytes: 1, license: null },
   });

@@ -131,6 +131,8 @@ export interface ServedModelResource {
     readonly value: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
     readonly memory_bytes: number;
+    /** Of that, the most that keys and values may take. */
+    readonly key_value_bytes: number;
   } | null;
   /** What its base's files are; null where that is not served. */
   readonly files: { readonly weight_bytes: number; readonly license: string | null } | null;

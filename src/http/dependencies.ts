@@ -54,8 +54,10 @@ export interface ListedBase {
     readonly status: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
   };
-  /** What it takes while it is. */
+  /** What it takes while it is, at most. */
   readonly memoryBytes: number;
+  /** Of that, what keys and values take, which grow with what runs. */
+  readonly keyValueBytes: number;
   readonly files: {
     /** Of its weights, as they lie on the disk. */
     readonly weightBytes: number;

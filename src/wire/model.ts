@@ -264,6 +264,11 @@ export const servedModelSchema = Type.Object(
           description:
             "What the base model takes while it is loaded, its running requests included, at most.",
         }),
+        key_value_bytes: Type.Integer({
+          minimum: 0,
+          description:
+            "Of `memory_bytes`, the most that keys and values of requests may take. They begin with nothing and grow with what runs; small models never need so much.",
+        }),
       }),
       {
         description:
@@ -304,13 +309,19 @@ export function servedStatusBody(
   base: {
     readonly presence: { readonly status: string; readonly reason: string };
     readonly memoryBytes: number;
+    readonly keyValueBytes: number;
     readonly files: { readonly weightBytes: number; readonly license: string | null };
   } | null,
 ): object {
   if (base === null) return { status: null, files: null };
-  const { presence, memoryBytes, files } = base;
+  const { presence, memoryBytes, keyValueBytes, files } = base;
   return {
-    status: { value: presence.status, reason: presence.reason, memory_bytes: memoryBytes },
+    status: {
+      value: presence.status,
+      reason: presence.reason,
+      memory_bytes: memoryBytes,
+      key_value_bytes: keyValueBytes,
+    },
     files: { weight_bytes: files.weightBytes, license: files.license },
   };
 }

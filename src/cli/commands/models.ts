@@ -131,12 +131,21 @@ export function addModelsCommand(program: Command): void {
   addTrajectoryCommand(models);
 }
 
+/** At most: what it takes by itself, and what keys and values of requests may come to. */
+function memoryText({
+  value,
+  memory_bytes: all,
+  key_value_bytes: keysAndValues,
+}: NonNullable<ServedModelResource["status"]>): string {
+  return `${value}, ${sizeText(all - keysAndValues)} + requests up to ${sizeText(keysAndValues)}`;
+}
+
 type AdapterFields = Pick<ModelResource, "lora_rank" | "lora_alpha" | "target_modules">;
 
 /** Whether a base is in memory, what it takes there, and what its files are. */
 function servedFacts({ status, files }: ServedModelResource) {
   return {
-    memory: status && `${status.value}, ${Math.ceil(status.memory_bytes / 2 ** 20)} MiB`,
+    memory: status && memoryText(status),
     weights: files && sizeText(files.weight_bytes),
     weight_bytes: files?.weight_bytes ?? null,
     license: files?.license ?? null,

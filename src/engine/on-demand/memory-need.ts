@@ -29,26 +29,33 @@ type Limits = Pick<
   "contextLengthMax" | "kvCacheBytesMax" | "slotCountMax" | "tokensPerStepMax"
 >;
 
+/** What the engine of a model takes at most, in bytes. */
+export interface EngineMemory {
+  readonly bytes: number;
+  /** Of those, what keys and values alone take, as requests come. */
+  readonly keyValueBytes: number;
+}
+
 /**
- * The most that the engine of a model takes, in bytes, adapters aside.
+ * The most that the engine of a model takes, adapters aside.
  *
  * @throws ServiceError where the folder holds no model that can be computed so
  */
-export function engineMemoryBytes(
+export function engineMemory(
   { folder, quantization }: { readonly folder: string; readonly quantization: Quantization },
   settings: Limits,
-): number {
+): EngineMemory {
   const config = readModelConfig(folder);
   const forms: WeightForms = quantization === "off" ? new Map() : readForms(folder, config, quantization);
   const weightBytes = keptBytes(config, forms);
   const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;
-  return (
+  const ownBytes =
     processBytes +
     config.layers.length * programBytesPerLayer +
     copies * weightBytes +
-    keptStepCount * stepBytes(config, settings) +
-    kvBytes(config, settings)
-  );
+    keptStepCount * stepBytes(config, settings);
+  const keyValueBytes = kvBytes(config, settings);
+  return { bytes: ownBytes + keyValueBytes, keyValueBytes };
 }
 
 /**

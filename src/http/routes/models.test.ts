@@ -389,7 +389,7 @@ test("lists what a key can chat with: bases, and its entity's models with each o
     exact: true,
     tool_calls: { format: "off", reason: "it is a fake" },
     thoughts: { read: false, reason: "it is a fake" },
-    status: { value: "loaded", reason: "", memory_bytes: 2 ** 20 },
+    status: { value: "loaded", reason: "", memory_bytes: 2 ** 20, key_value_bytes: 2 ** 19 },
     files: { weight_bytes: 1000, license: "mit" },
   });
   assert.deepEqual((await ask(server, "GET", "/v1/preview/base-models")).json(), ["tiny", "small"]);

@@ -183,6 +183,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         replies: listedReplies,
         presence: { status: "loaded", reason: "" },
         memoryBytes: 2 ** 20,
+        keyValueBytes: 2 ** 19,
         files: { weightBytes: 1000, license: "mit" },
       })),
     directory,

@@ -16,6 +16,7 @@ export function listedBase(base: EngineBase): ListedBase {
     replies: listedReplies(base.replies),
     presence: presenceOf(base.engine.status().state),
     memoryBytes: base.engine.bytes,
+    keyValueBytes: base.keyValueBytes,
     files: base.files,
   };
 }

@@ -27,7 +27,7 @@ import type { ChatSettings } from "../../chat/settings.ts";
 import type { ConstraintSettings } from "../../engine/token-masks/settings.ts";
 import type { EngineSettings } from "../../engine/settings.ts";
 import { createEmbeddedEngine } from "../../engine/embedded-engine.ts";
-import { engineMemoryBytes } from "../../engine/on-demand/memory-need.ts";
+import { engineMemory, type EngineMemory } from "../../engine/on-demand/memory-need.ts";
 import { ModelMemory, type MemoryObserver } from "../../engine/on-demand/model-memory.ts";
 import { OnDemandEngine } from "../../engine/on-demand/on-demand-engine.ts";
 import { readyAtStart } from "../../engine/on-demand/plan-room.ts";
@@ -57,6 +57,8 @@ export interface EngineBase {
   readonly contextLength: number;
   /** Token ids are below it. */
   readonly vocabularySize: number;
+  /** Of what its engine takes, that for keys and values, at most. */
+  readonly keyValueBytes: number;
   readonly files: ListedBase["files"];
   /** In which precision its engine computes; absent for float32. */
   readonly precision?: string;
@@ -101,7 +103,7 @@ export async function createServedBases(
   const memory = sharedMemory(options);
   const needs = models.map((model) => ({
     name: model.name,
-    bytes: memoryNeeds[model.engine.kind](model, options),
+    ...memoryNeeds[model.engine.kind](model, options),
   }));
   const isReady = readyAtStart(needs, memory.bytesMax);
   const make = baseMaker(options, { memory, formats });
@@ -114,8 +116,7 @@ export async function createServedBases(
 }
 
 /** What a base is to be in the memory that all share. */
-interface Share {
-  readonly bytes: number;
+interface Share extends EngineMemory {
   readonly isReadyAtStart: boolean;
   readonly isDefault: boolean;
 }
@@ -126,7 +127,7 @@ function baseMaker(
   { memory, formats }: { readonly memory: ModelMemory; readonly formats: readonly CallFormat[] },
 ): (model: BaseModel, share: Share) => Promise<EngineBase> {
   const { settings, clock, logger } = options;
-  return async (model, { bytes, isReadyAtStart, isDefault }) => {
+  return async (model, { bytes, keyValueBytes, isReadyAtStart, isDefault }) => {
     const { endOfTextIds, vocabularySize, ...served } = readServedConfig(model.folder);
     const contextLength = Math.min(served.contextLength, settings.engine.contextLengthMax);
     const [{ defaults, notApplied }, template] = await Promise.all([
@@ -164,7 +165,7 @@ function baseMaker(
       logger,
     });
     const files = filesOf(model);
-    const facts = { defaults, replies, contextLength, vocabularySize, precision, files };
+    const facts = { defaults, replies, contextLength, vocabularySize, precision, keyValueBytes, files };
     return { model, engine, texts, ...facts };
   };
 }
@@ -217,10 +218,10 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
 
 /** How much memory of this machine an engine takes. */
 const memoryNeeds: {
-  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, options: Options) => number;
+  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, options: Options) => EngineMemory;
 } = {
   embedded: ({ folder, engine: { quantization = "off" } }, { settings }) =>
-    engineMemoryBytes({ folder, quantization }, settings.engine),
+    engineMemory({ folder, quantization }, settings.engine),
 };
 
 /** In which precision the engine of a base computes; undefined for float32. */
