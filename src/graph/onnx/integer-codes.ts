@@ -13,9 +13,8 @@ export function rowCodes(
   x: string,
 ): { readonly codes: string; readonly size: string } {
   const last = model.constant("int64", [1], [-1]);
-  const largest = model.shared("ReduceMax", [model.shared("Abs", [x]), last], { keepdims: 1 });
-  // A row of zeros would be divided by zero.
-  const size = model.shared("Max", [largest, model.constant("float32", [], [1e-20])]);
+  // A row of zeros is divided by 0: whatever codes that gives, they are multiplied by 0.
+  const size = model.shared("ReduceMax", [model.shared("Abs", [x]), last], { keepdims: 1 });
   // The kernel for it has one step for all rows, which is therefore made the same for all.
   const codes = model.shared("QuantizeLinear", [model.shared("Div", [x, size]), ...stepAndZero(model)]);
   return { codes, size };
