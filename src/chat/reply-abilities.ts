@@ -43,6 +43,7 @@ export function readReplyAbilities(
 export function withMarkIds(replies: TemplateReplies, tokenizer: Tokenizer): ReplyAbilities {
   const { callFormat, thinks } = replies;
   const marks = [...(callFormat?.marks ?? []), ...(thinks ? [thoughtMarks.begin, thoughtMarks.end] : [])];
+  if (marks.length === 0) return { ...replies, markIds: new Set() };
   const ids = Array.from({ length: tokenizer.vocabularySize }, (_, id) => id);
   const markIds = new Set(
     ids.filter((id) => tokenizer.isSpecial(id) && isWithin(tokenizer.tokenText(id), marks)),
