@@ -81,14 +81,15 @@ class Course:
         ]
         train("/v1/preview/sft-training-jobs", {
             "model_id": self.model["id"], "training_data": conversations,
-            "config": {"learning_rate": self.options["supervised_rate"], "batch_size": 8},
+            "config": {"learning_rate": self.options["supervised_rate"], "batch_size": 4},
         })
         self.step += 1
 
     def reinforce(self, round_number: int) -> dict[str, float]:
         """A round: tries, what they earn, and a job of those items whose tries differ. The mean of what was earned, by task."""
         seed = self.options["seed"]
-        asked = self.drawn(1_000_000 * seed + 30_000 + round_number, self.options["items"])
+        # An item has the seed of its dataset and its place added up, so neighbouring seeds would draw the same ones.
+        asked = self.drawn(1_000_000 * seed + 30_000 + 1000 * round_number, self.options["items"])
 
         def tried(numbered: tuple[int, tuple[Any, Any, dict[str, Any]]]) -> dict[str, Any]:
             number, (task, dataset, item) = numbered
