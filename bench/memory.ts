@@ -11,10 +11,13 @@ import { plainSampling } from "../src/domain/sampling.ts";
 import { packVocabulary } from "../src/domain/vocabulary.ts";
 import type { ProcessEngine } from "../src/engine/carrier/process-engine.ts";
 import type { createEmbeddedEngine } from "../src/engine/embedded-engine.ts";
-import { engineSettingsWith } from "../src/engine/settings.ts";
+import { engineMemory } from "../src/engine/on-demand/memory-need.ts";
+import { engineSettingsWith, type EngineSettings } from "../src/engine/settings.ts";
 import { constraintSettingsWith } from "../src/engine/token-masks/settings.ts";
 import { createLoraAdapter } from "../src/model/lora.ts";
 import { writeLoraAdapter } from "../src/model/peft-folder.ts";
+import { addToChildEnvironment } from "../src/server/config.ts";
+import { computeEnvironment } from "../src/runtime/environment.ts";
 import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
 import { endlessLlama135m, removeModel } from "./endless-model.ts";
 import { llama135m } from "./llama-135m.ts";
@@ -22,10 +25,10 @@ import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./
 
 const help = `Usage: node dist/bench/memory.js [flags]
 Starts the engine of a Llama of 135 M random weights in a process of its own, the second time over what the first start left
-in its cache, and prints its private memory, and what of that is not mapped from files, over the bytes of the weights: when it
-is ready, after a first chat, when it has had nothing to do for a while, after 16 chats at once, 8 with an adapter, and a
-prompt of 1,900 tokens; the time to ready, and to the first token of the first chat, of the first with an adapter, and of the
-long prompt.`;
+in its cache, and prints its private memory, and what of that is not mapped from files, in megabytes and over the bytes of the
+weights: when it is ready, after a first chat, when it has had nothing to do for a while, after 16 chats at once, 8 with an
+adapter, and a prompt of 1,900 tokens without and with one; the time to ready, and to the first token of the first chat, of the
+first with an adapter, and of the long prompts; and what it was estimated to take over the most that it took.`;
 
 /** For what is prepared in moments without requests. */
 const idleMs = 8000;
@@ -36,15 +39,22 @@ interface Stage {
   /** In weights' bytes: what no other process has, and what of that no file has either. */
   readonly privateRatio: number;
   readonly anonymousRatio: number;
+  /** With what is mapped, where every page counts once. */
+  readonly bytes: number;
 }
 
 interface MemoryReport extends Report {
   readonly firstReadyMs: number;
   readonly readyMs: number;
   readonly readyCpuMs: number;
+  readonly weightBytes: number;
+  /** What this build estimates over the most that was seen. */
+  readonly estimateRatio: number;
   readonly stages: readonly Stage[];
 }
 
+// As the server does, before it starts a process.
+addToChildEnvironment(computeEnvironment);
 await runComparingBench<MemoryReport>({ script: import.meta.url, help, measure, textOf });
 
 async function measure({ against, threads, quantize }: BenchOptions): Promise<readonly MemoryReport[]> {
@@ -103,8 +113,12 @@ async function measureBuild(
     const adapter = { id: "bench:1", folder: adapterFolder };
     stage("8 with an adapter", await chats(engine, { count: 8, promptLength: 96, adapter }));
     stage("a long prompt", await chats(engine, { count: 1, promptLength: 1900, adapter: null }));
+    stage("one with an adapter", await chats(engine, { count: 1, promptLength: 1900, adapter }));
     await engine.stop();
-    return { name, firstReadyMs, readyMs, readyCpuMs, stages };
+    const { modelFolder, quantization, threads } = model;
+    const { bytes: estimate } = engineMemory({ folder: modelFolder, quantization }, settingsFor(threads));
+    const estimateRatio = estimate / Math.max(...stages.map(({ bytes }) => bytes));
+    return { name, firstReadyMs, readyMs, readyCpuMs, weightBytes, estimateRatio, stages };
   } finally {
     for (const made of [cacheFolder, adapterFolder]) rmSync(made, { recursive: true });
   }
@@ -129,12 +143,17 @@ function loadOf({ threads, ...model }: EngineOptions): Parameters<typeof createE
   return {
     ...model,
     vocabulary: async () => vocabulary,
-    settings: engineSettingsWith({ threads, kvCacheBytesMax: 2 ** 30 }),
+    settings: settingsFor(threads),
     constraints: constraintSettingsWith(),
     clock: systemClock,
     logger: silentLogger,
     log: { level: "silent", format: "json" },
   };
+}
+
+/** Keys and values have room for the long prompt, and hardly for more. */
+function settingsFor(threads: number): EngineSettings {
+  return engineSettingsWith({ threads, kvCacheBytesMax: 2 ** 27 });
 }
 
 async function timed(run: () => Promise<void>): Promise<number> {
@@ -185,13 +204,14 @@ function requestOf(index: number, promptLength: number, adapter: AdapterReferenc
 function memoryOf(
   processId: number | null,
   weightBytes: number,
-): Pick<Stage, "privateRatio" | "anonymousRatio"> {
+): Pick<Stage, "privateRatio" | "anonymousRatio" | "bytes"> {
   const text = readFileSync(`/proc/${processId}/smaps_rollup`, "utf8");
   const bytesOf = (name: string): number =>
     1024 * Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1]);
   return {
     privateRatio: (bytesOf("Private_Clean") + bytesOf("Private_Dirty")) / weightBytes,
     anonymousRatio: bytesOf("Anonymous") / weightBytes,
+    bytes: bytesOf("Pss"),
   };
 }
 
@@ -201,13 +221,16 @@ function cpuMsOf(processId: number | null): number {
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }
 
-function textOf({ name, firstReadyMs, readyMs, readyCpuMs, stages }: MemoryReport): string {
+function textOf(report: MemoryReport): string {
+  const { name, firstReadyMs, readyMs, readyCpuMs, weightBytes, estimateRatio, stages } = report;
+  const megabytes = (ratio: number): string => `${((ratio * weightBytes) / 1e6).toFixed(0)} MB`;
   return [
     `${name}: ready after ${readyMs.toFixed(0)} ms (${readyCpuMs} of processor), the first time ${firstReadyMs.toFixed(0)}`,
     ...stages.map(
       (stage) =>
-        `  ${stage.name}: private ${stage.privateRatio.toFixed(2)} of the weights, not in files ${stage.anonymousRatio.toFixed(2)}` +
+        `  ${stage.name}: private ${megabytes(stage.privateRatio)}, ${stage.privateRatio.toFixed(2)} of the weights, not in files ${stage.anonymousRatio.toFixed(2)}` +
         (stage.firstTokenMs === null ? "" : `, first token after ${stage.firstTokenMs.toFixed(0)} ms`),
     ),
+    `  estimated over the most that was taken, what is mapped included: ${estimateRatio.toFixed(2)}`,
   ].join("\n");
 }
