@@ -84,11 +84,13 @@ export class ComputeThreads {
 
 /**
  * Each part reads all weights for itself. Where they come from memory, that takes 8 % of its products' time with 500 tokens,
- * and twice that with half as many; products so large lose little among threads that share them.
+ * and twice that with half as many; products so large lose little among threads that share them. Those of 8 bits take less
+ * time, and threads that share them wait for one another more of it, while their weights are a quarter of the bytes.
  */
-function divisionOf({ config, threads }: ProgramsOptions): Division {
+function divisionOf({ config, forms, threads }: ProgramsOptions): Division {
   const count = sideBySideOf(threads);
-  return float32Bytes(modelParameters(config)) <= CACHED_WEIGHT_BYTES
+  const isRounded = forms !== undefined && forms.size > 0;
+  return isRounded || float32Bytes(modelParameters(config)) <= CACHED_WEIGHT_BYTES
     ? { count, tokensMin: 250, excessMax: 1.17 }
     : { count, tokensMin: 500, excessMax: 1.07 };
 }
