@@ -49,7 +49,7 @@ export const stepsTask: DemoTask = {
     }),
   test: testQuestions(),
   sampling: { groupSize: 8, temperature: 1, answerTokensMax: 18 },
-  training: { learningRate: 3e-4, batchSize: 32, jobCountMax: 21 },
+  training: { learningRate: 1e-4, batchSize: 32, jobCountMax: 21 },
   targets: { sampledReward: 0.97, testReward: 0.97 },
   curve: { of: "testReward", title: "right answers to held-out problems", from: 0 },
   shownCount: 4,
