@@ -187,6 +187,7 @@ async function runLoop(runner: ModelRunner, { streams, chats, answers }: ChatLoa
       outputs: { topLogprobCount: null, promptLogprobCount: null },
       choices: { kind: "sample", count: 1 },
       priority: 0,
+      cacheOwner: "",
       cacheSalt: null,
     };
   });

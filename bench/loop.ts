@@ -121,6 +121,7 @@ function requestsOf(
     outputs: { topLogprobCount: adapter === null ? null : 5, promptLogprobCount: null },
     choices: { kind: "sample", count: 1 },
     priority: 0,
+    cacheOwner: "",
     cacheSalt: null,
   }));
 }

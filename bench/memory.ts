@@ -197,6 +197,7 @@ function requestOf(index: number, promptLength: number, adapter: AdapterReferenc
     outputs: { topLogprobCount: null, promptLogprobCount: null },
     choices: { kind: "sample", count: 1 },
     priority: 0,
+    cacheOwner: "",
     cacheSalt: null,
   };
 }

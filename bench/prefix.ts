@@ -166,6 +166,7 @@ function requestOf(
     outputs: { topLogprobCount: null, promptLogprobCount: null },
     choices: { kind: "sample", count: choiceCount },
     priority: 0,
+    cacheOwner: "",
     cacheSalt: null,
   };
 }

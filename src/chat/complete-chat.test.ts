@@ -877,6 +877,18 @@ for (const [feature, { asks, fields, reaches, as }] of Object.entries(features))
   });
 }
 
+test("the engine learns whose prompts they are, by the caller's entity and not by its key", async () => {
+  const ownerFor = async (asker: { readonly entity: string; readonly keyId: string }) => {
+    const engine = new ScriptedEngine(oneByOne(idsOf("a"), finished("length")));
+    const { signal } = new AbortController();
+    await readCompletion(serve(engine).begin(chatRequest({}), { ...caller, ...asker }, { signal }));
+    return engine.requests[0].cacheOwner;
+  };
+  const owners = [await ownerFor(caller), await ownerFor({ ...caller, keyId: "other" })];
+  assert.equal(owners[0], owners[1]);
+  assert.notEqual(await ownerFor({ ...caller, entity: "another" }), owners[0]);
+});
+
 test("each kind of constraint, and how it writes JSON, is refused where the engine lacks it", async () => {
   const ways = featureRequests(requestOf([1]));
   for (const feature of constraintFeatures) {

@@ -169,7 +169,8 @@ class Completion implements ChatCompletion {
     running.add(id);
     this.#ends.push(() => running.delete(id));
     const { model, base } = await this.#reachModel();
-    const plan = await planGeneration(request, model, base, { client: caller.keyId, signal });
+    const { keyId: client, entity } = caller;
+    const plan = await planGeneration(request, model, base, { client, entity, signal });
     throwIfAborted(signal);
     const generation = base.engine.submit({ ...plan.generation, id });
     [this.#model, this.#plan, this.#usage] = [model, plan, usageAtStart(plan)];

@@ -42,7 +42,7 @@ export async function planGeneration(
   request: ChatRequest,
   model: ResolvedModel,
   base: ServedBase,
-  options: { readonly client: string; readonly signal: AbortSignal },
+  options: { readonly client: string; readonly entity: string; readonly signal: AbortSignal },
 ): Promise<GenerationPlan> {
   const { identity, output } = request;
   const limits = limitsOf(output.choices, base);
@@ -79,6 +79,7 @@ export async function planGeneration(
     },
     choices: output.choices,
     priority: identity.priority,
+    cacheOwner: options.entity,
     cacheSalt: identity.cacheSalt,
   };
   const header = {

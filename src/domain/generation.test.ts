@@ -13,6 +13,7 @@ const plain: GenerationRequest = {
   outputs: { topLogprobCount: 3, promptLogprobCount: null },
   choices: { kind: "sample", count: 3 },
   priority: 0,
+  cacheOwner: "",
   cacheSalt: null,
 };
 

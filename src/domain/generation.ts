@@ -61,7 +61,9 @@ export interface GenerationRequest {
    * whose answers stay the same; as long as lower ones come, they may wait.
    */
   readonly priority: number;
-  /** Prompts share cached work only with prompts of the same salt; null shares with all that have none. */
+  /** Whose prompt it is: nobody else's shares cached work with it, since how much was there is told. */
+  readonly cacheOwner: string;
+  /** Prompts share cached work only with prompts of the same salt; null shares with all of the owner's that have none. */
   readonly cacheSalt: string | null;
 }
 

@@ -71,6 +71,7 @@ async function answer(
       outputs: { topLogprobCount: null, promptLogprobCount: null },
       choices: { kind: "sample", count: 1 },
       priority: 0,
+      cacheOwner: "",
       cacheSalt: null,
     };
     loop.submit(request, output);

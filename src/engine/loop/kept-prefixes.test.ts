@@ -96,9 +96,11 @@ test("an answer is computed once more as part of the next prompt, and kept from 
   await checkInTurn([requestOf(beginning), requestOf(turn), requestOf([...turn, 6])], [0, 100, turn.length]);
 });
 
-test("nothing is shared between salts, adapters, or an adapter and another one that was loaded under its name", async () => {
+test("nothing is shared between owners, salts, adapters, or an adapter and another one that was loaded under its name", async () => {
   const salted = (cacheSalt: string | null) => requestOf(beginning, { cacheSalt });
   await checkInTurn([salted(null), salted("a"), salted("b"), salted("a"), salted(null)], [0, 0, 0, 100, 100]);
+  const owned = (cacheOwner: string) => requestOf(beginning, { cacheOwner });
+  await checkInTurn([owned("a"), owned("b"), owned("a")], [0, 0, 100]);
   const trained = (id: string, hash?: string) =>
     withAdapter(requestOf(beginning), { id, folder: "somewhere", ...(hash === undefined ? {} : { hash }) });
   await checkInTurn(
@@ -191,6 +193,7 @@ const randomRequests = (random: Random, vocabularySize: number): readonly Genera
     const shared = beginnings[random.index(2)].slice(0, random.index(71));
     return requestOf([...shared, ...ids(1 + random.index(20))], {
       adapter: [null, adapter][random.index(2)],
+      cacheOwner: ["a", "b"][random.index(2)],
       cacheSalt: [null, null, "s"][random.index(3)],
       choiceCount: 1 + random.index(2),
       maxTokens: 1 + random.index(6),

@@ -211,5 +211,6 @@ export class Lanes implements Iterable<Lane> {
 
 /** What a prompt's keys and values depend on beside its tokens: the weights, and whom its request lets share them. */
 function scopeOf({ running }: Sequence): string {
-  return JSON.stringify([running.adapter?.revision ?? null, running.request.cacheSalt]);
+  const { cacheOwner, cacheSalt } = running.request;
+  return JSON.stringify([running.adapter?.revision ?? null, cacheOwner, cacheSalt]);
 }

@@ -29,6 +29,7 @@ export interface ShortRequest {
   readonly promptLogprobCount?: number | null;
   readonly constraint?: Constraint | null;
   readonly priority?: number;
+  readonly cacheOwner?: string;
   readonly cacheSalt?: string | null;
 }
 
@@ -45,6 +46,7 @@ export function requestOf(tokenIds: readonly number[], more: ShortRequest = {}):
     outputs: { topLogprobCount, promptLogprobCount },
     choices: more.beams ? { kind: "beam", ...more.beams } : { kind: "sample", count: choiceCount },
     priority,
+    cacheOwner: more.cacheOwner ?? "",
     cacheSalt: more.cacheSalt ?? null,
   };
 }

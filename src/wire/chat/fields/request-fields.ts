@@ -31,7 +31,7 @@ export const requestFields = {
   }),
   cache_salt: field("identity.cacheSalt", nullable(Type.String({ minLength: 1, maxLength: 1024 })), {
     about:
-      "Keeps what is computed of the prompt from requests with another salt or none, which could else find out by the time to the first token, or by `cached_tokens`, that somebody sent the same.",
+      "Keeps what is computed of the prompt from requests of the same entity with another salt or none, which could else find out by the time to the first token, or by `cached_tokens`, that somebody sent the same. Other entities never share it.",
     otherwise: "none",
     example: "a secret nobody guesses",
     isEngines: true,
