@@ -1,7 +1,7 @@
 // Whatever masks allow leads somewhere: random texts under a schema's masks, each of which goes on or ends, and which
 // another validator finds valid once they end.
 import assert from "node:assert/strict";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Random } from "../../domain/random.ts";
 import type { Json } from "../../domain/trajectory.ts";
@@ -17,7 +17,7 @@ addFormats.default(ajv);
 
 export interface WalkCounts {
   readonly finished: number;
-  /** Finished ones that ajv found valid; it cannot judge numbers that JavaScript rounds. */
+  /** Finished ones that ajv found valid; it cannot judge numbers that JavaScript rounds, nor where it breaks. */
   readonly judged: number;
   /** Walks that were cut at their length; each could have gone on. */
   readonly cut: number;
@@ -46,10 +46,22 @@ export function checkWalks(
     finished += 1;
     const spelled = new TextDecoder("utf-8", { fatal: true }).decode(text);
     if (!isReadExactly(spelled)) continue;
+    const isValid = verdictOf(validate, JSON.parse(spelled));
+    if (isValid === null) continue;
     judged += 1;
-    assert.ok(validate(JSON.parse(spelled)), JSON.stringify({ schema, spelled, errors: validate.errors }));
+    assert.ok(isValid, JSON.stringify({ schema, spelled, errors: validate.errors }));
   }
   return { finished, judged, cut: walkCount - finished };
+}
+
+/** Null where ajv breaks: the code that it writes for some uses of `items` reads a variable that it never declared. */
+function verdictOf(validate: ValidateFunction, value: unknown): boolean | null {
+  try {
+    return validate(value);
+  } catch (error) {
+    if (error instanceof ReferenceError) return null;
+    throw error;
+  }
 }
 
 /** Whether JavaScript reads every number of the text as it is written: doubles hold 15 digits. */
