@@ -27,8 +27,18 @@ function placesOf({ machine, start }: Language, text: string): readonly (readonl
   return states.map((state) => [machine.threads(state).mayEnd, state !== deadParser]);
 }
 
+/** Null where it costs more than a constraint may. */
+function withinLimits<T>(compute: () => T): T | null {
+  try {
+    return compute();
+  } catch (error) {
+    if (error instanceof ConstraintRefusal && error.kind === "limit") return null;
+    throw error;
+  }
+}
+
 test("random grammars take, and begin with, the texts that trying every rule everywhere finds", () => {
-  let [served, ended] = [0, 0];
+  let [served, ended, costly] = [0, 0, 0];
   for (const random of fc.sample(plainGrammars, searching(100))) {
     const plain = matchable(random);
     if (plain[0].length === 0) {
@@ -43,14 +53,21 @@ test("random grammars take, and begin with, the texts that trying every rule eve
       const whole = matchesOf(plain, 0, text);
       const viable = matchesOf(begun, plain.length, text);
       ended += whole.filter(Boolean).length;
+      const places = withinLimits(() => placesOf(language, text));
+      if (places === null) {
+        costly += 1;
+        break;
+      }
       assert.deepEqual(
-        placesOf(language, text),
+        places,
         whole.map((mayEnd, place) => [mayEnd, viable[place]]),
         `${gbnfOf(random)}\n${text}`,
       );
     }
   }
   assert.ok(served > searchCount(45) && ended > searchCount(3_000), `${served} served, ${ended} texts ended`);
+  // Few are ambiguous in so many ways that they are refused for what they cost.
+  assert.ok(costly <= searchCount(1), `${costly} too costly`);
 });
 
 const endless = [
