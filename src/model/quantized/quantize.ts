@@ -20,12 +20,15 @@ export function toInt8(values: Float32Array, [N, K]: readonly number[]): Int8Row
     const scale = Math.fround(largest / 127);
     scales[row] = scale;
     if (scale === 0) continue;
-    // A magnitude that rounds to no scale in float32 could give a code beyond the type. `Math.round` takes three times as long.
-    for (let k = 0; k < K; k++) {
-      rows[start + k] = Math.max(-127, Math.min(127, Math.floor(values[start + k] / scale + 0.5)));
-    }
+    for (let k = 0; k < K; k++) rows[start + k] = int8Code(values[start + k], scale);
   }
   return { rows, scales };
+}
+
+/** The nearest of 127 steps either way: a magnitude that rounds to no scale in float32 could give a code beyond the type. */
+function int8Code(value: number, scale: number): number {
+  // `Math.round` takes three times as long.
+  return Math.max(-127, Math.min(127, Math.floor(value / scale + 0.5)));
 }
 
 /** A weight [N, K] in 8 bits: code · scale of its column. */
@@ -45,8 +48,7 @@ export function toInt8Columns(values: Float32Array, [N, K]: readonly number[]): 
   const codes = new Int8Array(N * K);
   for (let row = 0; row < N; row++) {
     for (let k = 0; k < K; k++) {
-      if (scales[k] === 0) continue;
-      codes[row * K + k] = Math.max(-127, Math.min(127, Math.round(values[row * K + k] / scales[k])));
+      if (scales[k] !== 0) codes[row * K + k] = int8Code(values[row * K + k], scales[k]);
     }
   }
   return { codes, scales };
