@@ -8,7 +8,7 @@ import type { ModelShape } from "../model-shape.ts";
 export const positionGranule = 64;
 
 /** The bytes that the keys and values of one position of one slot take, over all layers. */
-export function positionBytes(shape: ModelShape): number {
+export function positionBytes(shape: Pick<ModelShape, "layerCount" | "kvHeadCount" | "headSize">): number {
   return shape.layerCount * 2 * shape.kvHeadCount * shape.headSize * Float32Array.BYTES_PER_ELEMENT;
 }
 

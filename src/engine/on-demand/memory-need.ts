@@ -7,6 +7,7 @@ import { largeWeightBytes } from "../../model/large-weights.ts";
 import { keptBytes, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { readForms } from "../../model/weights.ts";
 import { keyValueBytesMax } from "../cache/kv-cache.ts";
+import { positionBytes } from "../cache/kv-lane.ts";
 import type { EngineSettings } from "../settings.ts";
 
 /** What an engine's process takes without a model: Node, the native code, and garbage that is not collected yet. */
@@ -81,5 +82,5 @@ function kvBytes(config: ModelConfig, { contextLengthMax, kvCacheBytesMax, slotC
 
 /** Keys and values of one position, over all layers. */
 function positionBytesOf({ layers, kvHeadCount, headSize }: ModelConfig): number {
-  return 2 * layers.length * kvHeadCount * headSize * Float32Array.BYTES_PER_ELEMENT;
+  return positionBytes({ layerCount: layers.length, kvHeadCount, headSize });
 }
