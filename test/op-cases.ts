@@ -322,6 +322,17 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.moveRows(value("table"), value("ids"), value("places"), { isPartial: true }),
     },
   ],
+  placeRows: [
+    {
+      // Both rows at 3 are the same.
+      inputs: {
+        ...floats("table", [5, 3], { shape: ["N", 3] }),
+        ...floats("row", [1, 3]),
+        ...ints("ids", [3], [3, 0, 3], ["M"]),
+      },
+      build: (b, value) => b.placeRows(value("table"), b.expand(value("row"), ["M", 3]), value("ids")),
+    },
+  ],
   scatterAddRows: [
     {
       inputs: {

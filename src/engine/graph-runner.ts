@@ -13,6 +13,7 @@ import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
 import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
+import { layOutDrafts } from "./drafts/draft-layout.ts";
 import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
 import {
   graphsOfEveryRequest,
@@ -48,6 +49,18 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
 interface PartGroup {
   readonly kind: "first" | "later";
   readonly group: readonly PromptPart[];
+}
+
+/** Where a run's new keys and values of a slot lie. */
+interface SlotEntries {
+  readonly slot: number;
+  readonly range: EntryRange;
+}
+
+interface RunResult {
+  readonly outputs: Readonly<Record<string, Tensor>>;
+  /** Of each row of new keys and values. */
+  readonly positionCount: number;
 }
 
 class GraphRunner implements ModelRunner {
@@ -113,6 +126,34 @@ class GraphRunner implements ModelRunner {
     return float32Data(outputs["logits"]);
   }
 
+  async decodeDrafts(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly (readonly number[])[],
+  ): Promise<readonly Float32Array[]> {
+    const { feeds, positionCount } = layOutDrafts(lane, tokenIds);
+    const outputs = await this.#run("drafts", adapter, {
+      ...feeds,
+      ...this.#cacheFeeds(lane, tokenIds.length),
+    });
+    const { vocabularySize } = this.shape;
+    const logits = float32Data(outputs["logits"]);
+    this.#write(
+      lane,
+      tokenIds.map(({ length }, slot) => ({ slot, range: { row: slot, start: 0, count: length } })),
+      { outputs, positionCount },
+    );
+    return tokenIds.map(({ length }, slot) => {
+      lane.advance(slot, 1);
+      const start = slot * positionCount * vocabularySize;
+      return logits.subarray(start, start + length * vocabularySize);
+    });
+  }
+
+  isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
+    return this.#idleWork === null || this.#sessions.has("drafts", loraOf(adapter));
+  }
+
   async close(): Promise<void> {
     await this.#idleWork?.stop();
     await this.#sessions.close();
@@ -176,19 +217,19 @@ class GraphRunner implements ModelRunner {
   }
 
   /** Writes the new keys and values of each slot, whose place in the outputs is given. */
-  #keep(
-    lane: KvLane,
-    entries: readonly { readonly slot: number; readonly range: EntryRange }[],
-    result: { readonly outputs: Readonly<Record<string, Tensor>>; readonly positionCount: number },
-  ): void {
-    const { outputs, positionCount } = result;
+  #keep(lane: KvLane, entries: readonly SlotEntries[], result: RunResult): void {
+    this.#write(lane, entries, result);
+    for (const { slot, range } of entries) lane.advance(slot, range.count);
+  }
+
+  /** As {@link GraphRunner.#keep}, while the slots' lengths stay. */
+  #write(lane: KvLane, entries: readonly SlotEntries[], { outputs, positionCount }: RunResult): void {
     for (let layer = 0; layer < this.shape.layerCount; layer++) {
       const names = cacheNames(layer);
       const keys = float32Data(outputs[names.newKeys]);
       const values = float32Data(outputs[names.newValues]);
       for (const { slot, range } of entries) lane.write(layer, slot, range, { keys, values, positionCount });
     }
-    for (const { slot, range } of entries) lane.advance(slot, range.count);
   }
 }
 

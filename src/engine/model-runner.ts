@@ -54,6 +54,21 @@ export interface ModelRunner {
    * @returns logits_BV, row i for slot i
    */
   decode(lane: KvLane, adapter: LoadedAdapter | null, tokenIds: readonly number[]): Promise<Float32Array>;
+  /**
+   * As {@link ModelRunner.decode}, with tokens that may come next behind the one of each slot: scores after every token, of
+   * the numbers that decoding one after the other would give. Keys and values of all are written, and lengths grow by 1: by
+   * however many more come true the caller lets them grow (`KvLane.advance`).
+   *
+   * @param tokenIds for each of the first slots at least one; there must be room for all
+   * @returns for every slot its rows of scores [tokens, V]
+   */
+  decodeDrafts(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly (readonly number[])[],
+  ): Promise<readonly Float32Array[]>;
+  /** Whether {@link ModelRunner.decodeDrafts} could run at once; where it could not, that is seen to in a quiet moment. */
+  isReadyForDrafts(adapter: LoadedAdapter | null): boolean;
   /** Frees the model. */
   close(): Promise<void>;
 }

@@ -127,6 +127,7 @@ export function selfAttention(
 }
 
 export interface CacheAttentionInputs {
+  /** [B, 1, Hq*K], or [B, T, Hq*K] where T tokens of a row each see another part of the row's cache. */
   readonly q: Value;
   readonly k: Value;
   readonly v: Value;
@@ -151,9 +152,11 @@ export interface CacheAttentionResults {
  * Every query head is a matrix of one row over its key head, broadcast: products of one row read the cache as it lies,
  * while those of a few rows first pack all of it (measured: twice to four times slower).
  *
- * @param inputs q [B, 1, Hq*K]; k and v [B, 1, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K]
- * @param options.mask `cacheMask` of the same B and C
- * @returns attention [B, 1, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K]
+ * Several tokens of a row are computed as so many rows that read one cache, and have the same bits.
+ *
+ * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K]
+ * @param options.mask `cacheMask` of B*T past lengths and the same C
+ * @returns attention [B, T, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K], or [B, T, Hkv, 1, 1, K]
  */
 export function cacheAttention(
   builder: GraphBuilder,
@@ -162,26 +165,34 @@ export function cacheAttention(
 ): CacheAttentionResults {
   const { q, k, v, cacheKeys, cacheValues } = inputs;
   const { kvHeads, headSize, scale, mask } = options;
-  const rows = dimensionAt(q.shape, 0);
+  const [rows, length] = sizes(q);
   const capacity = dimensionAt(cacheKeys.shape, 2);
-  const cacheShape = [rows, kvHeads, 1, capacity, headSize];
-  const newShape = [rows, kvHeads, 1, 1, headSize];
+  const [tokens, cached] =
+    length === 1
+      ? [[rows], [rows]]
+      : [
+          [rows, length],
+          [rows, 1],
+        ];
+  const cacheShape = [...cached, kvHeads, 1, capacity, headSize];
+  const newShape = [...tokens, kvHeads, 1, 1, headSize];
+  const maskShape = [...tokens, 1, 1, 1, dimensionSum([capacity, 1])];
   // A factor within the product would leave the path for one row.
   const scaled = builder.multiply(q, scale);
-  const queries = builder.reshape(scaled, [rows, kvHeads, groupSize(options), 1, headSize]);
+  const queries = builder.reshape(scaled, [...tokens, kvHeads, groupSize(options), 1, headSize]);
   const keys = builder.reshape(k, newShape);
   const values = builder.reshape(v, newShape);
   const scores = builder.concat(
     [
-      builder.reduceSum(builder.multiply(queries, keys), [4], true),
+      builder.reduceSum(builder.multiply(queries, keys), [-1], true),
       builder.matMul(queries, builder.reshape(cacheKeys, cacheShape), { transposeB: true }),
     ],
-    4,
+    -1,
   );
-  const probabilities = builder.softmax(builder.add(scores, mask));
+  const probabilities = builder.softmax(builder.add(scores, builder.reshape(mask, maskShape)));
   const attended = builder.add(
-    builder.multiply(builder.slice(probabilities, 4, 0, 1), values),
-    builder.matMul(builder.slice(probabilities, 4, 1), builder.reshape(cacheValues, cacheShape)),
+    builder.multiply(builder.slice(probabilities, -1, 0, 1), values),
+    builder.matMul(builder.slice(probabilities, -1, 1), builder.reshape(cacheValues, cacheShape)),
   );
   return { attention: builder.reshape(attended, q.shape), keys, values };
 }

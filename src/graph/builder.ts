@@ -329,6 +329,11 @@ export class GraphBuilder {
     return this.#append("moveRows", [table, ids, places], { isPartial: options.isPartial ?? false });
   }
 
+  /** The table [N, ...rest] with rows [M, ...rest] in place of those at int64 ids [M]; rows of equal ids are equal. */
+  placeRows(table: Value, rows: Value, ids: Value): Value {
+    return this.#append("placeRows", [table, rows, ids], {});
+  }
+
   /** Sums `updates` [...ids, ...rest] into a zero tensor [rows, ...rest]: the reverse of a gather. */
   scatterAddRows(updates: Value, ids: Value, rows: Dimension): Value {
     const rest = updates.shape.slice(ids.shape.length);

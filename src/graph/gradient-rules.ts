@@ -171,6 +171,7 @@ export const gradientRules: {
       return builder.gatherRows(rows, present(places, "places"));
     },
   ],
+  placeRows: NOT_DIFFERENTIABLE,
   scatterAddRows: ({ builder, inputs: [, ids], gradient }) => [
     () => builder.gatherRows(gradient, present(ids, "ids")),
   ],

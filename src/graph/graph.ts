@@ -125,6 +125,8 @@ export interface OpAttributes {
    * where: flat in `ids`, or, where `isPartial`, one past its end for a row that counts nowhere.
    */
   readonly moveRows: { readonly isPartial: boolean };
+  /** (table [N, …rest], rows [M, …rest], ids [M]) → the table with the rows at their ids; rows of equal ids are equal. */
+  readonly placeRows: None;
   /** (updates [N, D], ids [N]) → [rows, D]: sums the updates of equal ids. */
   readonly scatterAddRows: { readonly rows: Dimension };
   /** (x [..., N], ids [..., M]) → [..., M]: picks along the last axis. */

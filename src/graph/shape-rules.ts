@@ -182,6 +182,16 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     );
     return [{ dtype, shape: [...requireType("moveRows", ids, "int64").shape, ...shape.slice(1)] }];
   },
+  placeRows: ([table, rows, ids]) => {
+    const { dtype, shape } = present(table, "a table");
+    const rowShape = requireType("placeRows", rows, dtype).shape;
+    const idShape = requireType("placeRows", ids, "int64").shape;
+    assert(
+      idShape.length === 1 && sameShape(rowShape, [...idShape, ...shape.slice(1)]),
+      `placeRows: ${formatShape(rowShape)} at ids ${formatShape(idShape)} of ${formatShape(shape)}`,
+    );
+    return [{ dtype, shape }];
+  },
   scatterAddRows: ([updates, ids], { rows }) => {
     const { shape } = requireType("scatterAddRows", updates, "float32");
     const idShape = requireType("scatterAddRows", ids, "int64").shape;

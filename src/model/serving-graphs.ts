@@ -1,4 +1,4 @@
-// The three graphs that serve a model: whole prompts, later parts of prompts, and one token a row over a cache.
+// The four graphs that serve a model: whole prompts, later parts of prompts, one token a row over a cache, and several a row.
 // Caches are read only; new keys and values come out, and whoever runs the graph writes them into its cache.
 import { present } from "../domain/assert.ts";
 import { cacheAttention, cacheMask } from "../graph/attention.ts";
@@ -171,6 +171,56 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
       return keepNewCache(outputs, layer, result);
     },
     selectRows: (x) => builder.reshape(x, ["B", x.shape[2]]),
+  });
+  return builder.build({ logits, ...outputs });
+}
+
+/**
+ * The graph of several new tokens a row over a cache, of which each token has the numbers that the decode graph would give it
+ * after the ones before it, to the last bit.
+ *
+ * A token sees those before it where the decode graph would find them: their keys and values are put into a copy of the
+ * cache. A row that has fewer tokens repeats its last one.
+ *
+ * Inputs: `tokens` and `positions` int64 [B, T]; `places` int64 [B, Hkv, T], the flat indices of each new token's position
+ * among the cache's [B, Hkv, C]; the caches as in the decode graph, C above every position; LoRA matrices. Outputs:
+ * `logits` [B*T, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K].
+ */
+export function buildDraftGraph(config: ModelConfig, options: ServingOptions): Graph {
+  const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
+  const builder = new GraphBuilder();
+  const tokens_BT = builder.input("tokens", "int64", ["B", "T"]);
+  const positions_BT = builder.input("positions", "int64", ["B", "T"]);
+  const places = builder.input("places", "int64", ["B", kvHeads, "T"]);
+  const ids = builder.reshape(places, [dimensionProduct(places.shape)]);
+  const rows = dimensionProduct(["B", "T"]);
+  const pastLengths = builder.reshape(positions_BT, [rows]);
+  const byHead = (x: Value): Value =>
+    builder.transpose(builder.reshape(x, ["B", "T", kvHeads, headSize]), [0, 2, 1, 3]);
+  /** The cache with the new tokens' keys or values, [B, Hkv, T, K], in it. */
+  const placed = (cache: Value, x: Value): Value => {
+    const table = builder.reshape(cache, [dimensionProduct(["B", kvHeads, "C"]), headSize]);
+    const filled = builder.placeRows(table, builder.reshape(x, [...ids.shape, headSize]), ids);
+    return builder.reshape(filled, cache.shape);
+  };
+  const outputs: Record<string, Value> = {};
+  const logits = addDecoder(builder, config, {
+    ...weightParts(builder, config, options),
+    tokens_BT,
+    positions_BT,
+    attend: ({ layer, layerConfig, q, k, v }) => {
+      const names = cacheNames(layer);
+      const shape = ["B", kvHeads, "C", headSize];
+      const [keys, values] = [byHead(k), byHead(v)];
+      const cacheKeys = placed(builder.input(names.keys, "float32", shape), keys);
+      const cacheValues = placed(builder.input(names.values, "float32", shape), values);
+      const window = layerConfig.slidingWindow ?? undefined;
+      const mask = cacheMask(builder, { pastLengths, capacity: "C", window });
+      const inputs = { q, k, v, cacheKeys, cacheValues };
+      const { attention } = cacheAttention(builder, inputs, { queryHeads, kvHeads, headSize, scale, mask });
+      return keepNewCache(outputs, layer, { attention, keys, values });
+    },
+    selectRows: (x) => builder.reshape(x, [rows, x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });
 }

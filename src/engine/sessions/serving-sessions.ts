@@ -8,6 +8,7 @@ import type { LoraForm } from "../../model/lora.ts";
 import {
   buildContinuationGraph,
   buildDecodeGraph,
+  buildDraftGraph,
   buildPrefillGraph,
   type ServingOptions,
 } from "../../model/serving-graphs.ts";
@@ -15,8 +16,8 @@ import type { WeightForms } from "../../model/quantized/weight-forms.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { createSession, type Session } from "../../runtime/session.ts";
 
-/** First parts of prompts, later parts, and one token a row. */
-export type GraphKind = "first" | "later" | "token";
+/** First parts of prompts, later parts, one token a row, and several a row that were drafted. */
+export type GraphKind = "first" | "later" | "token" | "drafts";
 
 /** In which form a graph takes an adapter; null takes none. */
 type Lora = LoraForm | null;
@@ -63,12 +64,19 @@ export class ServingSessions {
       ["first", "whole"],
       ["later", null],
       ["later", "whole"],
+      ["drafts", null],
+      ["drafts", "whole"],
     ];
     return kinds.map(
       ([kind, lora]) =>
         () =>
           this.get(kind, lora),
     );
+  }
+
+  /** Whether it is made, or being made. */
+  has(kind: GraphKind, lora: Lora): boolean {
+    return this.#sessions.has(nameOf(kind, lora));
   }
 
   /** @throws ServiceError `internal` when it cannot be made; the next call tries again */
@@ -106,6 +114,8 @@ function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions):
       return buildContinuationGraph(config, options);
     case "token":
       return buildDecodeGraph(config, options);
+    case "drafts":
+      return buildDraftGraph(config, options);
     default:
       return unreachable(kind);
   }

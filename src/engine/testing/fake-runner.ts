@@ -27,6 +27,8 @@ export class FakeRunner implements ModelRunner {
   /** The number of rows of each call, for tests that look at batches. */
   readonly prefillSizes: number[] = [];
   readonly decodeSizes: number[] = [];
+  /** Of each call with drafts the number of tokens of each row. */
+  readonly draftSizes: (readonly number[])[] = [];
   readonly droppedIds: string[] = [];
   /** When set, every score is not a number. */
   isBroken = false;
@@ -71,6 +73,29 @@ export class FakeRunner implements ModelRunner {
       logits_BV.set(this.#scores(lane, adapter, slot), slot * vocabularySize);
     });
     return Promise.resolve(logits_BV);
+  }
+
+  decodeDrafts(
+    lane: KvLane,
+    adapter: LoadedAdapter | null,
+    tokenIds: readonly (readonly number[])[],
+  ): Promise<readonly Float32Array[]> {
+    this.draftSizes.push(tokenIds.map(({ length }) => length));
+    const { vocabularySize } = this.shape;
+    const results = tokenIds.map((ids, slot) => {
+      const logits_TV = new Float32Array(ids.length * vocabularySize);
+      for (const [row, id] of ids.entries()) {
+        this.#append(lane, slot, id);
+        logits_TV.set(this.#scores(lane, adapter, slot), row * vocabularySize);
+      }
+      lane.advance(slot, 1 - ids.length);
+      return logits_TV;
+    });
+    return Promise.resolve(results);
+  }
+
+  isReadyForDrafts(): boolean {
+    return true;
   }
 
   close(): Promise<void> {

@@ -212,6 +212,11 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   gatherRows: direct("Gather"),
   moveRows: (_, [table, ids], lowering) =>
     emit(lowering, "Gather", [present(table, "a table"), present(ids, "ids")]),
+  placeRows: (_node, [table, rows, ids], lowering) => {
+    const { model } = lowering;
+    const indices = model.node("Unsqueeze", [present(ids, "ids"), model.constant("int64", [1], [1])]);
+    emit(lowering, "ScatterND", [present(table, "a table"), indices, present(rows, "rows")]);
+  },
   scatterAddRows: ({ outputs }, [updates, ids], lowering) => {
     // ScatterElements adds one element after the other; ScatterND would race on equal ids.
     const { model } = lowering;

@@ -199,6 +199,17 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
 
   gatherRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
   moveRows: ([table, ids]) => [rowsAt(operand(table), operand(ids))],
+  placeRows: ([table, rows, ids]) => {
+    const into = operand(table);
+    const from = operand(rows);
+    const targets = operand(ids).data;
+    return [
+      denseFrom(into.dims, ([id, ...rest]) => {
+        const row = targets.indexOf(id);
+        return row < 0 ? elementAt(into, [id, ...rest]) : elementAt(from, [row, ...rest]);
+      }),
+    ];
+  },
   scatterAddRows: ([updates, ids], { rows }, { size }) => {
     const from = operand(updates);
     const targets = operand(ids).data;
