@@ -4,10 +4,13 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { present } from "../src/domain/assert.ts";
 
 export interface ServedBuild {
   readonly url: string;
   readonly apiKey: string;
+  /** Of the server's own process, whose children are its engine's and others. */
+  readonly processId: number;
   /** Seconds of processor time that the server's process has used, without its children; null where nobody says. */
   cpuSeconds(): number | null;
   stop(): Promise<void>;
@@ -18,11 +21,20 @@ const launch = 'const { main } = await import("./dist/src/cli/main.js"); await m
 /** Starts `serve` of the build in `folder` with a model called endless, and returns when it listens. */
 export async function serveBuild(
   folder: string,
-  { modelFolder, threads }: { readonly modelFolder: string; readonly threads: number },
+  {
+    modelFolder,
+    threads,
+    flags: ownFlags = [],
+  }: {
+    readonly modelFolder: string;
+    readonly threads: number;
+    /** Of `serve`, beside the usual ones. */
+    readonly flags?: readonly string[];
+  },
 ): Promise<ServedBuild> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   const flags = ["--port", "0", "--data", dataFolder, "--log-level", "warn"];
-  flags.push("--model", `endless=${modelFolder}`, "--engine-threads", `${threads}`);
+  flags.push("--model", `endless=${modelFolder}`, "--engine-threads", `${threads}`, ...ownFlags);
   const child = spawn(process.execPath, ["--input-type=module", "-e", launch, "serve", ...flags], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
@@ -42,6 +54,7 @@ export async function serveBuild(
   return {
     url,
     apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
+    processId: present(child.pid, "the id of a process that answers"),
     cpuSeconds: () => cpuSecondsOf(child.pid),
     stop: async () => {
       child.kill("SIGTERM");

@@ -10,6 +10,8 @@ export interface ChatLoad {
   readonly chats: number;
   /** Tokens of the shortest answer and the longest; absent takes {@link answerLengths}. */
   readonly answers?: AnswerLengths;
+  /** What a chat asks; absent asks about a story, in about 64 tokens. */
+  readonly questionOf?: (index: number) => string;
 }
 
 export interface AnswerLengths {
@@ -38,7 +40,7 @@ export function answerLengthOf(index: number, { least, most }: AnswerLengths = a
  */
 export async function runLoad(
   server: ServedBuild,
-  { streams, chats, answers }: ChatLoad,
+  { streams, chats, answers, questionOf = storyQuestion }: ChatLoad,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<LoadResult> {
   const cpuBefore = server.cpuSeconds();
@@ -48,8 +50,15 @@ export async function runLoad(
   const stream = async (): Promise<void> => {
     while (started < chats) {
       const index = started++;
-      const count = await chat(server, index, { max_tokens: answerLengthOf(index, answers), ...more });
-      tokenCount += count;
+      const { answerTokens } = await streamedChat(server, {
+        model: "endless",
+        messages: [{ role: "user", content: questionOf(index) }],
+        temperature: 1,
+        seed: index,
+        max_tokens: answerLengthOf(index, answers),
+        ...more,
+      });
+      tokenCount += answerTokens;
     }
   };
   await Promise.all(Array.from({ length: streams }, stream));
@@ -82,23 +91,11 @@ export interface StreamedChat {
   readonly answerTokens: number;
 }
 
-/** The number of tokens of one streamed answer. */
-async function chat(
-  server: ServedBuild,
-  index: number,
-  more: Readonly<Record<string, unknown>>,
-): Promise<number> {
+function storyQuestion(index: number): string {
   const words =
     "Tell me a story about Sam and a cat and a small bird in a small house, and about Ann and a big dog";
   const questions = "What does the cat say to the bird, and what does the dog say to the cat?";
-  const { answerTokens } = await streamedChat(server, {
-    model: "endless",
-    messages: [{ role: "user", content: `${words} in a big house, number ${index}. ${questions}` }],
-    temperature: 1,
-    seed: index,
-    ...more,
-  });
-  return answerTokens;
+  return `${words} in a big house, number ${index}. ${questions}`;
 }
 
 /** Streams one chat to its end. */

@@ -1,5 +1,4 @@
 // Sends many mutated requests to a server, several at a time, and gathers what did not hold.
-import { spawnSync } from "node:child_process";
 import {
   call,
   eventually,
@@ -12,6 +11,7 @@ import { model } from "../served-jobs.ts";
 import { brokenOffFaults, faultsOf } from "./check-answer.ts";
 import { fuzzRequest } from "./fuzz-request.ts";
 import { busyGauges, gaugesUnderWay } from "../idle-gauges.ts";
+import { residentBytes } from "../process-tree.ts";
 import { formType, validForm } from "./odd-uploads.ts";
 import { exchange } from "./raw-exchange.ts";
 import { feedbackIds, type FuzzedWorld } from "./valid-requests.ts";
@@ -229,6 +229,5 @@ function unexpectedLines(output: string): readonly string[] {
 }
 
 function residentMebibytes({ process }: RunningServer): number {
-  const kibibytes = spawnSync("ps", ["-o", "rss=", "-p", String(process.pid)], { encoding: "utf8" }).stdout;
-  return Math.round(Number(kibibytes) / 1024);
+  return Math.round(residentBytes(process.pid ?? 0) / 2 ** 20);
 }

@@ -1,12 +1,12 @@
 // The model runner beside another program that computes the same model, each in a process of its own: the same work turn
 // about, of which the best of each side counts, so that a busy machine disturbs the ratios little. Neither side samples.
 import { join } from "node:path";
-import { systemClock } from "../src/domain/clock.ts";
-import { computeEnvironment } from "../src/runtime/environment.ts";
-import { LineProcess } from "./line-process.ts";
-import { ownFolder } from "./run-bench.ts";
+import { systemClock } from "../../src/domain/clock.ts";
+import { computeEnvironment } from "../../src/runtime/environment.ts";
+import { LineProcess } from "../line-process.ts";
+import { ownFolder } from "../run-bench.ts";
 import type { RunnerJob, Work } from "./runner-side.ts";
-import { batchSizes, contextCount, promptTokens } from "./runner-times.ts";
+import { batchSizes, contextCount, promptTokens } from "../runner-times.ts";
 
 /** One figure of both sides, in tokens per second. */
 export interface Figure {
@@ -58,7 +58,7 @@ export async function takeTurns(
 
 /** Our side over a model, ready, in the environment that the server gives its engine's process. */
 export async function startRunner(job: RunnerJob): Promise<LineProcess> {
-  const script = join(ownFolder, "dist", "bench", "runner-side.js");
+  const script = join(ownFolder, "dist", "bench", "peers", "runner-side.js");
   const runner = new LineProcess([process.execPath, script], computeEnvironment);
   await runner.ask(JSON.stringify(job));
   return runner;

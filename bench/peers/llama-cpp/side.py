@@ -1,4 +1,4 @@
-"""The other side of `bench/llama-cpp.ts`: llama.cpp on the CPU, through the package llama-cpp-python.
+"""The other side of `bench/peers/llama-cpp.ts`: llama.cpp on the CPU, through the package llama-cpp-python.
 
 Reads one JSON line that says which GGUF file to quantize to which type, into which file, and with how many threads; loads
 that file; then answers each line with one of its own: the time of a decode step, the time of a prompt, or what a text

