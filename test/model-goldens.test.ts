@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { seededRandom } from "../src/domain/random.ts";
 import { GraphBuilder } from "../src/graph/builder.ts";
 import type { Tensor } from "../src/graph/tensor.ts";
 import type { ModelConfig } from "../src/model/config.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
-import { createLoraAdapter, servingLoraInputs, type LoraAdapter } from "../src/model/lora.ts";
+import { servingLoraInputs, type LoraAdapter } from "../src/model/lora.ts";
 import { loraParameters } from "../src/model/parameters.ts";
 import { readLoraAdapter } from "../src/model/peft-folder.ts";
 import { readSafetensorsHeader } from "../src/model-files/safetensors.ts";
@@ -20,6 +19,7 @@ import {
   laterPartCount,
   laterPartNames,
 } from "../src/model/serving-graphs.ts";
+import { createRandomAdapter } from "../src/model/testing/random-adapter.ts";
 import { addTrainingForward } from "../src/model/training-forward.ts";
 import type { WeightSource } from "../src/graph/weight-source.ts";
 import { readModelWeights } from "../src/model/weights.ts";
@@ -343,7 +343,7 @@ for (const name of names) {
 
   test(`${name}: serving with an adapter agrees with training with it`, async () => {
     const model = readModel(name);
-    const adapter = randomAdapter(model.config);
+    const adapter = createRandomAdapter(model.config, { rank: 2, alpha: 3, seed: 1 });
     const lora = servingLora(model.config, adapter);
     const { ids, logits } = await decodeGreedily(model, texts.greedy_prompt_ids, {
       count: 20,
@@ -390,14 +390,3 @@ test("an adapter that PEFT made over fused projections changes the model as it d
   const difference = greatestDifference(logprobs, golden.logprobs_of_next);
   assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
 });
-
-/** An adapter whose B is not zero. */
-function randomAdapter(config: ModelConfig): LoraAdapter {
-  const adapter = createLoraAdapter(config, { rank: 2, alpha: 3, seed: 1 });
-  const random = seededRandom("adapter of a test");
-  for (const [name, matrix] of adapter.matrices) {
-    if (name.endsWith("lora_B.weight"))
-      matrix.forEach((_, index) => (matrix[index] = random.uniform() - 0.5));
-  }
-  return adapter;
-}

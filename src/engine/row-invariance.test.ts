@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { type Random, seededRandom } from "../domain/random.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { parseModelConfig, readModelConfig } from "../model/config/read-config.ts";
-import { createLoraAdapter } from "../model/lora.ts";
+import { createRandomAdapter } from "../model/testing/random-adapter.ts";
 import { createRandomWeights, writeModelWeights } from "../model/testing/random-weights.ts";
 import { readQuantizedWeights } from "../model/weights.ts";
 import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
@@ -37,12 +37,7 @@ function wideConfig(): ModelConfig {
 }
 
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
-  const adapter = createLoraAdapter(config, { rank, alpha: 2 * rank, seed: rank });
-  const random = seededRandom("adapter", rank);
-  for (const [name, matrix] of adapter.matrices) {
-    if (name.endsWith("lora_B.weight"))
-      matrix.forEach((_, index) => (matrix[index] = random.uniform() - 0.5));
-  }
+  const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
   return adapterInMemory({ id: `rank ${rank}`, revision: `rank ${rank}` }, config, adapter);
 }
 

@@ -1,0 +1,25 @@
+// A short form of what bench/exact.ts runs on hundreds of requests and real weights: on the built-in model, a few dozen at each
+// precision.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
+import { checkExactness, precisions } from "./exactness/run-exactness.ts";
+
+const model = "models/hone-tiny";
+
+for (const precision of precisions) {
+  test(`with --quantize ${precision}, an answer is the same to the last bit however it is computed`, async () => {
+    const kept = new Map<string, number>();
+    const sizes = { count: searchCount(20), promptLengthMax: 60 };
+    const options = { model, precision, ...sizes, seed: searchSeed, threads: 2 };
+    for await (const report of checkExactness(options)) {
+      const { mode, differing, heldBytes, tokenCount, requestCount, keptCount } = report;
+      assert.deepEqual({ differing, heldBytes }, { differing: [], heldBytes: 0 }, `${precision}, ${mode}`);
+      assert.ok(tokenCount > requestCount, "there is something to compare");
+      kept.set(mode, keptCount);
+    }
+    assert.equal(kept.get("in a full batch"), 0);
+    for (const mode of ["prompts kept for others", "prompts kept from the first time"])
+      assert.ok((kept.get(mode) ?? 0) > 0, `${mode}: something was kept`);
+  });
+}

@@ -1,0 +1,64 @@
+// The requests whose answers are compared: seeded, of every length, with and without adapters, options of sampling and
+// log-probabilities; some repeat themselves and some begin alike.
+import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
+import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { requestOf } from "../../src/engine/testing/run-loop.ts";
+
+export interface RequestWorld {
+  readonly vocabularySize: number;
+  readonly adapters: readonly AdapterReference[];
+  /** Most tokens of a prompt; at least 40. */
+  readonly promptLengthMax: number;
+}
+
+/** @param seed another one gives other requests; the first of so many are the same for any count */
+export function exactRequests(
+  seed: number,
+  count: number,
+  world: RequestWorld,
+): readonly GenerationRequest[] {
+  return Array.from({ length: count }, (_, index) => exactRequest(seededRandom("exact", seed, index), world));
+}
+
+function exactRequest(random: Random, world: RequestWorld): GenerationRequest {
+  const { vocabularySize, adapters } = world;
+  const pick = <T>(choices: readonly T[]): T => choices[random.index(choices.length)];
+  const ids = (count: number): readonly number[] =>
+    Array.from({ length: count }, () => random.index(vocabularySize));
+  const logprobs = { topLogprobCount: pick([0, 2, 5]), promptLogprobCount: pick([null, null, null, 1]) };
+  return requestOf(randomPrompt(random, world), {
+    adapter: pick([null, null, ...adapters]),
+    sampling: {
+      temperature: pick([0, 0.7, 1]),
+      topK: pick([0, 0, 40]),
+      topP: pick([1, 1, 0.9]),
+      minP: pick([0, 0, 0.02]),
+      repetitionPenalty: pick([1, 1, 1.1]),
+      frequencyPenalty: pick([0, 0, 0.4]),
+      logitBias: pick([[], [], [...new Set(ids(5))]]).map((id) => [id, 2]),
+      seed: random.index(2 ** 31),
+    },
+    choiceCount: pick([1, 1, 1, 1, 3]),
+    maxTokens: pick([4, 12, 24]),
+    ...logprobs,
+    priority: 1,
+  });
+}
+
+/** Some begin as others do, as chats of one system prompt; some say a phrase over and over, as copies do. */
+function randomPrompt(random: Random, { vocabularySize, promptLengthMax }: RequestWorld): readonly number[] {
+  const ids = (count: number): readonly number[] =>
+    Array.from({ length: count }, () => random.index(vocabularySize));
+  const length = 1 + random.index([0.05, 0.2, 0.5, 1][random.index(4)] * promptLengthMax);
+  const beginning = Array.from({ length: 36 }, (_, index) => (7 * index + 3) % vocabularySize);
+  switch (random.index(3)) {
+    case 0:
+      return [...beginning, ...ids(length)].slice(0, promptLengthMax);
+    case 1: {
+      const phrase = ids(1 + random.index(8));
+      return Array.from({ length }, (_, index) => phrase[index % phrase.length]);
+    }
+    default:
+      return ids(length);
+  }
+}

@@ -1,0 +1,69 @@
+// The ways in which a request is computed, none of which may change a bit of its answer. A way that the engine's loop learns is
+// a line here.
+import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
+import type { LoopOptions } from "../../src/engine/loop/engine-loop.ts";
+import { requestOf } from "../../src/engine/testing/run-loop.ts";
+
+export interface Mode {
+  readonly name: string;
+  /** In place of those that nothing is limited by. */
+  readonly limits: Partial<LoopOptions>;
+  /** How many of the requests are under way at a time; the next begins when one has ended. */
+  readonly together: number;
+  /** How often all are asked of one loop; the answers of the last time count. */
+  readonly rounds?: number;
+  /** What others ask at a step. */
+  readonly arrivals?: (step: number, adapters: readonly AdapterReference[]) => readonly GenerationRequest[];
+}
+
+/** Each by itself, computed as plainly as can be: what the answers of all others are compared with. */
+export const alone: Mode = { name: "alone", limits: {}, together: 1 };
+
+export const modes: readonly Mode[] = [
+  { name: "in a full batch", limits: {}, together: 64 },
+  { name: "in small batches", limits: { slotCountMax: 5 }, together: 8 },
+  { name: "prompts in small chunks", limits: { promptChunkTokens: 7, tokensPerStepMax: 16 }, together: 6 },
+  {
+    name: "prompts a token or two a step",
+    limits: { promptChunkTokens: 2, tokensPerStepMax: 3 },
+    together: 2,
+  },
+  { name: "prompts kept for others", limits: { prefixCachePercent: 100 }, together: 16 },
+  { name: "prompts kept from the first time", limits: { prefixCachePercent: 100 }, together: 16, rounds: 2 },
+  {
+    name: "prompts kept, little memory",
+    limits: { ...littleMemory(), prefixCachePercent: 100 },
+    together: 8,
+  },
+  { name: "beside adapters", limits: {}, together: 8, arrivals: withAdapters },
+  { name: "interrupted again and again", limits: { slotCountMax: 4 }, together: 4, arrivals: betterOnes },
+  {
+    name: "all of it",
+    limits: { slotCountMax: 6, prefixCachePercent: 50, promptChunkTokens: 24, tokensPerStepMax: 32 },
+    together: 12,
+    rounds: 2,
+    arrivals: (step, adapters) =>
+      step % 2 === 0 ? [] : [...betterOnes((step - 1) / 2), ...withAdapters((step - 1) / 2, adapters)],
+  },
+];
+
+/** Room for few requests; a share that is kept has to make way. */
+function littleMemory(): Partial<LoopOptions> {
+  return { kvCacheBytesMax: 2 ** 26 };
+}
+
+/** Now and then a request with each adapter, whose rows come and go. */
+function withAdapters(step: number, adapters: readonly AdapterReference[]): readonly GenerationRequest[] {
+  if (step % 5 !== 0) return [];
+  return adapters.map((adapter, index) =>
+    requestOf(
+      Array.from({ length: 20 + (step % 40) }, (_, place) => (step + 3 * index + place) % 500),
+      { adapter, maxTokens: 3 + (step % 7), priority: 1 },
+    ),
+  );
+}
+
+/** Requests of better priority, which take the slots of running ones for a few steps. */
+function betterOnes(step: number): readonly GenerationRequest[] {
+  return step % 9 === 4 ? [requestOf([5, 1 + (step % 400)], { choiceCount: 3, maxTokens: 3 })] : [];
+}

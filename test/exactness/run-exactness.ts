@@ -1,0 +1,92 @@
+// Whether requests get the same answer, to the last bit, in every way in which the engine may compute them.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { AdapterReference } from "../../src/domain/generation.ts";
+import type { Quantization } from "../../src/domain/model.ts";
+import { createGraphRunner } from "../../src/engine/graph-runner.ts";
+import type { ModelConfig } from "../../src/model/config.ts";
+import { readModelConfig } from "../../src/model/config/read-config.ts";
+import { writeLoraAdapter } from "../../src/model/peft-folder.ts";
+import { createRandomAdapter } from "../../src/model/testing/random-adapter.ts";
+import { readQuantizedWeights } from "../../src/model/weights.ts";
+import { ensureGgufFolder } from "../../src/model-files/gguf/gguf-model.ts";
+import { exactRequests } from "./exact-requests.ts";
+import { alone, modes, type Mode } from "./modes.ts";
+import { runMode, type Answer } from "./run-mode.ts";
+
+/** What serving computes in, by how `--quantize` calls it. */
+export const precisions = ["off", "8", "4"] as const satisfies readonly Quantization[];
+
+export interface ExactnessOptions {
+  /** A folder or a GGUF file. */
+  readonly model: string;
+  readonly precision: Quantization;
+  readonly count: number;
+  readonly seed: number;
+  readonly threads: number;
+  /** Most tokens of a prompt; at least 40. */
+  readonly promptLengthMax: number;
+  /** Names of modes have it in them; absent takes all. */
+  readonly only?: string;
+}
+
+export interface ExactnessReport {
+  readonly precision: Quantization;
+  readonly mode: string;
+  readonly requestCount: number;
+  readonly equalCount: number;
+  readonly tokenCount: number;
+  readonly stepCount: number;
+  readonly keptCount: number;
+  readonly heldBytes: number;
+  /** Indices of the requests whose answers differ. */
+  readonly differing: readonly number[];
+}
+
+/** Ranks on both sides of where an adapter's form changes. */
+const adapterRanks = [4, 40];
+
+/** Asks all in every mode, one after the other, each as soon as the one before it has ended. */
+export async function* checkExactness(options: ExactnessOptions): AsyncGenerator<ExactnessReport, void> {
+  const { model, precision, count, seed, threads, promptLengthMax, only = "" } = options;
+  const folder = mkdtempSync(join(tmpdir(), "hone-exact-"));
+  const modelFolder = model.endsWith(".gguf") ? ensureGgufFolder(model, folder) : model;
+  const config = readModelConfig(modelFolder);
+  const read = { cacheFolder: folder, quantization: precision };
+  const { sources: weights, forms } = readQuantizedWeights(modelFolder, config, read);
+  const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 2 });
+  try {
+    const adapters = adapterRanks.map((rank) => writtenAdapter(join(folder, `rank ${rank}`), config, rank));
+    const { vocabularySize } = config;
+    const requests = exactRequests(seed, count, { vocabularySize, adapters, promptLengthMax });
+    const compute = (mode: Mode) => runMode(runner, mode, requests, adapters);
+    const { answers: expected } = await compute(alone);
+    for (const mode of modes.filter(({ name }) => name.includes(only))) {
+      const { answers, ...counts } = await compute(mode);
+      const differing = [...answers.keys()].filter((index) => !isSame(answers[index], expected[index]));
+      const equalCount = count - differing.length;
+      const tokenCount = answers.reduce((sum, answer) => sum + tokensOf(answer), 0);
+      yield { precision, mode: mode.name, requestCount: count, equalCount, tokenCount, ...counts, differing };
+    }
+  } finally {
+    await runner.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** A failed request is no answer. */
+function isSame(answer: Answer, expected: Answer): boolean {
+  return answer.failure === null && isDeepStrictEqual(answer, expected);
+}
+
+function tokensOf({ choices }: Answer): number {
+  return choices.reduce((sum, [ids]) => sum + ids.length, 0);
+}
+
+function writtenAdapter(folder: string, config: ModelConfig, rank: number): AdapterReference {
+  const adapter = createRandomAdapter(config, { rank, seed: rank, bound: 0.05 });
+  writeLoraAdapter(folder, adapter, { config, baseModelName: "exact" });
+  return { id: `rank ${rank}`, folder };
+}

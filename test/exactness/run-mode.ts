@@ -1,0 +1,93 @@
+// Requests through the engine's loop in one of the ways of `modes`, and what comes back of each.
+import { choiceCountOf, type AdapterReference, type GenerationRequest } from "../../src/domain/generation.ts";
+import type { LoopOptions } from "../../src/engine/loop/engine-loop.ts";
+import type { ModelRunner } from "../../src/engine/model-runner.ts";
+import { observedLoop, type ObservedLoop, type Transcript } from "../../src/engine/testing/run-loop.ts";
+import type { Mode } from "./modes.ts";
+
+/** All that a client can tell apart of an answer. */
+export type Answer = Readonly<{
+  choices: readonly (readonly [
+    ids: readonly number[],
+    logprobs: readonly number[],
+    alternatives: ReturnType<Transcript["alternatives"]>,
+  ])[];
+  promptLogprobs: ReturnType<Transcript["promptLogprobs"]>;
+  finishes: readonly string[];
+  failure: string | null;
+}>;
+
+/** As the server has it; nothing is kept. */
+const plainLimits: LoopOptions = {
+  slotCountMax: 128,
+  kvCacheBytesMax: 2 ** 31,
+  prefixCachePercent: 0,
+  tokensPerStepMax: 512,
+  promptChunkTokens: 512,
+};
+
+export interface ModeRun {
+  readonly answers: readonly Answer[];
+  readonly stepCount: number;
+  /** Tokens of prompts that were found among those kept. */
+  readonly keptCount: number;
+  /** Bytes of keys and values that are still held when nothing runs. */
+  readonly heldBytes: number;
+}
+
+export async function runMode(
+  runner: ModelRunner,
+  { limits, together, rounds = 1, arrivals = () => [] }: Mode,
+  requests: readonly GenerationRequest[],
+  adapters: readonly AdapterReference[],
+): Promise<ModeRun> {
+  const { loop, transcript } = observedLoop(runner, { ...plainLimits, ...limits });
+  let stepCount = 0;
+  // Keys below 0 are others'.
+  let otherKey = -1;
+  const ask = async (first: number): Promise<void> => {
+    let begun = 0;
+    const underWay = new Set<number>();
+    while (begun < requests.length || underWay.size > 0) {
+      for (; begun < requests.length && underWay.size < together; begun++) {
+        underWay.add(begun);
+        loop.submit(first + begun, requests[begun]);
+      }
+      for (const other of arrivals(stepCount, adapters)) loop.submit(otherKey--, other);
+      await loop.step();
+      stepCount += 1;
+      for (const index of underWay)
+        if (hasEnded(transcript(first + index), requests[index])) underWay.delete(index);
+    }
+    await finish(loop);
+  };
+  for (let round = 0; round < rounds; round++) await ask(round * requests.length);
+  const last = (rounds - 1) * requests.length;
+  return {
+    answers: requests.map((request, index) => answerOf(transcript(last + index), request)),
+    stepCount,
+    keptCount: loop.keptPrefixes.hits,
+    heldBytes: loop.kvCacheBytes,
+  };
+}
+
+async function finish(loop: ObservedLoop): Promise<void> {
+  while (loop.hasWork) await loop.step();
+}
+
+function hasEnded(transcript: Transcript, request: GenerationRequest): boolean {
+  return transcript.failure !== null || transcript.finishes().length === choiceCountOf(request);
+}
+
+function answerOf(transcript: Transcript, request: GenerationRequest): Answer {
+  return {
+    choices: Array.from({ length: choiceCountOf(request) }, (_, choice) => [
+      transcript.ids(choice),
+      transcript.logprobs(choice),
+      transcript.alternatives(choice),
+    ]),
+    promptLogprobs: transcript.promptLogprobs(),
+    finishes: transcript.finishes().toSorted(),
+    failure: transcript.failure,
+  };
+}
