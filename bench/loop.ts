@@ -8,6 +8,7 @@ import type { AdapterReference, GenerationRequest } from "../src/domain/generati
 import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import { createLoraAdapter } from "../src/model/lora.ts";
 import { writeLoraAdapter } from "../src/model/peft-folder.ts";
+import { median } from "./median.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";
 import { subjects, type Subject } from "./subjects.ts";
@@ -15,8 +16,9 @@ import { subjects, type Subject } from "./subjects.ts";
 const help = `Usage: node dist/bench/loop.js [flags]
 Times the engine's loop in this process: 1, 8, 16 and 64 requests at once, each a prompt of 64 tokens and an answer of 64
 (135 M: 16) tokens. Greedy is the base model alone; sampled adds temperature, top-p, five log-probabilities and a LoRA
-adapter of rank 8. Counts the tokens of the answers over the time from the first request to the last token. Short answers are
-of one token each to prompts of 96, greedy, 64 requests at once, the next when one has ended.`;
+adapter of rank 8, beside the median of the rounds' ratios of the two. Counts the tokens of the answers over the time from
+the first request to the last token. Short answers are of one token each to prompts of 96, greedy, 64 requests at once, the
+next when one has ended.`;
 
 const batchSizes = [1, 8, 16, 64] as const;
 const promptLength = 64;
@@ -29,6 +31,8 @@ interface LoopReport {
   readonly name: string;
   readonly greedyTokensPerSecond: Rates;
   readonly sampledTokensPerSecond: Rates;
+  /** The medians of the rounds' own ratios. */
+  readonly sampledOverGreedy: Rates;
   readonly shortAnswersPerSecond: number;
 }
 
@@ -40,13 +44,19 @@ await runBench<LoopReport>({
     for (const subject of subjects(options)) reports.push(await measureSubject(subject, options));
     return reports;
   },
-  textOf: ({ name, greedyTokensPerSecond, sampledTokensPerSecond, shortAnswersPerSecond }) =>
+  textOf: ({
+    name,
+    greedyTokensPerSecond,
+    sampledTokensPerSecond,
+    sampledOverGreedy,
+    shortAnswersPerSecond,
+  }) =>
     [
       `${name}, the engine's loop, tokens/s`,
       ...batchSizes.map(
         (size) =>
           `  ${size} at once: greedy ${greedyTokensPerSecond[size].toFixed(0)}, ` +
-          `sampled with an adapter ${sampledTokensPerSecond[size].toFixed(0)}`,
+          `sampled with an adapter ${sampledTokensPerSecond[size].toFixed(0)}: ${sampledOverGreedy[size].toFixed(2)}`,
       ),
       `  ${shortAnswers.streams} at once: short answers ${shortAnswersPerSecond.toFixed(0)}`,
     ].join("\n"),
@@ -60,6 +70,7 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
     name,
     greedyTokensPerSecond: { 1: 0, 8: 0, 16: 0, 64: 0 },
     sampledTokensPerSecond: { 1: 0, 8: 0, 16: 0, 64: 0 },
+    sampledOverGreedy: { 1: 0, 8: 0, 16: 0, 64: 0 },
     shortAnswersPerSecond: 0,
   };
   try {
@@ -68,25 +79,26 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
       baseModelName: name,
     });
     const adapter = { id: "bench:1", folder };
+    const rate = (count: number, adapter: AdapterReference | null): Promise<number> =>
+      loopTokensPerSecond(runner, requestsOf(subject, count, adapter), count, threads);
     // The first use of an adapter makes its sessions.
-    await loopTokensPerSecond(runner, requestsOf(subject, 1, adapter));
+    await rate(1, adapter);
+    const ratios: Record<(typeof batchSizes)[number], number[]> = { 1: [], 8: [], 16: [], 64: [] };
     for (let round = 0; round < rounds; round++) {
       for (const size of batchSizes) {
         const { greedyTokensPerSecond: greedy, sampledTokensPerSecond: sampled } = report;
-        greedy[size] = Math.max(
-          greedy[size],
-          await loopTokensPerSecond(runner, requestsOf(subject, size, null)),
-        );
-        sampled[size] = Math.max(
-          sampled[size],
-          await loopTokensPerSecond(runner, requestsOf(subject, size, adapter)),
-        );
+        const plain = await rate(size, null);
+        const other = await rate(size, adapter);
+        greedy[size] = Math.max(greedy[size], plain);
+        sampled[size] = Math.max(sampled[size], other);
+        ratios[size].push(other / plain);
+        report.sampledOverGreedy[size] = median(ratios[size]);
       }
       const lengths = { prompt: shortAnswers.promptLength, answer: 1 };
       const short = requestsOf(subject, shortAnswers.requests[subject.size], null, lengths);
       report.shortAnswersPerSecond = Math.max(
         report.shortAnswersPerSecond,
-        await loopTokensPerSecond(runner, short, shortAnswers.streams),
+        await loopTokensPerSecond(runner, short, shortAnswers.streams, threads),
       );
     }
   } finally {

@@ -7,6 +7,7 @@ import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
+import { median } from "./median.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { serveBuild } from "./served-build.ts";
 import { streamedChat } from "./streamed-chats.ts";
@@ -105,12 +106,6 @@ async function measureRounds(
     coldMs: least("cold"),
     turnRatio: median(measured.map(({ second, cold }) => second / cold)),
   };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  const middle = (sorted.length - 1) / 2;
-  return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2;
 }
 
 /** So many token ids, other ones for each first number. */

@@ -33,7 +33,8 @@ const flagHelp = `
   --only <tiny|135m>  one model only
   --against <folder>  measure the build in another checkout too, turn about, and print the ratio
   --quantize <8|4>    engine, loop, memory: the 135 M model's weights in so many bits; start: those of --model
-  --model <path>      start only: a model's folder or GGUF file, served beside the built-in one
+  --model <path>      start: a model's folder or GGUF file, served beside the built-in one; loop: a GGUF file of about
+                      135 M weights in place of the random ones
   --against-pytorch <python>  train-step only: compare with PyTorch
   --json              print JSON
   --help              print this`;
@@ -134,7 +135,13 @@ interface Ratio extends Report {
 /** Runs the same benchmark of two builds turn about, each in processes of its own. */
 function compareBuilds(script: string, otherFolder: string, options: BenchOptions): readonly Ratio[] {
   const best = { here: new Map<string, number>(), there: new Map<string, number>() };
-  const flags = options.only === null ? ["--json"] : ["--json", "--only", options.only];
+  const flags = [
+    "--json",
+    ...(["only", "quantize", "model"] as const).flatMap((name) => {
+      const value = options[name];
+      return value === null ? [] : [`--${name}`, value];
+    }),
+  ];
   for (let round = 0; round < options.rounds; round++) {
     for (const [side, folder] of [
       ["here", ownFolder],

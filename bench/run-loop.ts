@@ -1,7 +1,9 @@
 // The engine's loop under a load, for benchmarks: in this process, without a child process, text or HTTP.
+import { availableParallelism } from "node:os";
 import { systemClock } from "../src/domain/clock.ts";
 import type { GenerationEvent, GenerationRequest } from "../src/domain/generation.ts";
 import { EngineLoop } from "../src/engine/loop/engine-loop.ts";
+import { BlockSession } from "../src/engine/logits/blocks/block-session.ts";
 import type { ModelRunner } from "../src/engine/model-runner.ts";
 
 /** Tokens of the answers over the time of all; so many requests at once, the next when one has ended. */
@@ -9,10 +11,13 @@ export async function loopTokensPerSecond(
   runner: ModelRunner,
   requests: readonly GenerationRequest[],
   streams = requests.length,
+  threads = availableParallelism(),
 ): Promise<number> {
   let tokenCount = 0;
   let endedCount = 0;
+  const blocks = await BlockSession.open(runner.shape.vocabularySize, threads);
   const loop = new EngineLoop(runner, {
+    blocks,
     slotCountMax: 128,
     kvCacheBytesMax: 2 ** 32,
     prefixCachePercent: 0,
@@ -28,6 +33,8 @@ export async function loopTokensPerSecond(
       throw error;
     },
   };
+  // Its first run makes what all later ones have.
+  await blocks?.blocksOf([{ logits_V: new Float32Array(runner.shape.vocabularySize), temperature: 1 }]);
   const startMs = systemClock.monotonicMs();
   let submittedCount = 0;
   for (;;) {
@@ -36,5 +43,7 @@ export async function loopTokensPerSecond(
     if (!loop.hasWork) break;
     await loop.step();
   }
-  return (1000 * tokenCount) / (systemClock.monotonicMs() - startMs);
+  const tokensPerSecond = (1000 * tokenCount) / (systemClock.monotonicMs() - startMs);
+  await blocks?.close();
+  return tokensPerSecond;
 }

@@ -3,6 +3,7 @@
 import { request } from "node:http";
 import { systemClock } from "../src/domain/clock.ts";
 import type { ServedBuild } from "./served-build.ts";
+import { median } from "./median.ts";
 
 /** How many streams at once, how many chats in all, and how long their answers are. */
 export interface ChatLoad {
@@ -77,10 +78,7 @@ export function medianRatio(
   other: readonly LoadResult[],
   figureOf: (result: LoadResult) => number = ({ tokensPerSecond }) => tokensPerSecond,
 ): number {
-  const ratios = own.map((result, round) => figureOf(result) / figureOf(other[round]));
-  ratios.sort((left, right) => left - right);
-  const middle = (ratios.length - 1) / 2;
-  return (ratios[Math.floor(middle)] + ratios[Math.ceil(middle)]) / 2;
+  return median(own.map((result, round) => figureOf(result) / figureOf(other[round])));
 }
 
 /** What a client sees of one streamed chat. */

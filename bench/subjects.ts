@@ -1,7 +1,9 @@
 // The models that the benchmarks measure: a Llama of 135 million random weights, and the built-in model where it is there.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import type { Quantization } from "../src/domain/model.ts";
+import { ensureGgufFolder } from "../src/model-files/gguf/gguf-model.ts";
 import type { ModelConfig } from "../src/model/config.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { createRandomWeights, writeModelWeights } from "../src/model/testing/random-weights.ts";
@@ -21,8 +23,14 @@ export interface Subject {
   readonly forms?: WeightForms;
 }
 
-export function* subjects({ only, quantize }: Pick<BenchOptions, "only" | "quantize">): Generator<Subject> {
-  if (only !== "tiny") {
+/** The model of `--model`, where it is given, stands in for the random weights. */
+export function* subjects({
+  only,
+  quantize,
+  model = null,
+}: Pick<BenchOptions, "only" | "quantize"> & Partial<Pick<BenchOptions, "model">>): Generator<Subject> {
+  if (only !== "tiny" && model !== null) yield modelOfFile(model, quantize ?? "off");
+  else if (only !== "tiny") {
     const config = llama135m();
     const random = createRandomWeights(config, { seed: 1 });
     if (quantize === null)
@@ -38,6 +46,16 @@ export function* subjects({ only, quantize }: Pick<BenchOptions, "only" | "quant
     const weights = readModelWeights(folder, config, { cacheFolder: null });
     yield { name: "hone-tiny", size: "tiny", config, weights };
   }
+}
+
+/** Of a GGUF file; what is made of its weights is kept while the process runs. */
+function modelOfFile(file: string, quantization: Quantization): Subject {
+  const cacheFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
+  process.once("exit", () => rmSync(cacheFolder, { recursive: true, force: true }));
+  const folder = ensureGgufFolder(file, cacheFolder);
+  const config = readModelConfig(folder);
+  const { sources: weights, forms } = readQuantizedWeights(folder, config, { cacheFolder, quantization });
+  return { name: `${basename(file)} (${quantization})`, size: "135m", config, weights, forms };
 }
 
 /** Rounded as a folder's weights are. */

@@ -17,6 +17,7 @@ import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { ThreadedConstraints } from "./token-masks/threaded-constraints.ts";
+import { BlockSession } from "./logits/blocks/block-session.ts";
 import { Generations, unavailable } from "./generations.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
 import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
@@ -131,7 +132,9 @@ export class LoopEngine implements Engine {
     const { vocabularySize } = runner.shape;
     const registrations = readRegistrations(settings.logitsProcessors);
     const processors = await loadProcessors(registrations, { vocabulary, vocabularySize });
-    const loop = new EngineLoop(runner, { ...settings, constraints, processors, onStep });
+    const blocks = await BlockSession.open(vocabularySize, settings.threads);
+    this.#ends.unshift(async () => blocks?.close());
+    const loop = new EngineLoop(runner, { ...settings, constraints, processors, blocks, onStep });
     const ended = loop.run().catch((error: unknown) => this.#breakDown(error));
     this.#loop = loop;
     this.#ends.unshift(() => {

@@ -53,7 +53,7 @@ export interface ScoreProcessor {
 /** A choice before its next token. */
 export interface DrawInput {
   readonly rules: DrawRules;
-  /** The choice's own stream; one number is taken for each token that is not greedy. */
+  /** The choice's own stream; one number or a few are taken for each token that is not greedy. */
   readonly random: Random;
   readonly history: TokenHistory;
   /** Those that the request asks for, in their order. */

@@ -9,30 +9,32 @@ const partsPerUnit = partsPerPower / Math.LN2;
 const wholePowers = Float64Array.from({ length: 1076 }, (_, exponent) => 2 ** -exponent);
 const partPowers = Float64Array.from({ length: partsPerPower }, (_, part) => 2 ** (-part / partsPerPower));
 
+/** exp(-distance); 0 beyond what float64 knows, NaN of what is not a number. */
+export function exponentialOf(distance: number): number {
+  if (distance >= 745) return 0;
+  const parts = (distance * partsPerUnit) | 0;
+  const left = parts * rest - distance;
+  const series = 1 + left * (1 + left * (1 / 2 + left * (1 / 6 + left * (1 / 24))));
+  return wholePowers[parts >> 8] * partPowers[parts & 255] * series;
+}
+
 /**
  * Fills `weights_V` with exp((logit - max) / temperature).
  *
+ * @param logits_V as many at least, from `start` on
  * @param options.max the greatest of the logits; finite
  * @returns the sum of the weights, added up in the order of the ids; NaN when a logit is NaN
  */
 export function exponentials(
   weights_V: Float64Array,
   logits_V: Float32Array,
-  options: { readonly max: number; readonly temperature: number },
+  options: { readonly max: number; readonly temperature: number; readonly start?: number },
 ): number {
-  const { max } = options;
+  const { max, start = 0 } = options;
   const scale = 1 / options.temperature;
   let total = 0;
   for (let id = 0; id < weights_V.length; id++) {
-    const distance = (max - logits_V[id]) * scale;
-    let weight = 0;
-    // Written so that what is not a number goes in and stays what it is.
-    if (!(distance >= 745)) {
-      const parts = (distance * partsPerUnit) | 0;
-      const left = parts * rest - distance;
-      const series = 1 + left * (1 + left * (1 / 2 + left * (1 / 6 + left * (1 / 24))));
-      weight = wholePowers[parts >> 8] * partPowers[parts & 255] * series;
-    }
+    const weight = exponentialOf((max - logits_V[start + id]) * scale);
     weights_V[id] = weight;
     total += weight;
   }

@@ -1,10 +1,12 @@
 // Chooses the next token of one row, and says its raw log-probabilities: those before any step that a request asks for.
 // Probabilities are in float64; nothing is sorted that need not be, and no object is made per vocabulary entry.
 import type { GeneratedToken, TokenAlternative } from "../../domain/generation.ts";
-import type { DrawInput } from "./draw-input.ts";
+import { blockSize, type ScoreBlocks } from "./blocks/score-blocks.ts";
+import type { DrawInput, DrawRules } from "./draw-input.ts";
+import { totalMass, unitOf } from "./draw-place.ts";
 import { LogitsRow, RowRoom, type ScoresLeft } from "./logits-row.ts";
 import { forbid, gather } from "./scores-left.ts";
-import { choosingSteps, forbiddingSteps, shiftingSteps } from "./steps.ts";
+import { choosingSteps, drawsFromRawScores, forbiddingSteps, isGreedy, shiftingSteps } from "./steps.ts";
 import { TokenSet } from "./token-set.ts";
 
 /** Why no token was drawn. */
@@ -13,6 +15,24 @@ export type NoToken =
   | "broken scores"
   /** Everything is forbidden. */
   | "nothing allowed";
+
+/** Blocks of the raw scores of a row that save a draw passes over them; where there are none it takes these passes. */
+export interface DrawBlocks {
+  /** At the temperature 1, for log-probabilities. */
+  readonly raw: ScoreBlocks | null;
+  /** At the request's temperature, where raw scores are what is drawn from. */
+  readonly tempered: ScoreBlocks | null;
+}
+
+/** The temperatures of the blocks that a request's draws have a use for; null for none. */
+export function blockTemperatures(rules: DrawRules): { readonly [Kind in keyof DrawBlocks]: number | null } {
+  const { temperature } = rules.sampling;
+  // At lower ones float32 does not tell the products of scores apart well enough.
+  const isTempered = !isGreedy(rules) && temperature >= 0.1 && drawsFromRawScores(rules);
+  return { raw: rules.topLogprobCount === null ? null : 1, tempered: isTempered ? temperature : null };
+}
+
+const noBlocks: DrawBlocks = { raw: null, tempered: null };
 
 /** Draws tokens for a vocabulary of one size; holds the arrays that a draw needs, so it is not for use by two at once. */
 export class Sampler {
@@ -30,21 +50,17 @@ export class Sampler {
    * The next token of a row, or why there is none.
    *
    * @param logits_V raw scores; not modified
+   * @param blocks of these, as {@link blockTemperatures} has them
    * @throws ServiceError where a processor does
    */
-  draw(logits_V: Float32Array, input: DrawInput): GeneratedToken | NoToken {
+  draw(logits_V: Float32Array, input: DrawInput, blocks = noBlocks): GeneratedToken | NoToken {
     const { topLogprobCount } = input.rules;
     const allowed = this.#allowedTokens(input);
     if (allowed?.isEmpty === true) return "nothing allowed";
-    let raw: LogitsRow | null = null;
-    let logTotal = NaN;
-    if (topLogprobCount !== null) {
-      raw = this.#row({ logits: logits_V, ids: null }, input);
-      logTotal = logTotalOf(raw);
-      if (Number.isNaN(logTotal)) return "broken scores";
-    }
+    const logTotal = topLogprobCount === null ? NaN : this.#logTotal(logits_V, input, blocks.raw);
+    if (topLogprobCount !== null && Number.isNaN(logTotal)) return "broken scores";
     const left = this.#scoresLeft(logits_V, allowed, input);
-    const row = raw !== null && left.logits === logits_V ? raw : this.#row(left, input);
+    const row = this.#row(left, input, left.logits === logits_V ? (blocks.tempered ?? blocks.raw) : null);
     // Where the model's own scores are such, nothing was forbidden.
     if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
     const id = choose(row, input);
@@ -53,7 +69,7 @@ export class Sampler {
     return {
       id,
       logprob: logits_V[id] - logTotal,
-      alternatives: alternativesOf(logits_V, topLogprobCount, logTotal),
+      alternatives: alternativesOf(logits_V, topLogprobCount, logTotal, blocks.raw),
     };
   }
 
@@ -62,18 +78,20 @@ export class Sampler {
    * what forbids tokens counts.
    *
    * @param logits_V raw scores; not modified
+   * @param raw of these, at the temperature 1, where they are known
    */
   best(
     logits_V: Float32Array,
     input: DrawInput,
     countMax: number,
+    raw: ScoreBlocks | null = null,
   ): readonly GeneratedToken[] | Extract<NoToken, "broken scores"> {
     const { topLogprobCount } = input.rules;
-    const logTotal = logTotalOf(this.#row({ logits: logits_V, ids: null }, input));
+    const logTotal = this.#logTotal(logits_V, input, raw);
     if (Number.isNaN(logTotal)) return "broken scores";
     const { logits, ids } = this.#allowedScores(logits_V, this.#allowedTokens(input));
-    const alternatives = alternativesOf(logits_V, topLogprobCount ?? 0, logTotal);
-    return greatest(logits, countMax)
+    const alternatives = alternativesOf(logits_V, topLogprobCount ?? 0, logTotal, raw);
+    return greatest(logits, countMax, logits === logits_V ? raw?.maxima : undefined)
       .filter((place) => logits[place] > -Infinity)
       .map((place) => ({
         id: ids === null ? place : ids[place],
@@ -115,21 +133,21 @@ export class Sampler {
     return { logits: left_V, ids: null };
   }
 
-  #row(left: ScoresLeft, { rules, random }: DrawInput): LogitsRow {
-    return new LogitsRow(left, this.#room, { sampling: rules.sampling, random });
+  /** The logarithm of the sum of the exponentials of raw scores; NaN when none is finite or one is not a number. */
+  #logTotal(logits_V: Float32Array, input: DrawInput, blocks: ScoreBlocks | null): number {
+    const row = this.#row({ logits: logits_V, ids: null }, input, blocks);
+    if (!Number.isFinite(row.max)) return NaN;
+    return row.max + Math.log(totalMass(row.blocks) / unitOf(row));
   }
-}
 
-/** The logarithm of the sum of a raw row's exponentials; NaN when no score is finite or one is not a number. */
-function logTotalOf(row: LogitsRow): number {
-  if (!Number.isFinite(row.max)) return NaN;
-  row.weigh();
-  return row.max + Math.log(row.total);
+  #row(left: ScoresLeft, { rules, random }: DrawInput, blocks: ScoreBlocks | null): LogitsRow {
+    return new LogitsRow(left, this.#room, { sampling: rules.sampling, random }, blocks);
+  }
 }
 
 /** The token that the steps of a row choose; null when no score is finite or one is not a number. */
 function choose(row: LogitsRow, { rules }: DrawInput): number | null {
-  if (!Number.isFinite(row.max)) return null;
+  if (!Number.isFinite(row.max) || row.hasBrokenBlocks) return null;
   for (const { isNeeded, apply } of choosingSteps) if (isNeeded(rules)) apply(row);
   return row.chosenId < 0 ? null : row.chosenId;
 }
@@ -138,26 +156,35 @@ function alternativesOf(
   logits_V: Float32Array,
   count: number,
   logTotal: number,
+  blocks: ScoreBlocks | null,
 ): readonly TokenAlternative[] {
-  return greatest(logits_V, count).map((id) => ({ id, logprob: logits_V[id] - logTotal }));
+  return greatest(logits_V, count, blocks?.maxima).map((id) => ({ id, logprob: logits_V[id] - logTotal }));
 }
 
-/** The indices of the `count` greatest values in order, the lower index first among equals. */
-export function greatest(values: Float32Array, count: number): readonly number[] {
+/**
+ * The indices of the `count` greatest values in order, the lower index first among equals.
+ *
+ * @param maxima the greatest values of blocks, where they are known: few blocks are then looked into
+ */
+export function greatest(values: Float32Array, count: number, maxima?: Float32Array): readonly number[] {
   const best: number[] = [];
   const size = Math.min(count, values.length);
   if (size === 0) return best;
   let least = -Infinity;
-  for (let index = 0; index < values.length; index++) {
-    const value = values[index];
-    if (best.length === size && value <= least) continue;
-    let place = Math.min(best.length, size - 1);
-    while (place > 0 && values[best[place - 1]] < value) {
-      best[place] = best[place - 1];
-      place--;
+  for (let start = 0; start < values.length; start += blockSize) {
+    if (maxima !== undefined && best.length === size && maxima[start / blockSize] <= least) continue;
+    const end = Math.min(values.length, start + blockSize);
+    for (let index = start; index < end; index++) {
+      const value = values[index];
+      if (best.length === size && value <= least) continue;
+      let place = Math.min(best.length, size - 1);
+      while (place > 0 && values[best[place - 1]] < value) {
+        best[place] = best[place - 1];
+        place--;
+      }
+      best[place] = index;
+      if (best.length === size) least = values[best[size - 1]];
     }
-    best[place] = index;
-    if (best.length === size) least = values[best[size - 1]];
   }
   return best;
 }

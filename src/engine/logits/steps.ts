@@ -3,6 +3,7 @@
 // log-probabilities are those before the first.
 import type { DrawInput, DrawRules } from "./draw-input.ts";
 import { forbidBadWords, holdBackEnd, keepAllowedIds, keepToConstraint } from "./forbid-tokens.ts";
+import { drawnPlace } from "./draw-place.ts";
 import type { LogitsRow } from "./logits-row.ts";
 import { keepMinP } from "./min-p.ts";
 import {
@@ -15,7 +16,7 @@ import {
 import type { TokenSet } from "./token-set.ts";
 import { keepTopK } from "./top-k.ts";
 import { keepTopNSigma } from "./top-n-sigma.ts";
-import { keepTopP } from "./top-p.ts";
+import { drawTopP } from "./top-p.ts";
 
 interface Step<Parameters extends readonly unknown[]> {
   readonly name: string;
@@ -68,27 +69,22 @@ export const choosingSteps: readonly Step<[row: LogitsRow]>[] = [
   },
   { name: "min-p", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.minP > 0, apply: keepMinP },
   { name: "top-k", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topK > 0, apply: keepTopK },
-  { name: "top-p", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topP < 1, apply: keepTopP },
+  { name: "top-p", isNeeded: (rules) => !isGreedy(rules) && rules.sampling.topP < 1, apply: drawTopP },
   { name: "draw", isNeeded: (rules) => !isGreedy(rules), apply: draw },
 ];
 
-function isGreedy({ sampling }: DrawRules): boolean {
+export function isGreedy({ sampling }: DrawRules): boolean {
   return sampling.temperature === 0;
 }
 
-/** Draws among what is left, in the order of the ids. */
+/** Draws among what is left, where nothing was drawn yet. */
 function draw(row: LogitsRow): void {
-  row.weigh();
-  if (Number.isNaN(row.total)) return;
-  const { weights } = row;
-  let left = row.options.random.uniform() * row.total;
-  let chosen = 0;
-  for (let place = 0; place < weights.length; place++) {
-    const weight = weights[place];
-    if (weight === 0) continue;
-    chosen = place;
-    left -= weight;
-    if (left < 0) break;
-  }
-  row.chosenId = row.idAt(chosen);
+  if (row.chosenId >= 0) return;
+  const place = drawnPlace(row);
+  if (place >= 0) row.chosenId = row.idAt(place);
+}
+
+/** Whether a request draws from the scores as the model gives them. */
+export function drawsFromRawScores(rules: DrawRules): boolean {
+  return [...forbiddingSteps, ...shiftingSteps].every(({ isNeeded }) => !isNeeded(rules));
 }

@@ -4,6 +4,9 @@ import type { LogitsRow } from "./logits-row.ts";
 
 export function keepTopK(row: LogitsRow): void {
   const { topK } = row.options.sampling;
+  const { maxima } = row;
+  // So many blocks have a score that is not below this.
+  if (maxima !== null && topK <= maxima.length) row.narrow(kthGreatest(maxima, topK));
   if (topK < row.logits.length) row.narrow(kthLogit(row, topK));
 }
 

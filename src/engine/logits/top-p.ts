@@ -1,9 +1,57 @@
 // Top-p: from the least probable token up, tokens go while what went is at most 1 - p of the weight; the most probable
-// one stays. Of equal scores the higher id goes first.
+// one stays. Of equal scores the higher id goes first. What is drawn is mostly among those that stay, and whether it is can
+// be told from few of the others; so tokens are drawn from all, again while they are none of those. Where p is small that
+// may not come to an end soon, and then what goes is found.
+import { blockSize } from "./blocks/score-blocks.ts";
 import { ascending, bucketCount, bucketOf, leastOf } from "./buckets.ts";
+import { drawnPlace, totalMass, unitOf } from "./draw-place.ts";
+import { exponentialOf } from "./exponential.ts";
 import type { LogitsRow } from "./logits-row.ts";
 
-export function keepTopP(row: LogitsRow): void {
+/** How often a token is drawn from all before what goes is found. */
+export const topPDrawCount = 8;
+
+export function drawTopP(row: LogitsRow): void {
+  for (let draw = 0; draw < topPDrawCount; draw++) {
+    const place = drawnPlace(row);
+    if (place < 0) return;
+    if (staysUnderTopP(row, place)) {
+      row.chosenId = row.idAt(place);
+      return;
+    }
+  }
+  keepTopP(row);
+}
+
+/** Whether more than 1 - p of the weight is the token's and that of what is not more probable. */
+function staysUnderTopP(row: LogitsRow, place: number): boolean {
+  const { logits, max, temperature, blocks } = row;
+  const { maxima, masses } = blocks;
+  const total = totalMass(blocks);
+  const goesMax = (1 - row.options.sampling.topP) * total;
+  const own = logits[place];
+  const scale = 1 / temperature;
+  const unit = unitOf(row);
+  /** Of blocks that were not looked into and may have more probable tokens. */
+  let open = 0;
+  for (let block = 0; block < maxima.length; block++) if (maxima[block] >= own) open += masses[block];
+  let above = 0;
+  for (let block = 0; block < maxima.length; block++) {
+    if (maxima[block] < own) continue;
+    if (total - above - open > goesMax) return true;
+    open -= masses[block];
+    const end = Math.min(logits.length, (block + 1) * blockSize);
+    for (let other = block * blockSize; other < end; other++) {
+      const logit = logits[other];
+      if (logit > own || (logit === own && other < place))
+        above += unit * exponentialOf((max - logit) * scale);
+    }
+    if (total - above <= goesMax) return false;
+  }
+  return true;
+}
+
+function keepTopP(row: LogitsRow): void {
   row.weigh();
   if (Number.isNaN(row.total)) return;
   const { max } = row;

@@ -3,10 +3,12 @@
 // drawn from them later: nobody else waits for it, and its answer stays the same.
 import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { Sampler } from "../logits/sampler.ts";
+import type { BlockSession } from "../logits/blocks/block-session.ts";
+import type { ScoreBlocks } from "../logits/blocks/score-blocks.ts";
+import { blockTemperatures, Sampler, type DrawBlocks } from "../logits/sampler.ts";
 import { brokenModel } from "./broken-model.ts";
 import type { ScoredSequence } from "./run-call.ts";
-import type { RunningRequest, Sequence } from "./sequence.ts";
+import type { HeldScores, RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";
 
 /** A mask that is late by less costs less than leaving its row out of the next step. */
@@ -14,19 +16,28 @@ const graceMs = 1;
 /** How long the engine may be deaf to messages where all that runs waits for masks. */
 const pauseMs = 2;
 
+/** Scores of a sequence's next token, with blocks that save passes over them. */
+interface DrawnSequence extends HeldScores {
+  readonly sequence: Sequence;
+}
+
 export class Drawer {
   readonly #sampler: Sampler;
+  readonly #blocks: BlockSession | null;
 
-  constructor(vocabularySize: number) {
+  /** @param blocks null where the vocabulary is small enough to do without */
+  constructor(vocabularySize: number, blocks: BlockSession | null) {
     this.#sampler = new Sampler(vocabularySize);
+    this.#blocks = blocks;
   }
 
   /** Draws for what was scored; the choices that follow a computed prompt all draw from its scores. */
-  draw(scored: readonly ScoredSequence[]): readonly Draw[] {
-    const all = scored.flatMap(({ sequence: leader, logits_V }) =>
+  async draw(scored: readonly ScoredSequence[]): Promise<readonly Draw[]> {
+    const blocks = await this.#blocksOf(scored);
+    const all = scored.flatMap(({ sequence: leader, logits_V }, index) =>
       (leader.running.search === null ? [leader, ...leader.followers] : [leader])
         .filter(({ isFinished }) => !isFinished)
-        .map((sequence) => ({ sequence, logits_V })),
+        .map((sequence) => ({ sequence, logits_V, blocks: blocks[index] })),
     );
     const draws: Draw[] = [];
     let waiting = this.#drawInto(draws, all);
@@ -34,10 +45,10 @@ export class Drawer {
     waitFor(waiting, graceMs);
     waiting = this.#drawInto(draws, waiting);
     const held = new Map<Float32Array, Float32Array>();
-    for (const { sequence, logits_V } of waiting) {
+    for (const { sequence, logits_V, blocks } of waiting) {
       const kept = held.get(logits_V) ?? logits_V.slice();
       held.set(logits_V, kept);
-      sequence.heldLogits_V = kept;
+      sequence.held = { logits_V: kept, blocks };
     }
     return draws;
   }
@@ -46,7 +57,7 @@ export class Drawer {
   drawHeld(sequences: Iterable<Sequence>): readonly Draw[] {
     const draws: Draw[] = [];
     this.#drawInto(draws, [...heldAmong(sequences)]);
-    for (const { sequence } of draws) sequence.heldLogits_V = null;
+    for (const { sequence } of draws) sequence.held = null;
     return draws;
   }
 
@@ -55,48 +66,70 @@ export class Drawer {
     waitFor([...heldAmong(sequences)], pauseMs);
   }
 
+  /** Of each of the rows what its request has a use for. */
+  async #blocksOf(scored: readonly ScoredSequence[]): Promise<readonly DrawBlocks[]> {
+    const session = this.#blocks;
+    const wanted = scored.map(({ sequence: { running } }) => {
+      if (session === null) return { raw: null, tempered: null };
+      return running.search === null ? blockTemperatures(running.rules) : { raw: 1, tempered: null };
+    });
+    const blocksAt = async (temperatures: readonly (number | null)[]): Promise<(ScoreBlocks | null)[]> => {
+      const places = temperatures.flatMap((temperature, place) =>
+        temperature === null ? [] : [{ place, row: { logits_V: scored[place].logits_V, temperature } }],
+      );
+      const blocks: (ScoreBlocks | null)[] = temperatures.map(() => null);
+      const computed = (await session?.blocksOf(places.map(({ row }) => row))) ?? [];
+      for (const [index, { place }] of places.entries()) blocks[place] = computed[index];
+      return blocks;
+    };
+    const raw = await blocksAt(wanted.map((each) => each.raw));
+    const isShared = wanted.map((each) => each.tempered !== null && each.tempered === each.raw);
+    const tempered = await blocksAt(wanted.map((each, row) => (isShared[row] ? null : each.tempered)));
+    return scored.map((_, row) => ({
+      raw: raw[row],
+      tempered: isShared[row] ? raw[row] : tempered[row],
+    }));
+  }
+
   /** @returns those for which it is too early */
-  #drawInto(draws: Draw[], scored: readonly ScoredSequence[]): readonly ScoredSequence[] {
-    return scored.filter(({ sequence, logits_V }) => {
-      const outcome = drawFor(sequence, logits_V, this.#sampler);
-      if (outcome !== null) draws.push({ sequence, outcome });
+  #drawInto(draws: Draw[], scored: readonly DrawnSequence[]): readonly DrawnSequence[] {
+    return scored.filter((row) => {
+      const outcome = drawFor(row, this.#sampler);
+      if (outcome !== null) draws.push({ sequence: row.sequence, outcome });
       return outcome === null;
     });
   }
 }
 
 /** Blocks the thread until it is known what may come next for each of them, at most for the time. */
-function waitFor(waiting: readonly ScoredSequence[], ms: number): void {
+function waitFor(waiting: readonly DrawnSequence[], ms: number): void {
   const endMs = systemClock.monotonicMs() + ms;
   for (const { sequence } of waiting) sequence.cursor?.waitUntil(endMs);
 }
 
-function* heldAmong(sequences: Iterable<Sequence>): Generator<ScoredSequence, void> {
+function* heldAmong(sequences: Iterable<Sequence>): Generator<DrawnSequence, void> {
   for (const sequence of sequences) {
-    const { heldLogits_V, isFinished } = sequence;
-    if (heldLogits_V !== null && !isFinished) yield { sequence, logits_V: heldLogits_V };
+    const { held, isFinished } = sequence;
+    if (held !== null && !isFinished) yield { sequence, ...held };
   }
 }
 
-/**
- * @param logits_V raw scores; not modified
- * @returns null while it is not known what the constraint allows; nothing is drawn then
- */
-function drawFor(sequence: Sequence, logits_V: Float32Array, sampler: Sampler): DrawOutcome | null {
+/** Null while it is not known what the constraint allows; nothing is drawn then. The scores are not modified. */
+function drawFor({ sequence, logits_V, blocks }: DrawnSequence, sampler: Sampler): DrawOutcome | null {
   const { running, random, history, processors, cursor } = sequence;
   try {
     const mask = cursor?.next() ?? null;
     if (mask === null && cursor !== null) return null;
     const input = { rules: running.rules, random, history, processors, mask };
     if (running.search !== null) {
-      const tokens = sampler.best(logits_V, input, running.search.candidateCountMax);
+      const tokens = sampler.best(logits_V, input, running.search.candidateCountMax, blocks.raw);
       if (tokens === "broken scores") return { kind: "failed", error: brokenModel() };
       return {
         kind: "candidates",
         candidates: { tokens, isComplete: tokens.length === 0 && mask?.mayEnd === true },
       };
     }
-    const token = sampler.draw(logits_V, input);
+    const token = sampler.draw(logits_V, input, blocks);
     if (token === "broken scores") return { kind: "failed", error: brokenModel() };
     if (token !== "nothing allowed") return { kind: "token", token };
     return mask?.mayEnd === true ? { kind: "complete" } : { kind: "failed", error: nothingAllowed(running) };

@@ -9,6 +9,7 @@ import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../d
 import { ServiceError } from "../../domain/service-error.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
 import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
+import type { BlockSession } from "../logits/blocks/block-session.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
@@ -48,6 +49,8 @@ export interface LoopOptions {
   readonly constraints?: ConstraintBackend;
   /** Absent where no request asks for a logits processor. */
   readonly processors?: ProcessorRegistry;
+  /** What saves draws passes over a large vocabulary; absent where it is small. */
+  readonly blocks?: BlockSession | null;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
 }
@@ -97,7 +100,7 @@ export class EngineLoop {
       logprobTokensPerStepMax:
         options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
     };
-    this.#drawer = new Drawer(runner.shape.vocabularySize);
+    this.#drawer = new Drawer(runner.shape.vocabularySize, options.blocks ?? null);
     this.#lanes = new Lanes(runner, options);
     this.#constraints = options.constraints;
     this.#processors = options.processors;
@@ -219,12 +222,12 @@ export class EngineLoop {
   /** One step; public so that tests can go step by step. */
   async step(): Promise<void> {
     this.#settleHeld();
-    const calls = this.#schedule();
+    const calls = await this.#schedule();
     for (const call of calls) {
       const { scored, promptLogprobs } = await runCall(call, this.#lanes, this.#runner);
       settlePromptLogprobs(promptLogprobs);
       const prompts = call.kind === "prefill" ? call.chunks.map(({ prompt }) => prompt) : [];
-      this.#settle(prompts, this.#drawer.draw(scored));
+      this.#settle(prompts, await this.#drawer.draw(scored));
     }
     if (calls.length === 0) this.#drawer.pause(this.#rows());
     this.#onStep();
@@ -241,7 +244,7 @@ export class EngineLoop {
     for (const lane of this.#lanes) yield* lane.rows;
   }
 
-  #schedule(): readonly PlannedCall<Sequence>[] {
+  async #schedule(): Promise<readonly PlannedCall<Sequence>[]> {
     this.#sweep();
     this.#preempt();
     const admitted = planAdmissions(
@@ -251,7 +254,7 @@ export class EngineLoop {
     );
     this.#waiting = this.#waiting.slice(admitted.length);
     for (const sequence of admitted) this.#admit(sequence);
-    this.#readKept();
+    await this.#readKept();
     const lanes = [...this.#lanes];
     return planCalls(
       this.#prompts(),
@@ -265,7 +268,7 @@ export class EngineLoop {
   }
 
   /** Prompts go on with what is kept of them; those of which nothing is missing begin to be answered. */
-  #readKept(): void {
+  async #readKept(): Promise<void> {
     const whole = this.#prompts().flatMap((sequence) => {
       const logits_V = this.#lanes.readKept(sequence);
       return logits_V === null ? [] : [{ sequence, logits_V }];
@@ -274,7 +277,7 @@ export class EngineLoop {
     const scored = whole.filter(({ sequence }) => sequence.isComputed);
     this.#settle(
       whole.map(({ sequence }) => sequence),
-      this.#drawer.draw(scored),
+      await this.#drawer.draw(scored),
     );
   }
 

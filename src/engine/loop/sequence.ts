@@ -12,6 +12,7 @@ import type { ServiceError } from "../../domain/service-error.ts";
 import { BeamSearch, noCandidates, type Hypothesis, type Candidates } from "../beam/beam-search.ts";
 import type { ConstraintCursor, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw-input.ts";
+import type { DrawBlocks } from "../logits/sampler.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
@@ -46,6 +47,12 @@ export interface RunningRequest {
   isPromptComputed: boolean;
 }
 
+/** Scores that are kept until they can be drawn from. */
+export interface HeldScores {
+  readonly logits_V: Float32Array;
+  readonly blocks: DrawBlocks;
+}
+
 /** How a choice ended by itself. */
 export interface Finish {
   readonly reason: FinishReason;
@@ -75,7 +82,7 @@ export class Sequence {
   /** Its place in its constraint while it runs; null where it has none. */
   cursor: ConstraintCursor | null = null;
   /** The scores of its next token while it waits for what its constraint allows; it is not computed meanwhile. */
-  heldLogits_V: Float32Array | null = null;
+  held: HeldScores | null = null;
   /** Of a search: the live hypothesis that it holds, as its answer so far; null while it holds none. */
   hypothesis: Hypothesis | null = null;
   /** Of a search: how it may go on; it is not computed until all others of its request know that too. */
@@ -118,7 +125,7 @@ export class Sequence {
 
   /** Whether it is to be computed further: it waits neither for its constraint, nor for others of its search. */
   get isDecoding(): boolean {
-    return this.heldLogits_V === null && this.candidates === null;
+    return this.held === null && this.candidates === null;
   }
 
   /** Whether it is a beam's row that no live hypothesis has. */
@@ -153,7 +160,7 @@ export class Sequence {
   /** Gives up what is computed of it, and keeps its tokens: they are computed again when it runs again. */
   forgetComputed(): void {
     this.computedCount = 0;
-    this.heldLogits_V = null;
+    this.held = null;
     if (this.hypothesis !== null) this.candidates = null;
     this.cursor?.close();
     this.cursor = null;

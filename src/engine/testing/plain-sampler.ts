@@ -2,6 +2,7 @@
 // it can be seen to be right; the engine's sampler is held to it. Scores are float32 between steps, weights float64.
 import type { GenerationRequest } from "../../domain/generation.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
+import { topPDrawCount } from "../logits/top-p.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 
 /** A choice before its next token. */
@@ -27,6 +28,9 @@ export interface WeighedId {
 }
 
 /**
+ * Tokens are drawn from all that top-p chooses from, a few times at most, until one is among those that stay; then from
+ * these.
+ *
  * @param uniform the next number of the choice's stream; not called where the choice is greedy
  * @returns the id that is drawn; null where nothing may come
  */
@@ -36,13 +40,30 @@ export function drawPlainly(
   uniform: () => number,
 ): number | null {
   const kept = plainDistribution(logits, place);
-  if (kept.length === 0 || place.request.sampling.temperature === 0) return kept[0]?.id ?? null;
-  let left = uniform() * sumOf(kept);
-  for (const { id, weight } of kept) {
+  const { temperature, topP } = place.request.sampling;
+  if (kept.length === 0 || temperature === 0) return kept[0]?.id ?? null;
+  if (topP === 1) return pick(kept, uniform());
+  const all = plainDistribution(logits, withoutTopP(place));
+  for (let draw = 0; draw < topPDrawCount; draw++) {
+    const id = pick(all, uniform());
+    if (kept.some((one) => one.id === id)) return id;
+  }
+  return pick(kept, uniform());
+}
+
+function withoutTopP(place: PlainPlace): PlainPlace {
+  const { request } = place;
+  return { ...place, request: { ...request, sampling: { ...request.sampling, topP: 1 } } };
+}
+
+/** @param part in [0, 1), of all that they weigh */
+function pick(weighed: readonly WeighedId[], part: number): number | null {
+  let left = part * sumOf(weighed);
+  for (const { id, weight } of weighed) {
     left -= weight;
     if (left < 0) return id;
   }
-  return kept.findLast(({ weight }) => weight > 0)?.id ?? null;
+  return weighed.findLast(({ weight }) => weight > 0)?.id ?? null;
 }
 
 /** What is left to draw from, in the order of the ids: one where the choice is greedy, none where nothing may come. */
