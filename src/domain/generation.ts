@@ -3,6 +3,7 @@
 import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
 import type { RecordedBase } from "./model.ts";
+import type { PromptHold, PromptTransfers } from "./prompt-transfer.ts";
 import {
   askingParameters,
   samplingFeatures,
@@ -34,6 +35,10 @@ export interface GenerationRequest {
     readonly tokenIds: readonly number[];
     /** Null serves the base model itself. */
     readonly adapter: AdapterReference | null;
+    /** Asks to hold what is computed of it for another engine; only where the engine has {@link Engine.transfers}. */
+    readonly hold?: PromptHold;
+    /** The id under which the engine received what another one computed of it, or of a prompt that begins alike. */
+    readonly received?: string;
   };
   readonly sampling: SamplingParameters;
   /** Null leaves the answer free. */
@@ -133,6 +138,8 @@ export type GenerationEvent =
       readonly kind: "prompt-computed";
       /** Tokens of the prompt that an earlier request had computed; 0 where the request wanted their log-probabilities. */
       readonly cachedTokenCount: number;
+      /** Of a request that asked for it, whether the prompt is held: there may be no room for it. */
+      readonly isHeld?: boolean;
     }
   /**
    * Before all tokens, and only where a beam search found fewer answers than it was asked for: there are no choices from
@@ -314,6 +321,8 @@ export interface EngineStatus {
 
 export interface Engine extends Service {
   readonly capabilities: EngineCapabilities;
+  /** Absent where it neither holds prompts for other engines nor takes theirs. */
+  readonly transfers?: PromptTransfers;
   /**
    * Starts a generation. Throws `unavailable` when the engine is not up, `unsupported` for a feature it lacks and for more
    * positions than can ever run, `conflict` when the id is running, `overloaded` when the queue is full.

@@ -6,6 +6,7 @@ import type { CacheCounts } from "./token-masks/constraint-cache.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { processorNames, readRegistrations } from "./logits-processors/registrations.ts";
 import type { EngineSettings } from "./settings.ts";
+import type { TransferStore } from "./transfers/transfer-store.ts";
 
 /** Whatever chat can ask for is listed, beside what settings allow; what is missing chat refuses by name. */
 const features = [
@@ -34,6 +35,7 @@ export function loopGauges(
     readonly kvCacheBytes: number;
     readonly prefixes: PrefixCounts | undefined;
     readonly constraintCache: CacheCounts | undefined;
+    readonly transfers: Pick<TransferStore, "bytes" | "promptCount"> | undefined;
   } | null = null,
 ): readonly EngineGauge[] {
   const { hits = 0, misses = 0, bytes = 0 } = held?.constraintCache ?? {};
@@ -62,6 +64,18 @@ export function loopGauges(
       value: prefixes.hits,
       limit: null,
       about: "Tokens of prompts that were found there and not computed, since the engine's process started.",
+    },
+    {
+      name: "transfer_bytes",
+      value: held?.transfers?.bytes ?? 0,
+      limit: settings.transferBytesMax,
+      about: "Memory of prompts that are held for other servers, or came from them and are not used yet.",
+    },
+    {
+      name: "transfer_prompts",
+      value: held?.transfers?.promptCount ?? 0,
+      limit: null,
+      about: "Prompts that are held for other servers, or came from them and are not used yet.",
     },
     {
       name: "constraint_cache_bytes",

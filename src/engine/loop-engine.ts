@@ -12,6 +12,7 @@ import type {
   Generation,
   GenerationRequest,
 } from "../domain/generation.ts";
+import { systemClock } from "../domain/clock.ts";
 import { serviceOf } from "../domain/lifecycle.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -25,6 +26,7 @@ import type { ModelRunner } from "./model-runner.ts";
 import { readRegistrations } from "./logits-processors/registrations.ts";
 import { loadProcessors } from "./logits-processors/processor-registry.ts";
 import type { EngineSettings } from "./settings.ts";
+import { TransferStore } from "./transfers/transfer-store.ts";
 
 /** A model that is ready to compute. */
 export interface OpenModel {
@@ -56,6 +58,7 @@ export class LoopEngine implements Engine {
   #state: EngineState = { kind: "starting", reason: "The engine has not been started." };
   #loop: EngineLoop | null = null;
   #constraints: ThreadedConstraints | null = null;
+  #transfers: TransferStore | undefined;
   /** What the stop ends, in this order. */
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #life = serviceOf("engine", {
@@ -67,6 +70,11 @@ export class LoopEngine implements Engine {
     this.#options = options;
     this.capabilities = loopCapabilities(options.settings);
     this.#generations = new Generations(this.capabilities, options.settings.waitingCountMax);
+  }
+
+  /** Once it has started. */
+  get transfers(): TransferStore | undefined {
+    return this.#transfers;
   }
 
   start(): Promise<void> {
@@ -85,6 +93,7 @@ export class LoopEngine implements Engine {
       {
         onStopChoice: (choice) => submission?.stopChoice(choice),
         onAbort: () => submission?.abort(),
+        onEnd: () => void this.#transfers?.drop(request.prompt.received ?? ""),
       },
     );
     submission = present(this.#loop, "the loop of an engine that is ready").submit(request, stream);
@@ -111,6 +120,7 @@ export class LoopEngine implements Engine {
       kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
       prefixes: this.#loop?.keptPrefixes,
       constraintCache: this.#constraints?.kept,
+      transfers: this.#transfers,
     };
     return this.#generations.status(this.#state, loopGauges(this.#options, held));
   }
@@ -134,7 +144,13 @@ export class LoopEngine implements Engine {
     const processors = await loadProcessors(registrations, { vocabulary, vocabularySize });
     const blocks = await BlockSession.open(vocabularySize, settings.threads);
     this.#ends.unshift(async () => blocks?.close());
-    const loop = new EngineLoop(runner, { ...settings, constraints, processors, blocks, onStep });
+    const transfers = new TransferStore(runner.shape, {
+      bytesMax: settings.transferBytesMax,
+      clock: systemClock,
+    });
+    this.#transfers = transfers;
+    const beside = { constraints, processors, blocks, transfers };
+    const loop = new EngineLoop(runner, { ...settings, ...beside, onStep });
     const ended = loop.run().catch((error: unknown) => this.#breakDown(error));
     this.#loop = loop;
     this.#ends.unshift(() => {
@@ -149,6 +165,7 @@ export class LoopEngine implements Engine {
     this.#state = { kind: "stopped", reason: "The engine is stopped." };
     this.#generations.failAll("The engine is being stopped.");
     for (const end of this.#ends) await end();
+    this.#transfers?.close();
     this.#loop = null;
     this.#constraints = null;
   }

@@ -36,6 +36,15 @@ export const engineSettings = {
     about:
       "Percent of that memory that may keep what was computed of prompts, for later ones that begin alike; running requests take it back where they need it. 0 keeps nothing.",
   },
+  transferBytesMax: {
+    kind: "integer",
+    default: 0,
+    min: 0,
+    max: 2 ** 50,
+    about:
+      "Memory for prompts on their way between servers, in bytes for each base model; 0 takes a sixteenth of the machine's memory, and of `models.memoryBytes` where that is less.",
+    byMachine: ({ memoryBytes, modelBytes = Infinity }) => Math.floor(Math.min(memoryBytes, modelBytes) / 16),
+  },
   scheduling: {
     kind: "choice",
     default: "fcfs",

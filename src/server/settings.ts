@@ -143,6 +143,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "engine.contextLengthMax",
     "engine.kvCacheBytesMax",
     "engine.prefixCachePercent",
+    "engine.transferBytesMax",
     "models.memoryBytes",
     "models.keepAliveSeconds",
     "models.keepDefaultModel",

@@ -4,11 +4,13 @@
 import { present } from "../../domain/assert.ts";
 import type { GeneratedToken, GenerationEvent, TokenAlternative } from "../../domain/generation.ts";
 import type { Failure } from "../../processes/carried-error.ts";
+import type { TransferAnswer } from "./carried-transfers.ts";
 
 /** What came of a call. */
 export type CallOutput =
   | { readonly kind: "event"; readonly call: number; readonly event: GenerationEvent }
   | { readonly kind: "prepared"; readonly call: number }
+  | { readonly kind: "transferred"; readonly call: number; readonly answer: TransferAnswer }
   | { readonly kind: "failed"; readonly call: number; readonly failure: Failure };
 
 export interface PackedOutputs {

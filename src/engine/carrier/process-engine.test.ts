@@ -65,6 +65,26 @@ const until = async (condition: () => boolean): Promise<void> => {
   }
 };
 
+test("a prompt that one process computed is answered by another as if it had computed it itself", async () => {
+  const [prefilling, decoding] = await Promise.all([started(), started()]);
+  const tokenIds = Array.from({ length: 100 }, (_, index) => index % fatalTokenId);
+  const request = requestOf(tokenIds, { topLogprobCount: 2, cacheOwner: "ann" });
+  const origin = { weights: "w", precision: "float32", build: "b", adapter: null };
+  const hold = { handle: "h", seconds: 60, origin };
+  await read(prefilling.submit({ ...request, prompt: { ...request.prompt, hold } }));
+  assert.equal(await prefilling.transfers.take("h", "ben"), null);
+  const prompt = present(await prefilling.transfers.take("h", "ann"), "what is held");
+  await decoding.transfers.expect("r", prompt);
+  const bytes = await prefilling.transfers.read("h", 0, prompt.byteLength);
+  await decoding.transfers.write("r", 0, bytes);
+  const answered = await read(decoding.submit({ ...request, prompt: { ...request.prompt, received: "r" } }));
+  const alone = await read(decoding.submit({ ...request, cacheSalt: "alone" }));
+  assert.deepEqual([answered.ids(), answered.logprobs()], [alone.ids(), alone.logprobs()]);
+  assert.deepEqual(answered.events[0], { kind: "prompt-computed", cachedTokenCount: 100 });
+  await Promise.all([prefilling.transfers.drop("h"), decoding.transfers.drop("r")]);
+  assert.equal(await codeOf(prefilling.transfers.read("h", 0, 4)), "not_found");
+});
+
 test("carries everything that comes of requests, as the engine in the process says it", async () => {
   const inside = createFakeEngine();
   engines.push(inside);

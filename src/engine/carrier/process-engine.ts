@@ -16,12 +16,14 @@ import type {
   GenerationRequest,
 } from "../../domain/generation.ts";
 import { serviceOf } from "../../domain/lifecycle.ts";
+import type { PromptTransfers } from "../../domain/prompt-transfer.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
 import { startChild, type Child } from "../../processes/child.ts";
 import { errorOf } from "../../processes/carried-error.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { Generations, unavailable } from "../generations.ts";
 import type { EngineSettings } from "../settings.ts";
+import { CarriedTransfers, type TransferAnswer } from "./carried-transfers.ts";
 import { unpackOutputs } from "./packed-outputs.ts";
 import type { CarrierEvents, CarrierProtocol, CarrierRequest } from "./protocol.ts";
 import { restartDelayMs } from "./restart-policy.ts";
@@ -52,12 +54,13 @@ interface Call {
   push(event: GenerationEvent): void;
   fail(error: ServiceError): void;
   /** Of one that generates nothing. */
-  end?(): void;
+  end?(answer: TransferAnswer): void;
 }
 
 /** Nothing runs until `start`. */
 export class ProcessEngine implements Engine {
   readonly capabilities: EngineCapabilities;
+  readonly transfers: PromptTransfers;
   readonly #options: ProcessEngineOptions;
   readonly #logger: Logger;
   readonly #generations: Generations;
@@ -79,6 +82,7 @@ export class ProcessEngine implements Engine {
   constructor(options: ProcessEngineOptions) {
     this.#options = options;
     this.capabilities = options.capabilities;
+    this.transfers = new CarriedTransfers((ask) => this.#ask((call) => ({ kind: "transfer", call, ask })));
     this.#generations = new Generations(options.capabilities, options.settings.waitingCountMax);
     this.#logger = options.logger.child({ component: "engine" });
   }
@@ -118,12 +122,7 @@ export class ProcessEngine implements Engine {
   }
 
   async prepareAdapter(reference: AdapterReference): Promise<void> {
-    if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
-    const call = ++this.#lastCall;
-    await new Promise<void>((resolve, reject) => {
-      const asked: Call = { push: () => undefined, fail: reject, end: resolve };
-      this.#begin(call, asked, { kind: "prepare-adapter", call, reference });
-    }).finally(() => this.#end(call));
+    await this.#ask((call) => ({ kind: "prepare-adapter", call, reference }));
   }
 
   dropAdapter(id: string): void {
@@ -141,6 +140,16 @@ export class ProcessEngine implements Engine {
         about: "How often the engine's process was started again.",
       },
     ]);
+  }
+
+  /** A call that generates nothing. */
+  async #ask(request: (call: number) => CarrierRequest): Promise<TransferAnswer> {
+    if (this.#state.kind !== "ready") throw unavailable(this.#state.reason);
+    const call = ++this.#lastCall;
+    return new Promise<TransferAnswer>((resolve, reject) => {
+      const asked: Call = { push: () => undefined, fail: reject, end: resolve };
+      this.#begin(call, asked, request(call));
+    }).finally(() => this.#end(call));
   }
 
   #begin(number: number, call: Call, request: CarrierRequest): void {
@@ -165,7 +174,7 @@ export class ProcessEngine implements Engine {
       const call = this.#calls.get(output.call);
       if (output.kind === "event") call?.push(output.event);
       else if (output.kind === "failed") call?.fail(errorOf(output.failure));
-      else call?.end?.();
+      else call?.end?.(output.kind === "transferred" ? output.answer : null);
     }
   }
 

@@ -1,6 +1,7 @@
 // What an engine and its carrier say to each other across processes. Each call has a number, since a request's id may come
 // again as soon as it has ended on one side.
 import type { AdapterReference, EngineState, GenerationRequest } from "../../domain/generation.ts";
+import type { TransferAsk } from "./carried-transfers.ts";
 import type { PackedOutputs } from "./packed-outputs.ts";
 
 export type CarrierRequest =
@@ -8,7 +9,8 @@ export type CarrierRequest =
   | { readonly kind: "abort"; readonly call: number }
   | { readonly kind: "stop-choice"; readonly call: number; readonly choice: number }
   | { readonly kind: "prepare-adapter"; readonly call: number; readonly reference: AdapterReference }
-  | { readonly kind: "drop-adapter"; readonly id: string };
+  | { readonly kind: "drop-adapter"; readonly id: string }
+  | { readonly kind: "transfer"; readonly call: number; readonly ask: TransferAsk };
 
 /** What has gathered of one step or several; see `EventOutbox`. */
 export interface CarrierEvents {

@@ -5,6 +5,7 @@ import { systemClock } from "../../domain/clock.ts";
 import { choiceCountMax, type Engine, type Generation } from "../../domain/generation.ts";
 import { failureOf } from "../../processes/carried-error.ts";
 import { serveParent } from "../../processes/serve-parent.ts";
+import { answerTransfer } from "./carried-transfers.ts";
 import { EventOutbox } from "./event-outbox.ts";
 import { packOutputs, type CallOutput } from "./packed-outputs.ts";
 import type { CarrierProtocol, CarrierRequest } from "./protocol.ts";
@@ -101,6 +102,12 @@ class Calls {
         return;
       case "drop-adapter":
         this.#engine.dropAdapter(request.id);
+        return;
+      case "transfer":
+        void this.#follow(request.call, async () => {
+          const answer = await answerTransfer(this.#engine.transfers, request.ask);
+          this.put({ kind: "transferred", call: request.call, answer });
+        });
     }
   }
 

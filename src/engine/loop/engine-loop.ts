@@ -15,6 +15,8 @@ import type { ModelRunner } from "../model-runner.ts";
 import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
 import { logprobTokensPerStep } from "./prompt-logprobs.ts";
 import type { ProcessorRegistry } from "../logits-processors/processor-registry.ts";
+import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
+import type { TransferStore } from "../transfers/transfer-store.ts";
 import { Lanes, type PrefixCounts } from "./lanes.ts";
 import { runCall } from "./run-call.ts";
 import {
@@ -51,6 +53,8 @@ export interface LoopOptions {
   readonly processors?: ProcessorRegistry;
   /** What saves draws passes over a large vocabulary; absent where it is small. */
   readonly blocks?: BlockSession | null;
+  /** Absent where prompts are neither held for other engines nor received. */
+  readonly transfers?: TransferStore;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
 }
@@ -83,6 +87,7 @@ export class EngineLoop {
   readonly #lanes: Lanes;
   readonly #constraints: ConstraintBackend | undefined;
   readonly #processors: ProcessorRegistry | undefined;
+  readonly #transfers: TransferStore | undefined;
   /** Those that want tokens. */
   readonly #requests = new Set<RunningRequest>();
   /** Sequences that hold nothing, each with its followers, in the order in which they are to start. */
@@ -104,6 +109,7 @@ export class EngineLoop {
     this.#lanes = new Lanes(runner, options);
     this.#constraints = options.constraints;
     this.#processors = options.processors;
+    this.#transfers = options.transfers;
   }
 
   get kvCacheBytes(): number {
@@ -176,10 +182,20 @@ export class EngineLoop {
       arrival: this.#arrivalCount,
     });
     this.#arrivalCount += running.sequences.length;
+    running.received = this.#receivedOf(request);
     submitted.running = running;
     this.#requests.add(running);
     this.#waiting = [...this.#waiting, ...leaders].sort(compareRanks);
     this.#wake();
+  }
+
+  /** One whose log-probabilities are wanted has to be computed. */
+  #receivedOf({ prompt, outputs }: GenerationRequest): ReceivedPrompt | null {
+    const { received, tokenIds } = prompt;
+    if (received === undefined || this.#transfers === undefined) return null;
+    if (outputs.promptLogprobCount === null) return this.#transfers.receivedOf(received, tokenIds);
+    void this.#transfers.drop(received);
+    return null;
   }
 
   /** As `roomFor` of the engine's contract. */
@@ -257,7 +273,7 @@ export class EngineLoop {
     await this.#readKept();
     const lanes = [...this.#lanes];
     return planCalls(
-      this.#prompts(),
+      this.#prompts().filter(({ running }) => running.received === null),
       lanes.map(({ load }) => load),
       this.#budget,
     );
@@ -338,6 +354,7 @@ export class EngineLoop {
       if (constraint !== null) closeCursors(sequences);
       if (!sequences.every(({ isFinished }) => isFinished)) continue;
       constraint?.release();
+      running.received?.release();
       this.#requests.delete(running);
     }
   }

@@ -6,6 +6,9 @@ import { positionBytes } from "../cache/kv-lane.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { PrefixCache } from "../prefix-cache/prefix-cache.ts";
 import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
+import { heldArrays } from "../transfers/held-arrays.ts";
+import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
+import type { TransferStore } from "../transfers/transfer-store.ts";
 import { Lane, slotOf } from "./lane.ts";
 import { successorOf, type Sequence } from "./sequence.ts";
 
@@ -15,6 +18,8 @@ export interface LaneLimits {
   readonly kvCacheBytesMax: number;
   /** Of the memory for keys and values, for prompts that later ones may begin with. */
   readonly prefixCachePercent: number;
+  /** Absent where prompts are neither held for other engines nor received. */
+  readonly transfers?: TransferStore;
 }
 
 /** What is kept of prompts. */
@@ -31,11 +36,15 @@ export class Lanes implements Iterable<Lane> {
   readonly #cache: KvCache;
   readonly #bytesMax: number;
   readonly #prefixes: PrefixCache;
+  readonly #transfers: TransferStore | undefined;
   readonly #lanes = new Map<string, Lane>();
   #queries = 0;
   #hits = 0;
 
-  constructor(runner: ModelRunner, { slotCountMax, kvCacheBytesMax, prefixCachePercent }: LaneLimits) {
+  constructor(
+    runner: ModelRunner,
+    { slotCountMax, kvCacheBytesMax, prefixCachePercent, transfers }: LaneLimits,
+  ) {
     const { shape } = runner;
     const { contextLength } = shape;
     const bytesPerPosition = positionBytes(shape);
@@ -43,6 +52,7 @@ export class Lanes implements Iterable<Lane> {
     this.#cache = new KvCache(shape, kvCacheBytesMax);
     this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
     this.#prefixes = new PrefixCache(shape, (this.#bytesMax * prefixCachePercent) / 100);
+    this.#transfers = transfers;
   }
 
   get kvCacheBytes(): number {
@@ -86,7 +96,8 @@ export class Lanes implements Iterable<Lane> {
    * @returns where nothing is missing any more, the scores after the prompt; else null
    */
   readKept(prompt: Sequence): Float32Array | null {
-    const { prefixScope, tokenIds, tokenCount, computedCount } = prompt;
+    const { prefixScope, tokenIds, tokenCount, computedCount, running } = prompt;
+    if (running.received !== null) return this.#readReceived(prompt, running.received);
     if (prefixScope === null) return null;
     const kept = { scope: prefixScope, tokenIds };
     const found = this.#prefixes.countKept(kept, tokenCount);
@@ -100,7 +111,42 @@ export class Lanes implements Iterable<Lane> {
     const readCount = this.#prefixes.read(kept, count, { lane: lane.kv, slot: slotOf(prompt) });
     prompt.computedCount += readCount;
     this.#hits += readCount;
-    return prompt.computedCount === tokenCount ? scores_V : null;
+    if (prompt.computedCount < tokenCount || scores_V === null) return null;
+    this.#hold(prompt, scores_V);
+    return scores_V;
+  }
+
+  /** Goes on with what another engine computed, as {@link readKept}; the next step goes on where something is left. */
+  #readReceived(prompt: Sequence, received: ReceivedPrompt): Float32Array | null {
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
+    this.makeRoom(lane, received.tokenCount);
+    const place = { lane: lane.kv, slot: slotOf(prompt) };
+    prompt.computedCount += received.copyTo(place, prompt.computedCount);
+    const isOver = prompt.computedCount >= received.tokenCount;
+    const scores_V = isOver ? received.scores_V : null;
+    if (scores_V === null)
+      this.#prefixes.keep({ scope: scopeOf(prompt), tokenIds: prompt.tokenIds }, prompt.computedCount, place);
+    else this.keepPrompt(prompt, scores_V);
+    if (!isOver) return null;
+    prompt.running.received = null;
+    received.release();
+    return scores_V;
+  }
+
+  /** Holds a computed prompt for another engine, where its request asks for that. */
+  #hold(prompt: Sequence, scores_V: Float32Array): void {
+    const { running, tokenIds } = prompt;
+    const { hold } = running.request.prompt;
+    if (hold === undefined || running.isHeld !== null || this.#transfers === undefined) return;
+    const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
+    const owner = running.request.cacheOwner;
+    running.isHeld = this.#transfers.hold({ hold, owner, tokenIds }, () => ({
+      ...heldArrays(this.#prefixes.lend({ scope: scopeOf(prompt), tokenIds }), tokenIds.length, {
+        lane: lane.kv,
+        slot: slotOf(prompt),
+      }),
+      scores_V: scores_V.slice(),
+    }));
   }
 
   /**
@@ -113,7 +159,9 @@ export class Lanes implements Iterable<Lane> {
     const { tokenIds, computedCount } = prompt;
     const kept = { scope: scopeOf(prompt), tokenIds };
     this.#prefixes.keep(kept, computedCount, { lane: lane.kv, slot: slotOf(prompt) });
-    if (computedCount === tokenIds.length) this.#prefixes.keepScores(kept, logits_V);
+    if (computedCount < tokenIds.length) return;
+    this.#prefixes.keepScores(kept, logits_V);
+    this.#hold(prompt, logits_V);
   }
 
   /** Everything that holds slots; the rows of a search hold theirs together, and the first stands for them. */

@@ -15,6 +15,7 @@ import { drawRulesOf, type DrawRules, type ScoreProcessor } from "../logits/draw
 import type { DrawBlocks } from "../logits/sampler.ts";
 import { PromptTokens, TokenHistory } from "../logits/token-history.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
+import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 
 /** Where whatever comes of a request goes. */
 export interface GenerationOutput {
@@ -41,6 +42,10 @@ export interface RunningRequest {
   readonly sequences: readonly Sequence[];
   /** Tokens of the prompt that were computed for it until its prompt was: the others are those that an earlier one left. */
   computedPromptCount: number;
+  /** What another engine computed of the prompt, until it is in a slot. */
+  received: ReceivedPrompt | null;
+  /** Whether the prompt is held for another engine; null before it is computed, and where that was not asked for. */
+  isHeld: boolean | null;
   /** Tokens of the prompt whose log-probabilities were emitted. */
   emittedLogprobCount: number;
   /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
@@ -220,6 +225,8 @@ export function openRequest(
     adapter: null,
     sequences,
     computedPromptCount: 0,
+    received: null,
+    isHeld: null,
     emittedLogprobCount: 0,
     isPromptComputed: false,
   };

@@ -53,9 +53,13 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
 function sayPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;
   running.isPromptComputed = true;
-  const { computedPromptCount, request } = running;
+  const { computedPromptCount, request, isHeld } = running;
   const cachedTokenCount = Math.max(0, request.prompt.tokenIds.length - computedPromptCount);
-  running.output.push({ kind: "prompt-computed", cachedTokenCount });
+  running.output.push({
+    kind: "prompt-computed",
+    cachedTokenCount,
+    ...(isHeld === null ? {} : { isHeld }),
+  });
 }
 
 function takeEffect(sequence: Sequence, outcome: Exclude<DrawOutcome, { readonly kind: "failed" }>): void {

@@ -12,6 +12,7 @@ import type {
   GenerationRequest,
 } from "../../domain/generation.ts";
 import { serviceOf } from "../../domain/lifecycle.ts";
+import type { PromptTransfers } from "../../domain/prompt-transfer.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { unavailable } from "../generations.ts";
 import type { ModelMemory, Place } from "./model-memory.ts";
@@ -71,6 +72,11 @@ export class OnDemandEngine implements Engine {
   /** Whether it is in memory, or about to be. */
   get isLoaded(): boolean {
     return !this.#place.isAway;
+  }
+
+  /** Of the one that is loaded, or will be: what it holds goes when it does. */
+  get transfers(): PromptTransfers | undefined {
+    return this.#inner.transfers;
   }
 
   /** What it takes while it is loaded, in bytes. */

@@ -31,6 +31,8 @@ export class PrefixCache {
   readonly #tree: PrefixTree;
   readonly #blocks = new Map<number, Float32Array>();
   readonly #endScores = new EndScores();
+  /** Memory that others read too; what is kept in its place gets other memory. */
+  readonly #lent = new WeakSet<Float32Array>();
 
   /** @param bytesMax 0 keeps nothing */
   constructor(shape: ModelShape, bytesMax: number) {
@@ -94,8 +96,25 @@ export class PrefixCache {
 
   /** Keeps what a slot holds of the first `count` tokens of a prompt, as far as there is memory for it. */
   keep({ scope, tokenIds }: KeptPrompt, count: number, { lane, slot }: SlotPlace): void {
-    for (const { block, place, start, count: added } of this.#tree.add(scope, tokenIds, count))
+    for (const { block, place, start, count: added } of this.#tree.add(scope, tokenIds, count)) {
+      if (place === 0) this.#leaveLent(block);
       lane.copyToBlock(slot, { position: start, place, count: added }, this.#block(block));
+    }
+  }
+
+  /**
+   * The full blocks of a prompt themselves, one after the other from the first token on: whoever gets them may read them for
+   * as long as it likes, whatever is kept or not by then.
+   */
+  lend({ scope, tokenIds }: KeptPrompt): readonly Float32Array[] {
+    const lent: Float32Array[] = [];
+    for (const { block: number, count } of this.#tree.find(scope, tokenIds, tokenIds.length)) {
+      if (count < blockPositions) break;
+      const block = this.#block(number);
+      this.#lent.add(block);
+      lent.push(block);
+    }
+    return lent;
   }
 
   /** Blocks have what scores leave. */
@@ -104,6 +123,12 @@ export class PrefixCache {
     if (allowed === this.#blockCountAllowed) return;
     this.#blockCountAllowed = allowed;
     for (const block of this.#tree.limit(allowed)) this.#blocks.delete(block);
+  }
+
+  /** What was kept in a block is dropped; whoever has its memory goes on reading that. */
+  #leaveLent(block: number): void {
+    const memory = this.#blocks.get(block);
+    if (memory !== undefined && this.#lent.has(memory)) this.#blocks.delete(block);
   }
 
   #block(block: number): Float32Array {

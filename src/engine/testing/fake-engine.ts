@@ -24,7 +24,7 @@ export function createFakeEngine(progress: Partial<EngineProgress> = {}): LoopEn
   return new LoopEngine({
     openModel: () => Promise.resolve({ runner: new FragileRunner() }),
     vocabulary: packVocabulary([new Uint8Array([0x61])]),
-    settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26 }),
+    settings: engineSettingsWith({ kvCacheBytesMax: 2 ** 26, transferBytesMax: 2 ** 24 }),
     constraints: constraintSettingsWith(),
     logger: silentLogger,
     ...progress,
