@@ -10,6 +10,7 @@ export const gaugesUnderWay: readonly string[] = [
   "hone_chat_prompts_waiting",
   "hone_engine_requests_running",
   "hone_engine_requests_waiting",
+  "hone_engine_kv_cache_bytes",
   "hone_job_event_streams",
 ];
 

@@ -43,6 +43,7 @@ interface Row {
   readonly ratio: number;
 }
 
+const warmingStreams = 4;
 const yardstick = "vLLM float32";
 
 /** What a server does in moments without requests, or after it was suspended, is over by then. */
@@ -117,7 +118,7 @@ async function measure(starts: Starts): Promise<readonly Row[]> {
       const server = await start();
       servers.set(name, server);
       // The first chats wait for what is compiled or loaded at first use.
-      for (const streams of loads()) await ask(server, streams, `warming ${name}`);
+      await ask(server, warmingStreams, `warming ${name}`);
       signalTree(server.processId, "SIGSTOP");
     }
     const rows: Row[] = [];
@@ -172,7 +173,7 @@ async function ask(server: ServedBuild, streams: number, occasion: string): Prom
 
 /** Of about 130 tokens with the template's. */
 function questionOf(occasion: string, index: number): string {
-  return `${index} (${occasion}): ${"Tell me what the cat said to the small bird when it came home. ".repeat(6)}`;
+  return `${index} (${occasion}): ${"Tell me what the cat said to the small bird when it came home. ".repeat(5)}`;
 }
 
 function textOf({ server, streams, tokensPerSecond, ratio }: Row): string {

@@ -14,6 +14,7 @@ import { busyGauges, gaugesUnderWay } from "../idle-gauges.ts";
 import { residentBytes } from "../process-tree.ts";
 import { formType, validForm } from "./odd-uploads.ts";
 import { exchange } from "./raw-exchange.ts";
+import { unexpectedLines } from "../unexpected-lines.ts";
 import { feedbackIds, type FuzzedWorld } from "./valid-requests.ts";
 
 export interface FuzzReport {
@@ -220,12 +221,6 @@ async function modelWithEndedJob(server: RunningServer): Promise<Pick<FuzzedWorl
     const { body: now } = await call(server, "GET", `/v1/preview/training-jobs/${job.id}`);
     return now.state === "succeeded" ? { modelId, jobId: job.id } : null;
   });
-}
-
-/** Errors, requests that could not be served, and what is no line of the log; jobs and models are warned of here. */
-function unexpectedLines(output: string): readonly string[] {
-  const expected = [/^$/, /^listening on /, /^admin key /, /^\{"level":40(?!.*"msg":"request refused")/];
-  return output.split("\n").filter((line) => !expected.some((pattern) => pattern.test(line)));
 }
 
 function residentMebibytes({ process }: RunningServer): number {
