@@ -6,6 +6,7 @@ import { seededRandom } from "../../domain/random.ts";
 import { fakeLogits, fakeShape, FakeRunner } from "../testing/fake-runner.ts";
 import { drawPlainly } from "../testing/plain-sampler.ts";
 import { observedLoop, requestOf, runTogether, smallLimits, type Transcript } from "../testing/run-loop.ts";
+import type { LoopOptions } from "./engine-loop.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
 
@@ -25,7 +26,7 @@ const expectedIds = (request: GenerationRequest, choice: number): readonly numbe
 
 const check = async (
   requests: readonly GenerationRequest[],
-  limits: typeof smallLimits | Record<keyof typeof smallLimits, number> = smallLimits,
+  limits: LoopOptions = smallLimits,
 ): Promise<FakeRunner> => {
   const runner = new FakeRunner();
   const transcripts = await runTogether(runner, requests, limits);

@@ -4,6 +4,7 @@
 // A step that throws is a programmer error: `run` rejects and the process must end.
 import { setImmediate } from "node:timers/promises";
 import { assert, present } from "../../domain/assert.ts";
+import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -17,18 +18,19 @@ import { logprobTokensPerStep } from "./prompt-logprobs.ts";
 import type { ProcessorRegistry } from "../logits-processors/processor-registry.ts";
 import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 import type { TransferStore } from "../transfers/transfer-store.ts";
+import { CallPace } from "./call-pace.ts";
 import { Lanes, type PrefixCounts } from "./lanes.ts";
-import { runCall } from "./run-call.ts";
+import { planCalls, type PlannedCall } from "../schedule/plan-calls.ts";
+import { noTurns, type Turns } from "../schedule/prompt-turns.ts";
+import { runCall, type CallResult } from "./run-call.ts";
 import {
   choosePreempted,
   compareRanks,
   planAdmissions,
-  planCalls,
   positionsThatFit,
   slotsThatFit,
-  type PlannedCall,
   type StepBudget,
-} from "./scheduler.ts";
+} from "../schedule/scheduler.ts";
 import {
   openRequest,
   successorOf,
@@ -57,6 +59,8 @@ export interface LoopOptions {
   readonly transfers?: TransferStore;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
+  /** By which calls are timed; absent is the system's. */
+  readonly clock?: Clock;
 }
 
 /** The ways to change a request that was submitted; without effect once it has ended. */
@@ -85,6 +89,7 @@ export class EngineLoop {
   readonly #budget: StepBudget;
   readonly #drawer: Drawer;
   readonly #lanes: Lanes;
+  readonly #pace: CallPace;
   readonly #constraints: ConstraintBackend | undefined;
   readonly #processors: ProcessorRegistry | undefined;
   readonly #transfers: TransferStore | undefined;
@@ -93,6 +98,7 @@ export class EngineLoop {
   /** Sequences that hold nothing, each with its followers, in the order in which they are to start. */
   #waiting: readonly Sequence[] = [];
   #arrivalCount = 0;
+  #turns: Turns = noTurns;
   #isStopping = false;
   #wake: () => void = () => undefined;
 
@@ -107,6 +113,7 @@ export class EngineLoop {
     };
     this.#drawer = new Drawer(runner.shape.vocabularySize, options.blocks ?? null);
     this.#lanes = new Lanes(runner, options);
+    this.#pace = new CallPace(options.clock ?? systemClock);
     this.#constraints = options.constraints;
     this.#processors = options.processors;
     this.#transfers = options.transfers;
@@ -240,7 +247,8 @@ export class EngineLoop {
     this.#settleHeld();
     const calls = await this.#schedule();
     for (const call of calls) {
-      const { scored, promptLogprobs } = await runCall(call, this.#lanes, this.#runner);
+      const run = (): Promise<CallResult> => runCall(call, this.#lanes, this.#runner);
+      const { scored, promptLogprobs } = await this.#pace.timed(call, this.#lanes, run);
       settlePromptLogprobs(promptLogprobs);
       const prompts = call.kind === "prefill" ? call.chunks.map(({ prompt }) => prompt) : [];
       this.#settle(prompts, await this.#drawer.draw(scored));
@@ -271,12 +279,14 @@ export class EngineLoop {
     this.#waiting = this.#waiting.slice(admitted.length);
     for (const sequence of admitted) this.#admit(sequence);
     await this.#readKept();
-    const lanes = [...this.#lanes];
-    return planCalls(
+    const { calls, turns } = planCalls(
       this.#prompts().filter(({ running }) => running.received === null),
-      lanes.map(({ load }) => load),
+      [...this.#lanes].map(({ load }) => load),
       this.#budget,
+      { time: this.#pace.promptTime(this.#lanes), turns: this.#turns },
     );
+    this.#turns = turns;
+    return calls;
   }
 
   #prompts(): readonly Sequence[] {

@@ -3,6 +3,7 @@
 // Scores of the two differ in their last digits; no draw of these requests is so close that it would fall otherwise.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { systemClock, type Clock } from "../../domain/clock.ts";
 import { packVocabulary } from "../../domain/vocabulary.ts";
 import { choiceCountOf, type GenerationEvent, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom, type Random } from "../../domain/random.ts";
@@ -13,9 +14,9 @@ import { adapter, answerOf, modelFolder } from "../contract/engine-under-test.ts
 import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
-import { observedLoop, requestOf, type Transcript } from "../testing/run-loop.ts";
+import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
 import type { LoopOptions } from "./engine-loop.ts";
-import { positionsThatFit } from "./scheduler.ts";
+import { positionsThatFit } from "../schedule/scheduler.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
 
 const tolerance = 1e-4;
@@ -110,9 +111,16 @@ function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
     kvCacheBytesMax: pick([1, 2, 5, 30]) * 128 * positionBytes(runner.shape),
     prefixCachePercent: pick([0, 0, 50, 100]),
     tokensPerStepMax: pick([1, 16, 64]),
-    promptChunkTokens: pick([3, 8, 16, 64]),
+    promptChunkTokens: pick([3, 8, 16, 64, 64]),
     logprobTokensPerStepMax: pick([2, 100]),
+    clock: random.index(4) === 0 ? smallLimits.clock : randomClock(random),
   };
+}
+
+/** By which calls take any time, so that prompts are cut anyhow. */
+function randomClock(random: Random): Clock {
+  let ms = 0;
+  return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
 }
 
 /** Numbers of the requests that can run within limits: beams must all run side by side. */

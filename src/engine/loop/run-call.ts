@@ -8,7 +8,7 @@ import type { ModelRunner } from "../model-runner.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { slotOf, type Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
-import type { PlannedCall, PromptChunk } from "./scheduler.ts";
+import type { PlannedCall, PromptChunk } from "../schedule/plan-calls.ts";
 import type { RunningRequest, Sequence } from "./sequence.ts";
 
 /** Next-token scores of a sequence whose every token is computed; valid until the next call. */

@@ -114,6 +114,11 @@ export class Sequence {
     return this.running.request.priority;
   }
 
+  /** Whose it is, among whom turns are shared out. */
+  get owner(): string {
+    return this.running.request.cacheOwner;
+  }
+
   /** Of its prompt. */
   get tokenIds(): readonly number[] {
     return this.running.request.prompt.tokenIds;

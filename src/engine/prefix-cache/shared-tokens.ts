@@ -13,13 +13,15 @@ export interface PromptOnItsWay {
 }
 
 /**
- * Whether what one prompt computes next is what another one needs next, and enough of it that the other better waits. They
- * must have as much computed: what the first has beyond the other was not kept, and less is nothing to wait for.
+ * Whether what one prompt computes next is what another one needs next, and enough of it that the other better waits. The
+ * first may have a little more computed, which the other reads together with what comes: what it has beyond that was not
+ * kept, and less is nothing to wait for.
  */
 export function computesForOther(one: PromptOnItsWay, other: PromptOnItsWay): boolean {
   if (one.prefixScope === null || one.prefixScope !== other.prefixScope) return false;
-  if (one.computedCount !== other.computedCount) return false;
-  const end = one.computedCount + sharedCountMin;
+  const ahead = one.computedCount - other.computedCount;
+  if (ahead < 0 || ahead >= sharedCountMin) return false;
+  const end = other.computedCount + sharedCountMin;
   // Its last token everyone computes, for the scores after it.
   if (end > one.tokenIds.length || end >= other.tokenIds.length) return false;
   // From the last one on: prompts with a beginning in common, as a system message, differ behind it.

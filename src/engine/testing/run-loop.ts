@@ -1,4 +1,5 @@
 // For tests: requests in their shortest form, and a loop that is run until it has no work, with its events by request.
+import { systemClock } from "../../domain/clock.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import type {
   AdapterReference,
@@ -104,6 +105,8 @@ export const smallLimits = {
   prefixCachePercent: 0,
   tokensPerStepMax: 64,
   promptChunkTokens: 32,
+  // Calls that take no time leave prompts as much as they want.
+  clock: { ...systemClock, monotonicMs: () => 0 },
 } as const satisfies LoopOptions;
 
 /** A loop whose requests have keys, under which their transcripts are at hand. */

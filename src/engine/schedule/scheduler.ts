@@ -1,11 +1,9 @@
-// Decides what one step of the engine computes: a pure function of what waits, what runs, and the budget.
+// Decides what runs: a pure function of what waits, what runs, and the budget. What a step then computes of it is planned
+// in plan-calls.
 // By priority, then first come, first served: nothing overtakes the first waiting prompt, running rows always go on
-// unless they make room for a prompt of better priority. How a prompt is cut into parts depends on the prompt alone and
-// on how much of it was in memory, so that its numbers are the same whatever else runs. Of prompts that need the same tokens
-// next, the first computes them for all.
+// unless they make room for a prompt of better priority.
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
-import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
 
 /** The place of something that waits or runs among all others. */
 export interface Ranked {
@@ -23,12 +21,6 @@ export interface SlotHolder extends Ranked {
   readonly slotCount: number;
   /** Positions that each slot may come to hold. */
   readonly positionCountMax: number;
-}
-
-/** What the plan needs to know of a prompt. The caller passes its own objects, and finds them in the plan. */
-export interface PlannedPrompt extends SlotHolder, PromptOnItsWay {
-  /** Log-probabilities of its tokens are wanted, and so scores after each, not after the last alone. */
-  readonly needsLogprobs: boolean;
 }
 
 /** What a lane holds, with everything that was promised to admitted requests. */
@@ -49,27 +41,6 @@ export interface StepBudget {
   /** Of prompts whose log-probabilities are wanted: scores after every token take memory and time. */
   readonly logprobTokensPerStepMax: number;
 }
-
-/** Tokens [start, start + count) of a prompt. */
-export interface PromptChunk<Prompt> {
-  readonly prompt: Prompt;
-  readonly start: number;
-  readonly count: number;
-}
-
-/** What is computed together. */
-export type PlannedCall<Prompt> =
-  /** One token for each decoding row of the lane. */
-  | { readonly kind: "decode"; readonly laneId: string }
-  /** Parts of prompts, right-padded to the longest: all of them first parts, or all of them later ones. */
-  | {
-      readonly kind: "prefill";
-      readonly laneId: string;
-      readonly chunks: readonly PromptChunk<Prompt>[];
-    };
-
-/** Chunks share a call while at least this part of the padded tokens is real. */
-const leastRealPart = 0.75;
 
 /** Which of two comes first: negative for the first one. */
 export function compareRanks(one: Ranked, other: Ranked): number {
@@ -96,26 +67,6 @@ export function planAdmissions<Prompt extends SlotHolder>(
     admitted.push(prompt);
   }
   return admitted;
-}
-
-/**
- * Plans what one step computes, in this order.
- *
- * @param prompts that have slots and are not computed yet, in the order of {@link compareRanks}
- */
-export function planCalls<Prompt extends PlannedPrompt>(
-  prompts: readonly Prompt[],
-  lanes: readonly LaneLoad[],
-  budget: StepBudget,
-): readonly PlannedCall<Prompt>[] {
-  const decodingCount = lanes.reduce((sum, lane) => sum + lane.decodingCount, 0);
-  const chunks = chooseChunks(prompts, decodingCount, budget);
-  return lanes.flatMap(({ laneId, decodingCount: rowCount }): readonly PlannedCall<Prompt>[] => [
-    ...(rowCount > 0 ? [{ kind: "decode", laneId } as const] : []),
-    ...groupChunks(chunks.filter(({ prompt }) => prompt.laneId === laneId)).map(
-      (group) => ({ kind: "prefill", laneId, chunks: group }) as const,
-    ),
-  ]);
 }
 
 /**
@@ -230,60 +181,4 @@ class Reservation {
   #bytesOf({ slotCount, positionCountMax }: LaneNeed): number {
     return slotCount === 0 ? 0 : laneBytes(slotCount, positionCountMax, this.#budget.bytesPerPosition);
   }
-}
-
-/**
- * One chunk of each prompt, in their order, while the budget lasts; the first always gets its chunk. A prompt whose
- * log-probabilities are wanted lets others pass in a step in which there is no room for its scores, and one that needs what
- * is computed for another in this step waits for it.
- */
-function chooseChunks<Prompt extends PlannedPrompt>(
-  prompts: readonly Prompt[],
-  decodingCount: number,
-  budget: StepBudget,
-): readonly PromptChunk<Prompt>[] {
-  const chunks: PromptChunk<Prompt>[] = [];
-  const { promptChunkTokens, logprobTokensPerStepMax } = budget;
-  let left = budget.tokensPerStepMax - decodingCount;
-  let logprobsLeft = logprobTokensPerStepMax;
-  for (const prompt of prompts) {
-    if (chunks.some((chunk) => computesForOther(chunk.prompt, prompt))) continue;
-    const { tokenIds, computedCount, needsLogprobs } = prompt;
-    const countMax = needsLogprobs ? Math.min(promptChunkTokens, logprobTokensPerStepMax) : promptChunkTokens;
-    const count = Math.min(countMax, tokenIds.length - computedCount);
-    if (needsLogprobs && count > logprobsLeft) continue;
-    if (count > left && chunks.length > 0) break;
-    chunks.push({ prompt, start: computedCount, count });
-    left -= count;
-    if (needsLogprobs) logprobsLeft -= count;
-  }
-  return chunks;
-}
-
-/** Chunks of like length together: first chunks with first ones, later chunks with later ones. */
-function groupChunks<Prompt>(
-  chunks: readonly PromptChunk<Prompt>[],
-): readonly (readonly PromptChunk<Prompt>[])[] {
-  const first = chunks.filter(({ start }) => start === 0);
-  const later = chunks.filter(({ start }) => start > 0);
-  return [...groupByLength(first), ...groupByLength(later)];
-}
-
-function groupByLength<Prompt>(
-  chunks: readonly PromptChunk<Prompt>[],
-): readonly (readonly PromptChunk<Prompt>[])[] {
-  const groups: PromptChunk<Prompt>[][] = [];
-  let realTokens = 0;
-  for (const chunk of chunks.toSorted((a, b) => b.count - a.count)) {
-    const group = groups.at(-1);
-    const paddedTokens = group === undefined ? 0 : (group.length + 1) * group[0].count;
-    if (group !== undefined && realTokens + chunk.count >= leastRealPart * paddedTokens) {
-      group.push(chunk);
-      realTokens += chunk.count;
-    } else {
-      groups.push([chunk]);
-      realTokens = chunk.count;
-    }
-  }
-  return groups;
 }

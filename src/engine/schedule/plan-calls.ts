@@ -1,0 +1,227 @@
+// Decides what one step of the engine computes: a pure function of the prompts on their way, the rows, the budget and how
+// long calls take. Rows always go on. Prompts get so much of each step as the time allows, in turns: any cut of a prompt
+// gives the same numbers to the last bit, so that parts can be as large as there is time for. Of prompts that need the same
+// tokens next, the first computes them for all.
+import { laterPartCount } from "../../model/serving-graphs.ts";
+import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
+import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
+import { inTurn, turnsAfter, type Turns, type TurnTaker } from "./prompt-turns.ts";
+import type { LaneLoad, StepBudget } from "./scheduler.ts";
+
+/** What the plan needs to know of a prompt. The caller passes its own objects, and finds them in the plan. */
+export interface PlannedPrompt extends TurnTaker, PromptOnItsWay {
+  readonly laneId: string;
+  /** Log-probabilities of its tokens are wanted, and so scores after each, not after the last alone. */
+  readonly needsLogprobs: boolean;
+}
+
+/** Tokens [start, start + count) of a prompt. */
+export interface PromptChunk<Prompt> {
+  readonly prompt: Prompt;
+  readonly start: number;
+  readonly count: number;
+}
+
+/** Parts of prompts, computed together: all of them first parts, or all of them later ones. */
+export interface PrefillCall<Prompt> {
+  readonly kind: "prefill";
+  readonly laneId: string;
+  readonly chunks: readonly PromptChunk<Prompt>[];
+}
+
+/** What is computed together. */
+export type PlannedCall<Prompt> =
+  /** One token for each decoding row of the lane. */
+  { readonly kind: "decode"; readonly laneId: string } | PrefillCall<Prompt>;
+
+/** What prompts may take of a step. */
+export interface PromptTime {
+  /** Infinity where nothing waits for them. */
+  readonly msMax: number;
+  readonly costs: CallCosts;
+}
+
+export interface StepPlan<Prompt> {
+  /** In the order in which they are computed. */
+  readonly calls: readonly PlannedCall<Prompt>[];
+  /** For the plan of the next step. */
+  readonly turns: Turns;
+}
+
+/** First parts share a call while at least this part of the padded tokens is real. */
+const leastRealPart = 0.75;
+
+/** A part is no smaller, however little time there is: most of its time would be that of the call itself. */
+const partTokensMin = 16;
+
+/** What attention pads parts to; see part-layout. */
+const partGranule = 8;
+
+/** Of a part, how large a rest must be to become a part of its own. */
+const leastRestPart = 0.25;
+
+/**
+ * @param prompts that have slots and are not computed yet
+ * @param options.turns of the plan before
+ */
+export function planCalls<Prompt extends PlannedPrompt>(
+  prompts: readonly Prompt[],
+  lanes: readonly LaneLoad[],
+  budget: StepBudget,
+  { time, turns }: { readonly time: PromptTime; readonly turns: Turns },
+): StepPlan<Prompt> {
+  const decodingCount = lanes.reduce((sum, lane) => sum + lane.decodingCount, 0);
+  const decodes = lanes.filter((lane) => lane.decodingCount > 0);
+  const chunks = chooseChunks(withoutWaiting(inTurn(prompts, turns)), decodingCount, budget, time);
+  return {
+    calls: [...decodes.map(({ laneId }) => ({ kind: "decode", laneId }) as const), ...groupChunks(chunks)],
+    turns: turnsAfter(prompts, turns, chunks),
+  };
+}
+
+/** What a call with parts of prompts computes. */
+export function prefillWork({ chunks }: Pick<PrefillCall<unknown>, "chunks">): CallWork {
+  const longest = Math.max(...chunks.map(({ count }) => count));
+  const isFirst = chunks.every(({ start }) => start === 0);
+  const counts = chunks.map(({ count }) => (isFirst ? longest : count));
+  return {
+    tokenCount: counts.reduce((sum, count) => sum + padded(count), 0),
+    pairCount: chunks.reduce((sum, { start }, index) => sum + counts[index] * (start + counts[index] / 2), 0),
+  };
+}
+
+/** Those that do not better wait for what another one, which is further or comes first, computes of their beginning. */
+function withoutWaiting<Prompt extends PlannedPrompt>(prompts: readonly Prompt[]): readonly Prompt[] {
+  return prompts.filter(
+    (prompt, place) =>
+      !prompts.some(
+        (other, otherPlace) =>
+          other !== prompt &&
+          other.priority <= prompt.priority &&
+          (other.computedCount > prompt.computedCount || otherPlace < place) &&
+          computesForOther(other, prompt),
+      ),
+  );
+}
+
+/**
+ * One chunk of each prompt, in their order, while time and tokens last; the first always gets a chunk. A prompt whose
+ * log-probabilities are wanted lets others pass in a step in which there is no room for its scores.
+ */
+function chooseChunks<Prompt extends PlannedPrompt>(
+  prompts: readonly Prompt[],
+  decodingCount: number,
+  budget: StepBudget,
+  time: PromptTime,
+): readonly PromptChunk<Prompt>[] {
+  const chunks: PromptChunk<Prompt>[] = [];
+  const { promptChunkTokens, logprobTokensPerStepMax } = budget;
+  let left = budget.tokensPerStepMax - decodingCount;
+  let logprobsLeft = logprobTokensPerStepMax;
+  for (const prompt of prompts) {
+    const { tokenIds, computedCount, needsLogprobs } = prompt;
+    const rest = tokenIds.length - computedCount;
+    const countMax = needsLogprobs ? Math.min(promptChunkTokens, logprobTokensPerStepMax) : promptChunkTokens;
+    const wanted = withoutLoneToken(Math.min(countMax, rest), rest);
+    if (needsLogprobs && wanted > logprobsLeft) continue;
+    if (wanted > left && chunks.length > 0) break;
+    const count = countInTime({ prompt, start: computedCount, count: wanted }, chunks, time);
+    if (count === 0) continue;
+    chunks.push({ prompt, start: computedCount, count });
+    left -= count;
+    if (needsLogprobs) logprobsLeft -= count;
+    if (count < wanted) break;
+  }
+  return chunks;
+}
+
+/** How many tokens of a chunk there is time for beside others; 0 where too few are left for a part. */
+function countInTime<Prompt extends PlannedPrompt>(
+  chunk: PromptChunk<Prompt>,
+  others: readonly PromptChunk<Prompt>[],
+  time: PromptTime,
+): number {
+  const { prompt, start, count: wanted } = chunk;
+  const fits = (count: number): boolean => msOf([...others, { prompt, start, count }], time) <= time.msMax;
+  if (fits(wanted)) return wanted;
+  let [least, most] = [0, Math.floor(wanted / partGranule)];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (fits(middle * partGranule)) least = middle;
+    else most = middle - 1;
+  }
+  const fitting = least * partGranule;
+  const smallest = Math.min(partTokensMin, wanted);
+  if (fitting < smallest && others.length > 0) return 0;
+  const count = Math.max(fitting, smallest);
+  const rest = prompt.tokenIds.length - start;
+  return rest === wanted && rest - count <= leastRestPart * count ? rest : withoutLoneToken(count, rest);
+}
+
+/** What calls with these parts are expected to take together; Infinity where nothing is known of calls with prompts. */
+function msOf<Prompt extends PlannedPrompt>(
+  chunks: readonly PromptChunk<Prompt>[],
+  { msMax, costs }: PromptTime,
+): number {
+  if (msMax === Infinity) return 0;
+  return groupChunks(chunks).reduce((sum, call) => {
+    const isFirst = call.chunks[0].start === 0;
+    const cost = isFirst ? (costs.first ?? costs.later) : (costs.later ?? costs.first);
+    return sum + (cost === null ? Infinity : expectedMs(cost, prefillWork(call)));
+  }, 0);
+}
+
+/** A last token by itself would cost as much as a part. */
+function withoutLoneToken(count: number, rest: number): number {
+  return rest - count === 1 && count > 2 ? count - 1 : count;
+}
+
+/** Calls in the order of the first chunk of each: those of one lane, first parts with first ones, later with later ones. */
+function groupChunks<Prompt extends PlannedPrompt>(
+  chunks: readonly PromptChunk<Prompt>[],
+): readonly PrefillCall<Prompt>[] {
+  const laneIds = [...new Set(chunks.map(({ prompt }) => prompt.laneId))];
+  const groups = laneIds.flatMap((laneId) => {
+    const own = chunks.filter(({ prompt }) => prompt.laneId === laneId);
+    const [first, later] = [own.filter(({ start }) => start === 0), own.filter(({ start }) => start > 0)];
+    return [...groupByLength(first), ...groupByCount(later)].map((group) => ({ laneId, chunks: group }));
+  });
+  const placeOf = (group: readonly PromptChunk<Prompt>[]): number =>
+    Math.min(...group.map((chunk) => chunks.indexOf(chunk)));
+  return groups
+    .toSorted((one, other) => placeOf(one.chunks) - placeOf(other.chunks))
+    .map((group) => ({ kind: "prefill", ...group }));
+}
+
+/** Right-padded to the longest. */
+function groupByLength<Prompt>(
+  chunks: readonly PromptChunk<Prompt>[],
+): readonly (readonly PromptChunk<Prompt>[])[] {
+  const groups: PromptChunk<Prompt>[][] = [];
+  let realTokens = 0;
+  for (const chunk of chunks.toSorted((a, b) => b.count - a.count)) {
+    const group = groups.at(-1);
+    const paddedTokens = group === undefined ? 0 : (group.length + 1) * group[0].count;
+    if (group !== undefined && realTokens + chunk.count >= leastRealPart * paddedTokens) {
+      group.push(chunk);
+      realTokens += chunk.count;
+    } else {
+      groups.push([chunk]);
+      realTokens = chunk.count;
+    }
+  }
+  return groups;
+}
+
+/** As many as the graph of later parts has room for; they are not padded to each other's length. */
+function groupByCount<Prompt>(
+  chunks: readonly PromptChunk<Prompt>[],
+): readonly (readonly PromptChunk<Prompt>[])[] {
+  return chunks.flatMap((_, index) =>
+    index % laterPartCount === 0 ? [chunks.slice(index, index + laterPartCount)] : [],
+  );
+}
+
+function padded(count: number): number {
+  return Math.ceil(count / partGranule) * partGranule;
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { promptMsMax, type OwnerLoad } from "./prompt-pace.ts";
+
+const load = (rowCount: number, promptedCount: number): OwnerLoad => ({ rowCount, promptedCount });
+
+/** @param expected in times the time of the rows' step */
+const check = (owners: readonly OwnerLoad[], expected: number): void =>
+  assert.equal(promptMsMax(10, owners), 10 * expected);
+
+test("prompts take all the time there is where there are no rows", () => {
+  check([], Infinity);
+  check([load(0, 5)], Infinity);
+});
+
+test("rows wait for prompts little longer than for each other", () => {
+  check([load(8, 0)], 1.5);
+  check([load(8, 2)], 1.5);
+  check([load(8, 8)], 1.5);
+});
+
+test("who has few rows and many choices that wait for their prompts lets these go on", () => {
+  check([load(8, 56)], 10.5);
+  check([load(1, 4)], 6);
+});
+
+test("nobody's rows wait longer for what others want", () => {
+  check([load(8, 56), load(1, 0)], 1.5);
+  check([load(0, 100), load(2, 1)], 1.5);
+  check([load(1, 40), load(2, 8)], 6);
+});

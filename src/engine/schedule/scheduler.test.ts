@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  choosePreempted,
+  planAdmissions,
+  slotsThatFit,
+  type LaneLoad,
+  type SlotHolder,
+  type StepBudget,
+} from "./scheduler.ts";
+
+/** A prompt with a name for the tests. */
+interface NamedPrompt extends SlotHolder {
+  readonly name: number;
+}
+
+const budget: StepBudget = {
+  slotCountMax: 8,
+  kvCacheBytesMax: 100_000,
+  bytesPerPosition: 10,
+  tokensPerStepMax: 100,
+  promptChunkTokens: 40,
+  logprobTokensPerStepMax: 30,
+};
+
+const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {}): NamedPrompt => ({
+  name,
+  laneId: "a",
+  slotCount: 1,
+  positionCountMax: tokenCount + 20,
+  priority: 0,
+  arrival: name,
+  ...more,
+});
+
+const lane = (laneId: string, slotCount: number): LaneLoad => ({
+  laneId,
+  slotCount,
+  positionCountMax: 64,
+  decodingCount: slotCount,
+});
+
+/** Names of those that start. */
+const check = (
+  waiting: readonly NamedPrompt[],
+  lanes: readonly LaneLoad[],
+  expected: readonly number[],
+  more: Partial<StepBudget> = {},
+): void => {
+  const admitted = planAdmissions(waiting, lanes, { ...budget, ...more });
+  assert.deepEqual(
+    admitted.map(({ name }) => name),
+    expected,
+  );
+};
+
+test("starts nothing where nothing waits", () => check([], [], []));
+
+test("starts all there is room for, in whatever lanes", () => {
+  check([prompt(1, 10), prompt(2, 9), prompt(3, 3)], [], [1, 2, 3]);
+  check([prompt(1, 10, { laneId: "b" }), prompt(2, 10)], [lane("a", 2), lane("c", 1)], [1, 2]);
+});
+
+test("lets nothing overtake the oldest prompt that does not fit", () => {
+  check([prompt(1, 10, { slotCount: 4 }), prompt(2, 10)], [lane("a", 6)], []);
+});
+
+test("admits only what memory is set aside for", () => {
+  // 64 positions of 10 bytes a slot: two slots take 1280 bytes, three as much as four 2560.
+  const three = [prompt(1, 10), prompt(2, 10), prompt(3, 10)];
+  check(three, [], [1, 2], { kvCacheBytesMax: 2559 });
+  check(three, [], [1, 2, 3], { kvCacheBytesMax: 2560 });
+});
+
+test("says how many choices fit at once", () => {
+  assert.equal(slotsThatFit(64, { slotCountMax: 8, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 4);
+  assert.equal(slotsThatFit(64, { slotCountMax: 3, kvCacheBytesMax: 640 * 4, bytesPerPosition: 10 }), 3);
+  assert.equal(slotsThatFit(65, { slotCountMax: 3, kvCacheBytesMax: 1279, bytesPerPosition: 10 }), 0);
+});
+
+/** Who must stop, by name and in the order in which they are listed, for what waits. */
+const checkPreempted = (
+  waiting: readonly NamedPrompt[],
+  running: readonly NamedPrompt[],
+  expected: readonly number[],
+  more: Partial<StepBudget> = {},
+): void => {
+  const chosen = choosePreempted(waiting, running, { ...budget, ...more });
+  assert.deepEqual(
+    chosen.map(({ name }) => name),
+    expected,
+  );
+};
+
+test("nobody stops for what has no better priority, nor where there is room", () => {
+  const running = [prompt(1, 10, { slotCount: 7, priority: 1 })];
+  checkPreempted([], running, []);
+  checkPreempted([prompt(2, 10)], running, []);
+  checkPreempted([prompt(2, 10, { slotCount: 2, priority: 1 })], running, []);
+  checkPreempted([prompt(2, 10, { slotCount: 2, priority: 3 })], running, []);
+});
+
+test("the last of the worst priority stops first, and no more than are needed", () => {
+  const running = [
+    prompt(1, 10, { slotCount: 2, priority: 2 }),
+    prompt(2, 10, { slotCount: 2, priority: 1 }),
+    prompt(3, 10, { slotCount: 2, priority: 2 }),
+    prompt(4, 10, { slotCount: 2, priority: 0 }),
+  ];
+  checkPreempted([prompt(5, 10)], running, [3]);
+  checkPreempted([prompt(5, 10, { slotCount: 3 })], running, [1, 3]);
+  checkPreempted([prompt(5, 10, { slotCount: 6 })], running, [1, 2, 3]);
+  checkPreempted([prompt(5, 10, { slotCount: 7 })], running, []);
+});
+
+test("nobody stops in vain: neither where it makes no room, nor who frees nothing that is needed", () => {
+  // 64 positions of 10 bytes: a lane of three takes as much as one of four.
+  const tight = { kvCacheBytesMax: 5 * 640 };
+  const inLane = (name: number, laneId: string, priority: number) => prompt(name, 10, { laneId, priority });
+  const running = [
+    inLane(1, "a", 2),
+    inLane(2, "b", 1),
+    inLane(3, "b", 1),
+    inLane(4, "b", 3),
+    inLane(5, "b", 1),
+  ];
+  checkPreempted([inLane(6, "c", 0)], running, [1], tight);
+  checkPreempted([inLane(6, "c", 2)], running, [], tight);
+  checkPreempted([inLane(6, "a", 1)], running, [1], tight);
+  checkPreempted([{ ...inLane(6, "c", 0), slotCount: 6 }], running, [], tight);
+});
+
+test("several that wait are made room for in their order", () => {
+  const running = [1, 2, 3, 4].map((name) => prompt(name, 10, { slotCount: 2, priority: 5 }));
+  const waiting = [
+    prompt(5, 10, { slotCount: 2, priority: 1 }),
+    prompt(6, 10, { slotCount: 3, priority: 2 }),
+    prompt(7, 10, { slotCount: 4, priority: 3 }),
+    prompt(8, 10, { slotCount: 1, priority: 4 }),
+  ];
+  checkPreempted(waiting.slice(0, 1), running, [4]);
+  checkPreempted(waiting.slice(0, 2), running, [2, 3, 4]);
+  // The third does not fit beside the first two, so nothing stops for the fourth, though it would fit.
+  checkPreempted(waiting, running, [2, 3, 4]);
+});

@@ -1,0 +1,229 @@
+// The scheduler over random days: clients who come, abort and flood, while slots and memory are full. Rows and prompts are
+// numbers here, and calls take the time that a line says; every invariant is checked at every step.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seededRandom, type Random } from "../../domain/random.ts";
+import { searchSeeds } from "../../domain/testing/search.ts";
+import { laneBytes } from "../cache/kv-cache.ts";
+import { expectedMs, type CallCosts } from "./call-times.ts";
+import { planCalls, prefillWork, type PlannedCall, type PlannedPrompt } from "./plan-calls.ts";
+import { promptMsMax } from "./prompt-pace.ts";
+import { noTurns, type Turns } from "./prompt-turns.ts";
+import {
+  compareRanks,
+  planAdmissions,
+  type LaneLoad,
+  type SlotHolder,
+  type StepBudget,
+} from "./scheduler.ts";
+
+const budget: StepBudget = {
+  slotCountMax: 8,
+  kvCacheBytesMax: 100_000,
+  bytesPerPosition: 10,
+  tokensPerStepMax: 100,
+  promptChunkTokens: 40,
+  logprobTokensPerStepMax: 30,
+};
+
+/** A call takes as long as 24 tokens. */
+const cost = { callMs: 24, tokenMs: 1, pairMs: 1e-4 };
+const costs: CallCosts = { first: cost, later: cost, decode: cost };
+/** What a step takes at least, so that a prompt waits for a bounded time: a call's own time and the smallest part's. */
+const partMsMax = expectedMs(cost, { tokenCount: 24, pairCount: 24 * 200 });
+
+interface Simulated extends PlannedPrompt, SlotHolder {
+  readonly name: number;
+  readonly answerCount: number;
+  computedCount: number;
+  generatedCount: number;
+}
+
+const isPrompt = ({ computedCount, tokenIds }: Simulated): boolean => computedCount < tokenIds.length;
+
+const arrival = (random: Random, name: number): Simulated => {
+  const tokenCount = 1 + random.index(120);
+  const answerCount = 1 + random.index(60);
+  const laneId = `lane ${random.index(3)}`;
+  const owner = `owner ${random.index(3)}`;
+  const sharedCount = [0, 20, 50, 120][random.index(4)];
+  return {
+    name,
+    laneId,
+    owner,
+    slotCount: 1 + random.index(4),
+    positionCountMax: tokenCount + answerCount,
+    prefixScope: random.index(4) === 0 ? null : `${laneId} ${owner}`,
+    tokenIds: Array.from({ length: tokenCount }, (_, index) => (index < sharedCount ? 0 : name + 1)),
+    priority: 0,
+    arrival: name,
+    needsLogprobs: false,
+    answerCount,
+    computedCount: 0,
+    generatedCount: 0,
+  };
+};
+
+/** How many tokens two prompts of one scope begin with in common. */
+const commonCount = (one: Simulated, other: Simulated): number => {
+  if (one.prefixScope === null || one.prefixScope !== other.prefixScope) return 0;
+  const end = Math.min(one.tokenIds.length, other.tokenIds.length);
+  let count = 0;
+  while (count < end && one.tokenIds[count] === other.tokenIds[count]) count += 1;
+  return count;
+};
+
+/** Of a prompt's tokens, how many are computed once what is kept of others was read, where that is worth it. */
+const countAfterReading = (item: Simulated, kept: readonly Simulated[]): number => {
+  const found = Math.max(0, ...kept.map((other) => Math.min(other.computedCount, commonCount(item, other))));
+  const count = Math.min(found, item.tokenIds.length - 1);
+  return count - item.computedCount < 32 ? item.computedCount : count;
+};
+
+const loads = (running: readonly Simulated[]): readonly LaneLoad[] => {
+  const ids = [...new Set(running.map((item) => item.laneId))];
+  return ids.map((laneId) => {
+    const inLane = running.filter((item) => item.laneId === laneId);
+    const decoding = inLane.filter((item) => !isPrompt(item));
+    return {
+      laneId,
+      slotCount: inLane.reduce((sum, item) => sum + item.slotCount, 0),
+      positionCountMax: Math.max(...inLane.map((item) => item.positionCountMax)),
+      decodingCount: decoding.reduce((sum, item) => sum + item.slotCount, 0),
+    };
+  });
+};
+
+type Calls = readonly PlannedCall<Simulated>[];
+
+const groupsOf = (calls: Calls) => calls.flatMap((call) => (call.kind === "prefill" ? [call] : []));
+
+const decodeMs = (load: LaneLoad): number =>
+  expectedMs(cost, { tokenCount: load.decodingCount, pairCount: 0 });
+
+/** What prompts may take of a step. */
+const msMaxOf = (running: readonly Simulated[]): number => {
+  const owners = new Map<string, { rowCount: number; promptedCount: number }>();
+  for (const item of running) {
+    const load = owners.get(item.owner) ?? { rowCount: 0, promptedCount: 0 };
+    owners.set(item.owner, load);
+    load[isPrompt(item) ? "promptedCount" : "rowCount"] += item.slotCount;
+  }
+  const rowsMs = loads(running)
+    .filter(({ decodingCount }) => decodingCount > 0)
+    .reduce((sum, load) => sum + decodeMs(load), 0);
+  return promptMsMax(rowsMs, owners.values());
+};
+
+const checkStep = (running: readonly Simulated[], calls: Calls, msMax: number, context: string): void => {
+  const after = loads(running);
+  const bytes = after.reduce(
+    (sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget.bytesPerPosition),
+    0,
+  );
+  assert.ok(bytes <= budget.kvCacheBytesMax, `${context}: memory`);
+  assert.ok(after.reduce((sum, load) => sum + load.slotCount, 0) <= budget.slotCountMax, `${context}: slots`);
+  const groups = groupsOf(calls);
+  const chunks = groups.flatMap((group) => group.chunks);
+  assert.equal(
+    new Set(chunks.map(({ prompt }) => prompt)).size,
+    chunks.length,
+    `${context}: one part a prompt`,
+  );
+  const tokens = chunks.reduce((sum, chunk) => sum + chunk.count, 0);
+  const rows = after.reduce((sum, load) => sum + load.decodingCount, 0);
+  assert.ok(chunks.length <= 1 || tokens + rows <= budget.tokensPerStepMax, `${context}: tokens`);
+  const ms = groups.reduce((sum, group) => sum + expectedMs(cost, prefillWork(group)), 0);
+  // A small rest comes along.
+  assert.ok(ms <= Math.max(1.25 * msMax + 10, partMsMax), `${context}: time`);
+  assert.equal(chunks.length > 0, running.some(isPrompt), `${context}: prompts always go on`);
+  for (const { chunks: group } of groups) {
+    const isFirst = group[0].start === 0;
+    const real = group.reduce((sum, chunk) => sum + chunk.count, 0);
+    const padded = group.length * Math.max(...group.map((chunk) => chunk.count));
+    assert.ok(isFirst ? real >= 0.75 * padded : group.length <= 4, `${context}: what shares a call`);
+    assert.ok(
+      group.every(({ start }) => (start === 0) === isFirst),
+      `${context}: first or later parts`,
+    );
+    assert.equal(new Set(group.map(({ prompt }) => prompt.laneId)).size, 1, `${context}: one lane`);
+  }
+  for (const load of after) {
+    const decodes = calls.some(({ kind, laneId }) => kind === "decode" && laneId === load.laneId);
+    assert.equal(decodes, load.decodingCount > 0, `${context}: rows always go on`);
+  }
+};
+
+/** Nobody computes what another one is about to compute for him, nor waits for what nobody computes. */
+const checkSharing = (started: readonly Simulated[], calls: Calls, context: string): void => {
+  const chunks = groupsOf(calls).flatMap((group) => group.chunks);
+  for (const { prompt, start } of chunks) {
+    if (prompt.tokenIds.length <= start + 32) continue;
+    const isComputedTwice = chunks.some(
+      (other) =>
+        other.prompt !== prompt && other.start === start && commonCount(prompt, other.prompt) >= start + 32,
+    );
+    assert.ok(!isComputedTwice, `${context}: prompt ${prompt.name} of ${started.length}`);
+  }
+};
+
+const apply = (calls: Calls, running: readonly Simulated[], context: string): void => {
+  const decoding = running.filter((item) => !isPrompt(item));
+  for (const item of decoding) item.generatedCount += 1;
+  for (const { prompt: item, start, count } of groupsOf(calls).flatMap(({ chunks }) => chunks)) {
+    assert.ok(running.includes(item) && item.computedCount === start, `${context}: parts follow one another`);
+    item.computedCount += count;
+  }
+};
+
+/** @returns how many clients came */
+const simulate = (seed: number): number => {
+  const random = seededRandom("scheduler", seed);
+  const context = `seed ${seed}`;
+  const arrivals = Array.from({ length: 2000 }, (_, name) => arrival(random, name));
+  const arrivalCount = arrivals.length;
+  const rate = [0.05, 0.2, 1][random.index(3)];
+  const queue: Simulated[] = [];
+  const running: Simulated[] = [];
+  const admittedOrder: number[] = [];
+  /** Prompts of which what was computed is still kept. */
+  let kept: readonly Simulated[] = [];
+  let turns: Turns = noTurns;
+  for (let step = 0; arrivals.length + queue.length + running.length > 0; step++) {
+    assert.ok(step < 200 * arrivalCount, `${context}: nobody starves`);
+    while (arrivals.length > 0 && queue.length < 30 && random.uniform() < rate)
+      queue.push(arrivals.shift() as Simulated);
+    const before = loads(running);
+    const admitted = planAdmissions(queue, before, budget);
+    assert.deepEqual(admitted, planAdmissions(queue, before, budget), context);
+    admittedOrder.push(...admitted.map(({ name }) => name));
+    running.push(...queue.splice(0, admitted.length));
+    const started = running.filter(isPrompt).sort(compareRanks);
+    for (const item of started) item.computedCount = countAfterReading(item, kept);
+    const msMax = msMaxOf(running);
+    const options = { time: { msMax, costs }, turns };
+    const plan = planCalls(started, loads(running), budget, options);
+    assert.deepEqual(plan, planCalls(started, loads(running), budget, options), context);
+    checkStep(running, plan.calls, msMax, context);
+    checkSharing(started, plan.calls, context);
+    apply(plan.calls, running, context);
+    turns = plan.turns;
+    kept = [...new Set([...started, ...kept])].slice(0, 8);
+    for (const item of running.slice()) {
+      const isAborted = random.index(60) === 0;
+      if (isAborted || item.generatedCount >= item.answerCount) running.splice(running.indexOf(item), 1);
+    }
+  }
+  assert.deepEqual(
+    admittedOrder,
+    admittedOrder.toSorted((a, b) => a - b),
+    `${context}: first come, first served`,
+  );
+  return arrivalCount;
+};
+
+test("keeps every invariant over random days with tens of thousands of arrivals", () => {
+  let arrivalCount = 0;
+  for (const seed of searchSeeds(10)) arrivalCount += simulate(seed);
+  assert.ok(arrivalCount >= 20_000);
+});
