@@ -11,6 +11,7 @@ test("a server that has started says where it is, how one gets in, and how it re
     replies: { calls: { format, reason: "" }, thoughts: { areRead, reason: "" } },
     presence: { status: "loaded" as const, reason: "" },
     keyValueBytes: 0,
+    device: { device: "cpu" as const, reason: "" },
     memoryBytes: 1,
     files: { weightBytes: 1, license: null },
   });

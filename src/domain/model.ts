@@ -22,6 +22,15 @@ export type BaseEngine = {
 /** In how many bits weights are computed with: 8, 4, as they are stored, or `off` for float32. */
 export type Quantization = "as-stored" | "off" | "8" | "4";
 
+/** What computes a base model's tokens: the processor, or a graphics processor through WebGPU. */
+export type Device = "cpu" | "webgpu";
+
+/** Where a base is computed, and why there, for people; the reason is empty where nothing else was asked for. */
+export interface DeviceChoice {
+  readonly device: Device;
+  readonly reason: string;
+}
+
 /** A model under training: (entity, project, name) over a base model. Its version 0 is the base itself. */
 export interface TrainedModel {
   readonly id: string;

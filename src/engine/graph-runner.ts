@@ -34,12 +34,13 @@ export interface GraphRunnerOptions extends SessionsOptions {
 
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
-  const { forms, clock = null, arrangedCache } = options;
+  const { forms, clock = null, arrangedCache, device = "cpu" } = options;
   if (forms !== undefined && forms.size > 0)
     await requireExactIntegerProducts("Serve with --quantize off, which computes in float32.");
   const graphs = graphsOfEveryRequest(options);
-  const weights =
-    arrangedCache === undefined ? options.weights : await arrangedForSessions(graphs, arrangedCache, options);
+  // They are arranged for the kernels of the processor.
+  const isArranged = arrangedCache !== undefined && device === "cpu";
+  const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
   const sessions = new ServingSessions({ ...options, weights });
   await sessions.prepare(graphs);
   return new GraphRunner(options, sessions, clock && new IdleWork(clock, sessions.furtherTasks()));

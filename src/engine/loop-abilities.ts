@@ -19,11 +19,16 @@ const features = [
 ] as const;
 
 /** What an engine of these settings can do. */
-export function loopCapabilities({ scheduling, logitsProcessors }: EngineSettings): EngineCapabilities {
+export function loopCapabilities({
+  scheduling,
+  logitsProcessors,
+  device,
+}: EngineSettings): EngineCapabilities {
   const processors = processorNames(readRegistrations(logitsProcessors));
   return {
     features: new Set([...features, ...(scheduling === "fcfs" ? [] : ["priority" as const])]),
-    isExact: true,
+    // Elsewhere a row's numbers depend on what is computed with it.
+    isExact: device === "cpu",
     processors,
   };
 }

@@ -1,4 +1,5 @@
 // What the embedded engine goes by: what an operator sets, and what is the same on every server.
+import type { Device } from "../domain/model.ts";
 import { defaultsOf, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
 
 export const engineSettings = {
@@ -68,6 +69,8 @@ export const engineSettings = {
 } as const satisfies SettingsSchema;
 
 const fixed = {
+  /** What computes; the server says where that is to be another (`device/usable-device.ts`). */
+  device: "cpu" as Device,
   /** Choices that are computed at the same time; more gain nothing where weights are read once for all of them. */
   slotCountMax: 128,
   /** Tokens computed in one step. More would make prompts faster, and other streams wait longer. */

@@ -4,7 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../domain/constraint.ts";
 import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
-import type { ModelStore } from "../domain/model.ts";
+import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { TokenizationService } from "../chat/tokenization.ts";
@@ -43,6 +43,7 @@ export interface ListedBase {
   readonly vocabularySize: number;
   /** As the engine's capabilities say. */
   readonly isExact: boolean;
+  readonly device: DeviceChoice;
   /** How its answers are read, each with why. */
   readonly replies: {
     /** `off` where no calls are read. */

@@ -8,6 +8,7 @@
 import { resolve } from "node:path";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { assert, present } from "../domain/assert.ts";
+import type { Device } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { bindSymbols } from "../graph/binding.ts";
 import { GraphBuilder } from "../graph/builder.ts";
@@ -25,6 +26,8 @@ export interface SessionOptions {
   readonly weights: ReadonlyMap<string, WeightSource>;
   /** How many threads compute, the caller's included. */
   readonly threads: number;
+  /** What computes. Default `cpu`; another must be there (`devices.ts`). */
+  readonly device?: Device;
   /**
    * Lets the runtime have a copy of the weights, arranged for its kernels, instead of reading them
    * from the mapped file: its own, or one that is mapped too (`arranged-weights.ts`). Default true.
@@ -90,10 +93,11 @@ export async function loadProgram(
   options: SessionOptions,
   saved: SavedProgram | null = null,
 ): Promise<InferenceSession> {
-  const { model, externalData } = lowerWithWeights(graph, options.weights);
+  const { model, externalData, attentionNames } = lowerWithWeights(graph, options.weights);
   try {
     return await InferenceSession.create(model, {
       ...ortOptions(options, saved),
+      executionProviders: providersOf[options.device ?? "cpu"](attentionNames),
       ...(externalData.length > 0 ? { externalData } : {}),
     });
   } catch (cause) {
@@ -174,7 +178,8 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
   const sourceOf = (name: string): WeightSource => present(weights.get(name), `a source of weight ${name}`);
   const hasFiles = graph.parameters.some(({ name }) => "file" in sourceOf(name));
   const externalData: { path: string; data: Uint8Array }[] = [];
-  const model = lower(graph, (name): WeightSource => {
+  const attentionNames: string[] = [];
+  const sourceInModel = (name: string): WeightSource => {
     const source = sourceOf(name);
     if ("file" in source) {
       // All paths are below one folder, the root; see `ortOptions`.
@@ -188,9 +193,28 @@ function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
     if (hasFiles) return source;
     externalData.push({ path: name, data: bytes });
     return { file: name, offset: 0 };
+  };
+  const model = lower(graph, sourceInModel, (operation, name) => {
+    if (operation === "GroupQueryAttention") attentionNames.push(name);
   });
-  return { model, externalData };
+  return { model, externalData, attentionNames };
 }
+
+/**
+ * Who computes a program's operations, best first; what a provider does not know the next one computes.
+ *
+ * Attention stays on the processor: keys and values lie in its memory, and the runtime's kernel for WebGPU gives wrong numbers
+ * for prompts of some 20 tokens and more on some adapters (microsoft/onnxruntime issue 26064).
+ */
+const providersOf: {
+  readonly [D in Device]: (
+    attentionNames: readonly string[],
+  ) => InferenceSession.SessionOptions["executionProviders"];
+} = {
+  cpu: () => ["cpu"],
+  // It refuses an empty list.
+  webgpu: (names) => [{ name: "webgpu", ...(names.length > 0 && { forceCpuNodeNames: names }) }, "cpu"],
+};
 
 function ortOptions(
   {
@@ -205,7 +229,6 @@ function ortOptions(
 ): InferenceSession.SessionOptions {
   return {
     ...(saved && { optimizedModelFilePath: saved.modelFile }),
-    executionProviders: ["cpu"],
     executionMode: "sequential",
     // Higher levels gained nothing.
     graphOptimizationLevel: optimizesProgram ? "basic" : "disabled",

@@ -58,6 +58,7 @@ import { unofferedConstraint } from "./constraints/unoffered.ts";
 import { addedBases } from "./library/added-models.ts";
 import type { BaseTexts } from "./bases/base-texts.ts";
 import { engineHealth, listedBase } from "./bases/listed-bases.ts";
+import { usableDevice } from "../engine/device/usable-device.ts";
 import { createServedBases, servedBases, type EngineBase } from "./bases/served-bases.ts";
 
 export interface Server extends Service {
@@ -250,10 +251,12 @@ async function construct(
   const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
   const baseNames = models.map((model) => model.name);
 
+  const device = await usableDevice(config.server.device, builtInModel().folder);
   const observer = memoryObserver(metrics, logger);
   const { bases, memory } = await createServedBases(models, {
     cacheOf,
     settings,
+    device,
     observer,
     clock,
     log,

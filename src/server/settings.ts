@@ -40,6 +40,13 @@ const serverSettings = {
     about:
       "In how many bits the weights of named and added models are computed with: as their files have them, 8, 4, or off for float32. Files in float32 or 16 bits are float32 as stored; the built-in model always is.",
   },
+  device: {
+    kind: "choice",
+    default: "cpu",
+    choices: ["cpu", "webgpu"],
+    about:
+      "What computes the tokens of models in float32: the processor, or a graphics processor through WebGPU, which is experimental. Where that is missing, or computes other numbers, the processor does, and the log says why.",
+  },
   builtInModel: {
     kind: "choice",
     default: "on",
@@ -131,6 +138,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.builtInModel",
     "server.defaultModel",
     "server.quantize",
+    "server.device",
     "chat.toolCalls",
     "chat.toolFormats",
     "chat.reasoning",

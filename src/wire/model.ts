@@ -4,6 +4,7 @@ import type { WirePlaces } from "./places.ts";
 import type { BodyForm } from "./body.ts";
 import {
   type AdapterWish,
+  type DeviceChoice,
   type ModelVersion,
   projectionNames,
   type TrainedModel,
@@ -241,6 +242,15 @@ export const servedModelSchema = Type.Object(
       description:
         "Whether a seeded request has the same tokens and log-probabilities each time, to the last bit, whatever runs beside it; null where the base model is not served.",
     }),
+    device: orNull(
+      Type.Object({
+        value: Type.Enum(["cpu", "webgpu"]),
+        reason: Type.String({
+          description: "Why it is not the one that was asked for, for people; empty when it is.",
+        }),
+      }),
+      { description: "What computes the base model's tokens; null where it is not served." },
+    ),
     tool_calls: orNull(
       Type.Object({
         format: Type.String({ description: "In which calls are read out of answers; `off` where none are." }),
@@ -291,6 +301,10 @@ export const servedModelListSchema = Type.Object({
   object: Type.Enum(["list"]),
   data: Type.Array(servedModelSchema),
 });
+
+export function servedDeviceBody({ device, reason }: DeviceChoice): object {
+  return { value: device, reason };
+}
 
 /** @param replies null where the base model is not served */
 export function servedRepliesBody(

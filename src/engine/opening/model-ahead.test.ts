@@ -19,6 +19,7 @@ test("a model is taken as it was opened ahead, once, and only where it is the on
     contextLengthMax: 32,
     threads: 1,
     adapterCountMax: 1,
+    device: "cpu",
   };
   const contextOf = async (ahead: ModelAhead | null, wanted: ModelOpening): Promise<number> => {
     const { runner } = await ModelAhead.open(ahead, wanted, silentLogger);

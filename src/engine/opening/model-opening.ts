@@ -2,7 +2,7 @@
 import type { Quantization } from "../../domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 
-type OpeningSettings = Pick<EngineSettings, "contextLengthMax" | "threads" | "adapterCountMax">;
+type OpeningSettings = Pick<EngineSettings, "contextLengthMax" | "threads" | "adapterCountMax" | "device">;
 
 export interface ModelOpening extends OpeningSettings {
   readonly modelFolder: string;
@@ -16,10 +16,10 @@ export function openingOf({
   modelFolder,
   cacheFolder,
   quantization = "off",
-  settings: { contextLengthMax, threads, adapterCountMax },
+  settings: { contextLengthMax, threads, adapterCountMax, device },
 }: Pick<ModelOpening, "modelFolder" | "cacheFolder"> & {
   readonly quantization?: Quantization;
   readonly settings: OpeningSettings;
 }): ModelOpening {
-  return { modelFolder, cacheFolder, quantization, contextLengthMax, threads, adapterCountMax };
+  return { modelFolder, cacheFolder, quantization, contextLengthMax, threads, adapterCountMax, device };
 }

@@ -32,7 +32,15 @@ export async function openModelFolder(opening: ModelOpening, logger: Logger): Pr
 
 /** `isReadOnly` writes no cache, and throws where one is missing. */
 async function open(
-  { modelFolder, cacheFolder, quantization, contextLengthMax, threads, adapterCountMax }: ModelOpening,
+  {
+    modelFolder,
+    cacheFolder,
+    quantization,
+    contextLengthMax,
+    threads,
+    adapterCountMax,
+    device,
+  }: ModelOpening,
   { isReadOnly }: { readonly isReadOnly: boolean },
 ): Promise<OpenModel> {
   // First, since it says of a folder without a model that there is none.
@@ -46,6 +54,7 @@ async function open(
     weights: sources,
     forms,
     threads,
+    device,
     adapterCountMax,
     clock: systemClock,
     weightsHash: weights,

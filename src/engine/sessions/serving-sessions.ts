@@ -2,6 +2,7 @@
 // before. All have their weights arranged, since only so are a row's numbers the same alone and among others; where they have
 // them from is the caller's concern, and what goes through a session is not known here.
 import { unreachable } from "../../domain/assert.ts";
+import type { Device } from "../../domain/model.ts";
 import type { Graph } from "../../graph/graph.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import type { LoraForm } from "../../model/lora.ts";
@@ -29,6 +30,8 @@ export interface SessionsOptions {
   /** How the weights are stored; absent means in float32. */
   readonly forms?: WeightForms;
   readonly threads: number;
+  /** Absent means the processor. */
+  readonly device?: Device;
 }
 
 /** By the kinds of the sessions that are made of them. */
@@ -87,10 +90,10 @@ export class ServingSessions {
   }
 
   #keep(name: string, graph: Graph): Promise<Session> {
-    const { weights, threads } = this.#options;
+    const { weights, threads, device } = this.#options;
     // Sessions run one after the other, and each run has other sizes: what one of them kept, the others would need.
     const memory = { plansMemory: false, keepsMemory: false };
-    const making = createSession(graph, { weights, threads, ...memory });
+    const making = createSession(graph, { weights, threads, device, ...memory });
     this.#sessions.set(name, making);
     making.catch(() => this.#sessions.delete(name));
     return making;

@@ -33,9 +33,14 @@ type LoweringRule<K extends OpKind> = (
  * Writes a graph as ONNX bytes.
  *
  * @param sourceOf where each parameter lies, by its name; files by the names that the model shall have for them
+ * @param onNode is told each operation of the model with its name there
  */
-export function lower(graph: Graph, sourceOf: (parameter: string) => WeightSource): Uint8Array {
-  const model = new OnnxModelWriter();
+export function lower(
+  graph: Graph,
+  sourceOf: (parameter: string) => WeightSource,
+  onNode: (operation: string, name: string) => void = () => undefined,
+): Uint8Array {
+  const model = new OnnxModelWriter(onNode);
   const names = nameValues(graph);
   const nameOf = (value: Value): string => present(names.get(value.id), `a name of ${value.id}`);
   for (const input of graph.inputs) model.input(input);

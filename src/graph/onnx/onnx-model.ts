@@ -59,6 +59,12 @@ export class OnnxModelWriter {
   readonly #memo = new Map<string, string>();
   readonly #symbols = new Map<string, SymbolSource>();
   #nameCount = 0;
+  readonly #onNode: (operation: string, name: string) => void;
+
+  /** @param onNode is told each operation with its name */
+  constructor(onNode: (operation: string, name: string) => void = () => undefined) {
+    this.#onNode = onNode;
+  }
 
   input({ name, value }: NamedValue): void {
     this.#inputs.push(encodeValueInfo(name, value.dtype, value.shape));
@@ -119,7 +125,9 @@ export class OnnxModelWriter {
     const writer = new BinaryWriter();
     for (const input of inputs) writer.tag(1, WireType.LengthDelimited).string(input);
     for (const output of outputs) writer.tag(2, WireType.LengthDelimited).string(output);
-    writer.tag(3, WireType.LengthDelimited).string(`${operation} ${outputs.join(" ")}`);
+    const name = `${operation} ${outputs.join(" ")}`;
+    this.#onNode(operation, name);
+    writer.tag(3, WireType.LengthDelimited).string(name);
     writer.tag(4, WireType.LengthDelimited).string(operation);
     for (const [name, attribute] of Object.entries(options.attributes ?? {})) {
       writer.tag(5, WireType.LengthDelimited).fork();

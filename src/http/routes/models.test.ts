@@ -387,6 +387,7 @@ test("lists what a key can chat with: bases, and its entity's models with each o
     lora_alpha: null,
     target_modules: null,
     exact: true,
+    device: { value: "cpu", reason: "" },
     tool_calls: { format: "off", reason: "it is a fake" },
     thoughts: { read: false, reason: "it is a fake" },
     status: { value: "loaded", reason: "", memory_bytes: 2 ** 20, key_value_bytes: 2 ** 19 },

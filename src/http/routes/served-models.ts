@@ -10,6 +10,7 @@ import {
   baseModelsSchema,
   servedModelListSchema,
   servedModelSchema,
+  servedDeviceBody,
   servedRepliesBody,
   servedStatusBody,
 } from "../../wire/model.ts";
@@ -116,6 +117,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       max_model_len: listed?.contextLength ?? null,
       ...adapterWishBody(adapter),
       exact: listed?.isExact ?? null,
+      device: listed === undefined ? null : servedDeviceBody(listed.device),
       ...servedRepliesBody(listed?.replies ?? null),
       ...servedStatusBody(listed ?? null),
     };

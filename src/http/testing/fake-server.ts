@@ -184,6 +184,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         presence: { status: "loaded", reason: "" },
         memoryBytes: 2 ** 20,
         keyValueBytes: 2 ** 19,
+        device: { device: "cpu", reason: "" },
         files: { weightBytes: 1000, license: "mit" },
       })),
     directory,

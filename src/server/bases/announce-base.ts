@@ -1,6 +1,7 @@
 // How a base answers, as its folder says it: for the log at the start, and for lists.
 import type { TemplateReplies } from "../../chat/reply-abilities.ts";
 import type { Unshown } from "../../chat/template-abilities.ts";
+import type { DeviceChoice } from "../../domain/model.ts";
 import type { ListedBase } from "../../http/dependencies.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 
@@ -10,12 +11,14 @@ export function announceBase(
   {
     contextLength,
     precision,
+    device: { device, reason },
     replies,
     notApplied,
     unshown,
   }: {
     readonly contextLength: number;
     readonly precision: string | undefined;
+    readonly device: DeviceChoice;
     readonly replies: TemplateReplies;
     readonly notApplied: readonly string[];
     readonly unshown: readonly Unshown[];
@@ -31,6 +34,7 @@ export function announceBase(
   );
   if (precision !== undefined)
     logger.info({ model: name, precision }, `${name}: weights are computed with as ${precision}`);
+  if (reason !== "") logger.warn({ model: name, device }, `${name}: computed by ${device}, since ${reason}`);
   logUnshown(unshown, name, logger);
 }
 

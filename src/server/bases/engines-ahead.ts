@@ -45,6 +45,8 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
   const builtIn = server.builtInModel === "on" ? builtInModel() : null;
   try {
     const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
+    // Whether another device can be used is found out later.
+    if (server.device !== "cpu") return models.map(() => null);
     return models.map(({ folder: modelFolder, engine: { quantization: own } }) => {
       const cacheFolder = folder.cacheOf(modelFolder);
       return openingOf({ modelFolder, cacheFolder, quantization: own, settings });

@@ -13,6 +13,7 @@ export function listedBase(base: EngineBase): ListedBase {
     contextLength: servedContextLength(base),
     vocabularySize: base.vocabularySize,
     isExact: base.engine.capabilities.isExact,
+    device: base.device,
     replies: listedReplies(base.replies),
     presence: presenceOf(base.engine.status().state),
     memoryBytes: base.engine.bytes,

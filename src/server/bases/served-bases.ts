@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Engine } from "../../domain/generation.ts";
-import type { BaseEngine, BaseModel } from "../../domain/model.ts";
+import type { BaseEngine, BaseModel, DeviceChoice } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";
 import {
@@ -60,8 +60,9 @@ export interface EngineBase {
   /** Of what its engine takes, that for keys and values, at most. */
   readonly keyValueBytes: number;
   readonly files: ListedBase["files"];
-  /** In which precision its engine computes; absent for float32. */
+  /** In which precision its engine computes; absent for float32 on the processor. */
   readonly precision?: string;
+  readonly device: DeviceChoice;
 }
 
 interface Options {
@@ -74,6 +75,8 @@ interface Options {
     readonly models: ModelSettings;
     readonly memory: SharedMemorySettings;
   };
+  /** Of bases in float32. */
+  readonly device: DeviceChoice;
   readonly observer: MemoryObserver;
   readonly clock: Clock;
   readonly log: LogStyle;
@@ -139,9 +142,12 @@ function baseMaker(
     const replies = readReplyAbilities(model, template, settings.chat, formats);
     const toolsAsText = replies.callFormat?.isTaught === true;
     const shown = toolsAsText ? withToolsAsText(template, clock) : template;
-    const precision = precisions[model.engine.kind](model);
+    const weights = precisions[model.engine.kind](model);
+    const device = deviceOf(weights, options.device);
+    // A device of its own gives numbers of its own, as a precision does.
+    const precision = device.device === "cpu" ? weights : device.device;
     const unshown = unshownBy(shown);
-    announceBase(model.name, { contextLength, precision, replies, notApplied, unshown }, logger);
+    announceBase(model.name, { contextLength, precision, device, replies, notApplied, unshown }, logger);
     const texts = createBaseTexts({
       open: async () => {
         const tokenizer = await loadTokenizer(model.folder);
@@ -157,7 +163,7 @@ function baseMaker(
     const engine = new OnDemandEngine({
       name: model.name,
       bytes,
-      make: () => engineMakers[model.engine.kind](model, texts, options),
+      make: () => engineMakers[model.engine.kind](model, texts, { ...options, device }),
       memory,
       isReadyAtStart,
       isKept: isDefault && settings.models.keepDefaultModel === "on",
@@ -165,9 +171,24 @@ function baseMaker(
       logger,
     });
     const files = filesOf(model);
-    const facts = { defaults, replies, contextLength, vocabularySize, precision, keyValueBytes, files };
+    const facts = {
+      defaults,
+      replies,
+      contextLength,
+      vocabularySize,
+      precision,
+      device,
+      keyValueBytes,
+      files,
+    };
     return { model, engine, texts, ...facts };
   };
+}
+
+/** Others than the processor compute in float32 alone. */
+function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceChoice {
+  if (wanted.device === "cpu" || precision === undefined) return wanted;
+  return { device: "cpu", reason: `weights in ${precision} are computed with by the processor alone` };
 }
 
 function filesOf({ folder, license }: BaseModel): ListedBase["files"] {
@@ -236,7 +257,11 @@ const precisions: {
 const engineMakers: {
   readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, texts: BaseTexts, options: Options) => Engine;
 } = {
-  embedded: ({ name, folder, engine }, texts, { cacheOf, settings, clock, log, logger }) =>
+  embedded: (
+    { name, folder, engine },
+    texts,
+    { cacheOf, settings, device: { device }, clock, log, logger },
+  ) =>
     createEmbeddedEngine({
       modelFolder: folder,
       cacheFolder: cacheOf(folder),
@@ -246,7 +271,7 @@ const engineMakers: {
         release();
         return used.vocabulary;
       },
-      settings: settings.engine,
+      settings: { ...settings.engine, device },
       constraints: settings.constraints,
       clock,
       logger: logger.child({ model: name }),

@@ -1,0 +1,38 @@
+// Where engines compute: on the device that the operator asked for where that can be used, else on the processor, with why.
+import type { Device, DeviceChoice } from "../../domain/model.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { WorkerPool } from "../../processes/worker-pool.ts";
+import type { DeviceTasks } from "./device-tasks.ts";
+
+/** A driver compiles what is new to it, which may take long, and a broken one never ends. */
+const trialMs = 120_000;
+const memoryMebibytes = 1024;
+
+/**
+ * Tries the device in a process of its own; the processor is not tried.
+ *
+ * @param modelFolder of the small model with which it is tried
+ */
+export async function usableDevice(wanted: Device, modelFolder: string): Promise<DeviceChoice> {
+  if (wanted === "cpu") return { device: "cpu", reason: "" };
+  const pool = new WorkerPool<DeviceTasks>({
+    module: new URL("./device-tasks.js", import.meta.url),
+    workerCount: 1,
+    isProcess: true,
+    stageMs: [trialMs],
+    memoryMebibytes,
+  });
+  try {
+    const fault = await pool.run("try", { device: wanted, modelFolder });
+    return fault === null ? { device: wanted, reason: "" } : onProcessor(wanted, fault);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return onProcessor(wanted, `the process that tried it did not answer: ${error.message}`);
+  } finally {
+    await pool.close();
+  }
+}
+
+function onProcessor(wanted: Device, fault: string): DeviceChoice {
+  return { device: "cpu", reason: `${wanted} cannot be used: ${fault}` };
+}

@@ -1,0 +1,37 @@
+// A server that is asked to compute on a graphics processor, with and without one: it says what computes each model, and answers.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call, serverOfFile } from "./running-server.ts";
+import { tiny } from "./served-jobs.ts";
+
+const server = serverOfFile({ flags: [...tiny, "--device", "webgpu", "--quantize", "8"] });
+
+interface Card {
+  readonly id: string;
+  readonly exact: boolean;
+  readonly device: { readonly value: string; readonly reason: string };
+}
+
+test("where webgpu cannot be used, the processor computes, and lists say why", async () => {
+  const { body } = await call(server(), "GET", "/v1/models");
+  // What the interface says of the member is what the test looks at.
+  const cards = body.data as readonly Card[];
+  const ask = async (model: string): Promise<string> => {
+    const chat = { model, messages: [{ role: "user", content: "hi" }], max_tokens: 2 };
+    const answer = await call(server(), "POST", "/v1/chat/completions", { body: chat });
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body.system_fingerprint;
+  };
+  const float32 = cards.find(({ id }) => id === "hone-tiny");
+  assert.ok(float32 !== undefined);
+  const isOnGpu = float32.device.value === "webgpu";
+  assert.equal(float32.exact, !isOnGpu);
+  assert.equal((await ask("hone-tiny")).endsWith("-webgpu"), isOnGpu);
+  if (!isOnGpu) assert.match(float32.device.reason, /^webgpu cannot be used: /);
+
+  const rounded = cards.find(({ id }) => id === "tiny");
+  assert.equal(rounded?.device.value, "cpu");
+  assert.match(rounded?.device.reason ?? "", /^(webgpu cannot be used|weights in int8)/);
+  assert.equal(rounded?.exact, true);
+  assert.match(await ask("tiny"), /-int8/);
+});
