@@ -1,6 +1,6 @@
 // What a start costs: how many modules each process and thread loads, and the time from the command to the first answer of
-// /health that says all is well, by the clock and in processor time, and to the answer of a chat that is sent then; with the
-// built-in model, or another one beside it. A first start makes its data folder; the next one finds it. Node itself says what
+// /health that says all is well, by the clock and in processor time, and to the answer of a chat that is sent then, which is
+// also compared with later ones; with the built-in model, or another one beside it. A first start makes its data folder; the next one finds it. Node itself says what
 // was loaded (its coverage), in a start that is not timed.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -10,6 +10,8 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { childrenOf } from "../test/running-server.ts";
+import type { ServedBuild } from "./served-build.ts";
+import { streamedChat } from "./streamed-chats.ts";
 import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
 
 const kinds = ["first start", "next start"] as const;
@@ -19,6 +21,10 @@ interface Start {
   readonly wallMs: number;
   /** From the command to the whole answer of a chat that was sent at that moment. */
   readonly firstChatMs: number;
+  /** That chat's time to its first token over the median of the tenth to the fourteenth. */
+  readonly firstOverTenth: number;
+  /** The same of the processor time of the server and the engines, of whole chats. */
+  readonly firstOverTenthCpu: number;
   /** Up to that moment, of the server's process and of all engines'. */
   readonly serverCpuMs: number;
   readonly enginesCpuMs: number;
@@ -28,6 +34,8 @@ interface Start {
 const figures: Readonly<Record<keyof Start, string>> = {
   wallMs: "ms to ready",
   firstChatMs: "ms to the first chat's answer",
+  firstOverTenth: "of the tenth chat's time to the first token takes the first",
+  firstOverTenthCpu: "of the tenth chat's processor time takes the first",
   serverCpuMs: "ms of the server's processor time",
   enginesCpuMs: "ms of the engines' processor time",
 };
@@ -86,6 +94,8 @@ function typical(starts: readonly Start[]): Start {
   return {
     wallMs: of("wallMs"),
     firstChatMs: of("firstChatMs"),
+    firstOverTenth: of("firstOverTenth"),
+    firstOverTenthCpu: of("firstOverTenthCpu"),
     serverCpuMs: of("serverCpuMs"),
     enginesCpuMs: of("enginesCpuMs"),
   };
@@ -119,8 +129,23 @@ async function startOnce(
   }
   const wallMs = performance.now() - startMs;
   const cpu = cpuOf(child);
-  await chat(port, readFileSync(join(dataFolder, "admin-key"), "utf8").trim());
-  const start = { wallMs, firstChatMs: performance.now() - startMs, ...cpu };
+  const server = {
+    url: `http://127.0.0.1:${port}`,
+    apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
+  };
+  const first = await chat(server, child, 0);
+  const firstChatMs = performance.now() - startMs;
+  const later: Chat[] = [];
+  for (let index = 1; index < 14; index++) later.push(await chat(server, child, index));
+  const firstOver = (figure: keyof Chat): number =>
+    first[figure] / median(later.slice(8).map((each) => each[figure]));
+  const start = {
+    wallMs,
+    firstChatMs,
+    firstOverTenth: firstOver("firstTokenMs"),
+    firstOverTenthCpu: firstOver("cpuMs"),
+    ...cpu,
+  };
   child.kill("SIGTERM");
   await ended;
   return start;
@@ -150,14 +175,35 @@ async function isReady(port: number): Promise<boolean> {
   );
 }
 
-async function chat(port: number, key: string): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
-    body: JSON.stringify({ messages: [{ role: "user", content: "Hello" }], max_tokens: 4 }),
+interface Chat {
+  readonly firstTokenMs: number;
+  /** Of the server's process and of all engines'. */
+  readonly cpuMs: number;
+}
+
+/** No two of them begin alike. */
+async function chat(
+  server: Pick<ServedBuild, "url" | "apiKey">,
+  child: ChildProcess,
+  index: number,
+): Promise<Chat> {
+  const processes = [child.pid ?? 0, ...childrenOf(child.pid ?? 0).map(({ id }) => id)];
+  const before = processes.map(runMsOf);
+  const { firstTokenMs } = await streamedChat(server, {
+    messages: [{ role: "user", content: `${index} times hello` }],
+    max_tokens: 4,
   });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`The chat was answered ${answer.status}: ${text}`);
+  const after = processes.map(runMsOf);
+  return { firstTokenMs, cpuMs: after.reduce((sum, ms, place) => sum + ms - before[place], 0) };
+}
+
+/** The processor time of all threads of a process that are there, to the nanosecond, which Linux says. */
+function runMsOf(id: number): number {
+  const threads = readdirSync(`/proc/${id}/task`);
+  return threads.reduce((sum, thread) => {
+    const [ns] = readFileSync(`/proc/${id}/task/${thread}/schedstat`, "utf8").split(" ");
+    return sum + Number(ns) / 1e6;
+  }, 0);
 }
 
 /** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
@@ -206,6 +252,10 @@ function textOf({ here, there }: StartReport): string {
 }
 
 function comparison(name: string, here: number, there: number | undefined): string {
-  const ratio = there === undefined ? "" : `, ${there.toFixed(0)} there, ratio ${(here / there).toFixed(2)}`;
-  return `${name}: ${here.toFixed(0)} here${ratio}`;
+  const ratio = there === undefined ? "" : `, ${shown(there)} there, ratio ${(here / there).toFixed(2)}`;
+  return `${name}: ${shown(here)} here${ratio}`;
+}
+
+function shown(figure: number): string {
+  return figure.toFixed(figure < 10 ? 2 : 0);
 }

@@ -98,7 +98,7 @@ function storyQuestion(index: number): string {
 
 /** Streams one chat to its end. */
 export function streamedChat(
-  { url, apiKey }: ServedBuild,
+  { url, apiKey }: Pick<ServedBuild, "url" | "apiKey">,
   body: Readonly<Record<string, unknown>>,
 ): Promise<StreamedChat> {
   return new Promise((resolve, reject) => {

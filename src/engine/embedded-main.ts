@@ -26,6 +26,7 @@ serveEngine((given, progress, supplement) => {
     vocabulary: supplement as Promise<TokenVocabulary>,
     openModel: () => ModelAhead.open(ahead, openingOf(load), logger),
     logger,
+    clock: systemClock,
     onStep: () => {
       progress.onStep();
       collection.postpone();

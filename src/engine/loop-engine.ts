@@ -12,7 +12,7 @@ import type {
   Generation,
   GenerationRequest,
 } from "../domain/generation.ts";
-import { systemClock } from "../domain/clock.ts";
+import { systemClock, type Clock } from "../domain/clock.ts";
 import { serviceOf } from "../domain/lifecycle.ts";
 import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -20,6 +20,7 @@ import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { ThreadedConstraints } from "./token-masks/threaded-constraints.ts";
 import { BlockSession } from "./logits/blocks/block-session.ts";
 import { Generations, unavailable } from "./generations.ts";
+import { IdleWork } from "./idle-work.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
 import { EngineLoop, type Submission } from "./loop/engine-loop.ts";
 import type { ModelRunner } from "./model-runner.ts";
@@ -45,6 +46,8 @@ export interface LoopEngineOptions {
   /** What constraints on answers may cost. */
   readonly constraints: ConstraintSettings;
   readonly logger: Logger;
+  /** With it, what a first constraint needs is made ready in a moment without work; without, by that constraint. */
+  readonly clock?: Clock;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
   /** Called when a step has thrown. */
@@ -127,7 +130,7 @@ export class LoopEngine implements Engine {
 
   async #start(signal: AbortSignal): Promise<void> {
     this.#state = { kind: "starting", reason: "The engine is loading the model." };
-    const { openModel, settings, logger, onStep } = this.#options;
+    const { openModel, settings, logger, clock, onStep } = this.#options;
     const { runner, weights } = await openModel();
     this.#ends.unshift(() => runner.close());
     const vocabulary = await this.#options.vocabulary;
@@ -139,6 +142,8 @@ export class LoopEngine implements Engine {
     });
     this.#constraints = constraints;
     this.#ends.unshift(() => constraints.close());
+    const idleWork = clock && new IdleWork(clock, [async () => constraints.startAhead()]);
+    if (idleWork !== undefined) this.#ends.unshift(() => idleWork.stop());
     const { vocabularySize } = runner.shape;
     const registrations = readRegistrations(settings.logitsProcessors);
     const processors = await loadProcessors(registrations, { vocabulary, vocabularySize });
@@ -149,8 +154,17 @@ export class LoopEngine implements Engine {
       clock: systemClock,
     });
     this.#transfers = transfers;
-    const beside = { constraints, processors, blocks, transfers };
-    const loop = new EngineLoop(runner, { ...settings, ...beside, onStep });
+    const loop = new EngineLoop(runner, {
+      ...settings,
+      constraints,
+      processors,
+      blocks,
+      transfers,
+      onStep: () => {
+        idleWork?.postpone();
+        onStep?.();
+      },
+    });
     const ended = loop.run().catch((error: unknown) => this.#breakDown(error));
     this.#loop = loop;
     this.#ends.unshift(() => {

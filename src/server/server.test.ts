@@ -9,7 +9,7 @@ import { checkService, type ServiceUnderTest } from "../domain/testing/check-ser
 import { readConfig } from "./config.ts";
 import { createServer } from "./server.ts";
 
-function underTest(t: TestContext, port = 0): ServiceUnderTest & { readonly flags: object } {
+function underTest(t: TestContext, port = 0): ServiceUnderTest & { readonly flags: Readonly<Record<string, unknown>> } {
   const data = mkdtempSync(join(tmpdir(), "hone-server-"));
   t.after(() => rmSync(data, { recursive: true }));
   const model = ["tiny=test/fixtures/goldens/models/qwen3"];
@@ -46,6 +46,17 @@ test("a second server does not start on the data folder of one that runs, whatev
   );
   t.after(() => second.stop());
   await assert.rejects(second.start(), { code: "conflict", message: /process \d+/ });
+});
+
+test("has answered a chat of its own when it has started, and counts none", async (t) => {
+  const server = createServer(readConfig(underTest(t).flags, {}));
+  t.after(() => server.stop());
+  await server.start();
+  assert.equal((await fetch(`${server.url}/health`)).status, 200);
+  const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+  assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} [1-9]/m);
+  assert.doesNotMatch(metrics, /^hone_chat_(requests|tokens)_total\{/m);
+  assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
 });
 
 checkService({

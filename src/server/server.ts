@@ -60,6 +60,7 @@ import type { BaseTexts } from "./bases/base-texts.ts";
 import { engineHealth, listedBase } from "./bases/listed-bases.ts";
 import { usableDevice } from "../engine/device/usable-device.ts";
 import { createServedBases, servedBases, type EngineBase } from "./bases/served-bases.ts";
+import { answerFirstChats } from "./first-chats.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -162,8 +163,9 @@ async function build(
     clock: systemClock,
     logger,
   });
+  let isUp = false;
   let isDraining = false;
-  const ground = { database, log, logger, audit, isDraining: () => isDraining };
+  const ground = { database, log, logger, audit, isUp: () => isUp, isDraining: () => isDraining };
   const parts = await construct(config, settingsOfParts(config, limits), ground);
   const {
     bases,
@@ -176,6 +178,7 @@ async function build(
     checkpointFiles,
     files,
     http,
+    warmUp,
     sweep,
     records,
   } = parts;
@@ -193,6 +196,8 @@ async function build(
   await Promise.all(bases.map((base) => start(base.engine)));
   // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
   await Promise.all(bases.map((base) => start(base.texts)));
+  await warmUp();
+  isUp = true;
   // Hashes of bases that were not known are the engines', which have just made them.
   await records.completeBases();
   await start(records.adapters);
@@ -217,6 +222,8 @@ interface Parts {
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
   readonly http: HttpDependencies;
+  /** See {@link answerFirstChats}. */
+  readonly warmUp: () => Promise<void>;
   /** Removes what an earlier run left behind. */
   readonly sweep: () => Promise<void>;
   readonly records: VersionRecords;
@@ -228,6 +235,8 @@ interface Ground {
   readonly log: LogStyle;
   readonly logger: Logger;
   readonly audit: AuditLog;
+  /** Whether requests are answered as fast as they will be. */
+  readonly isUp: () => boolean;
   readonly isDraining: () => boolean;
 }
 
@@ -235,7 +244,7 @@ interface Ground {
 async function construct(
   config: HoneConfig,
   settings: ReturnType<typeof settingsOfParts>,
-  { database, log, logger, audit, isDraining }: Ground,
+  { database, log, logger, audit, isUp, isDraining }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
@@ -381,7 +390,7 @@ async function construct(
   const http: HttpDependencies = {
     chat,
     tokenization: createTokenizationService({ directory, bases: shelf }),
-    engineHealth: () => engineHealth(bases),
+    engineHealth: () => engineHealth(bases, { isUp: isUp() }),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {
@@ -433,6 +442,11 @@ async function construct(
     const fault = await comparisonFault(compared, artifacts);
     if (fault !== null) logger.error(compared, fault.message);
   };
+  const warmUp = async (): Promise<void> => {
+    const loaded = bases.filter(({ engine }) => engine.status().state.kind === "ready");
+    const names = loaded.map(({ model }) => model.name);
+    await answerFirstChats(names, http, { directory, bases: shelf, clock });
+  };
   const records = createVersionRecords({ models, store: modelStore, cacheOf, checkpointFiles, logger });
   return {
     bases,
@@ -445,6 +459,7 @@ async function construct(
     checkpointFiles,
     files,
     http,
+    warmUp,
     sweep,
     records,
   };

@@ -38,14 +38,25 @@ const waiting = new Map<number, Constraint>();
 const prepared = new Map<number, CachedConstraint>();
 const places = new Map<number, Place>();
 
-// No request waits for it.
+// No request waits for it, where the thread was started before one came.
 ground();
+tryOne();
 
 for (;;) {
   const { ringCount } = signals;
   takeRequests();
   const wasBusy = computeMasks();
   if (!prepareOne() && !wasBusy) signals.sleepSince(ringCount);
+}
+
+/** Has the code compiled that every constraint needs; nothing is kept of it. */
+function tryOne(): void {
+  const options = { allowsAnyWhitespace: true, whitespacePattern: null, allowsAdditionalProperties: true };
+  refusalOf(() => {
+    const language = readLanguage({ kind: "json-object", ...options }, data.limits);
+    const mask = new Uint32Array(Math.ceil(trie.tokenCount / 32));
+    new CompiledConstraint(language, trie).matcher().mask(mask);
+  });
 }
 
 function takeRequests(): void {

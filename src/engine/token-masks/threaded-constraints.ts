@@ -1,6 +1,6 @@
 // Constraints whose masks other threads compute: a quick thread for those that cost little, and a slow one for those that
-// turn out to cost much, which so hold up nobody but each other. Each is started when it is needed first, and again after
-// it broke down.
+// turn out to cost much, which so hold up nobody but each other. Each is started when it is needed first, if not before, and
+// again after it broke down.
 import type { Constraint } from "../../domain/constraint.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import type { GrammarLimits } from "../../regex/limits.ts";
@@ -51,6 +51,11 @@ export class ThreadedConstraints implements ConstraintBackend {
       bytes: one.bytes + other.bytes,
     });
     return [...this.#workers.values()].map(({ kept }) => kept).reduce(sum, { hits: 0, misses: 0, bytes: 0 });
+  }
+
+  /** Starts the thread that a first constraint would wait for. */
+  startAhead(): void {
+    this.#workerOf("quick");
   }
 
   async prepare(

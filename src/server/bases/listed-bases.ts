@@ -22,8 +22,15 @@ export function listedBase(base: EngineBase): ListedBase {
   };
 }
 
-/** All engines as one: as well as the worst of them. */
-export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
+/**
+ * All engines as one: as well as the worst of them.
+ *
+ * @param isUp whether the start has come to its end
+ */
+export function engineHealth(
+  bases: readonly EngineBase[],
+  { isUp }: { readonly isUp: boolean },
+): EngineHealth {
   const order = ["ready", "unloaded", "loading", "starting", "restarting", "stopped", "failed"] as const;
   const all = bases.map(({ model, engine }) => ({ name: model.name, state: engine.status().state }));
   const { name, state } = all.reduce((one, other) =>
@@ -35,6 +42,7 @@ export function engineHealth(bases: readonly EngineBase[]): EngineHealth {
       .map(([of, { status, reason }]) => [of, reason === "" ? status : `${status}: ${reason}`]),
   );
   const isWell = state.kind === "ready" || state.kind === "unloaded" || state.kind === "loading";
+  if (isWell && !isUp) return { state: "starting", reason: "The first chats are being tried.", models };
   return isWell
     ? { state: "ready", reason: "", models }
     : { state: state.kind, reason: `${name}: ${state.reason}`, models };
