@@ -9,7 +9,10 @@ import { checkService, type ServiceUnderTest } from "../domain/testing/check-ser
 import { readConfig } from "./config.ts";
 import { createServer } from "./server.ts";
 
-function underTest(t: TestContext, port = 0): ServiceUnderTest & { readonly flags: Readonly<Record<string, unknown>> } {
+function underTest(
+  t: TestContext,
+  port = 0,
+): ServiceUnderTest & { readonly flags: Readonly<Record<string, unknown>> } {
   const data = mkdtempSync(join(tmpdir(), "hone-server-"));
   t.after(() => rmSync(data, { recursive: true }));
   const model = ["tiny=test/fixtures/goldens/models/qwen3"];
