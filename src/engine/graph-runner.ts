@@ -207,7 +207,7 @@ class GraphRunner implements ModelRunner {
   /** The cache of the first `count` slots. */
   #cacheFeeds(lane: KvLane, count: number): Readonly<Record<string, Tensor>> {
     const { layerCount, kvHeadCount, headSize } = this.shape;
-    const dims = [count, kvHeadCount, lane.capacity, headSize];
+    const dims = [count, kvHeadCount, 1, lane.capacity, headSize];
     const feeds: Record<string, Tensor> = {};
     for (let layer = 0; layer < layerCount; layer++) {
       const names = cacheNames(layer);

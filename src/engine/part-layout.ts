@@ -57,7 +57,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[]): Pa
     const last = tokenIds.length - 1;
     const length = padded(tokenIds.length);
     const names = laterPartNames(index);
-    feeds[names.rows] = vector(Array.from({ length }, (_, row) => start + Math.min(row, last)));
+    feeds[names.rows] = row(Array.from({ length }, (_, place) => start + Math.min(place, last)));
     feeds[names.pastLength] = vector([pastLength]);
     ranges.push({ row: 0, start, count: tokenIds.length });
     places.push(wantedPlaces(part, start));
@@ -65,12 +65,12 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[]): Pa
   }
   for (let index = parts.length; index < laterPartCount; index++) {
     const names = laterPartNames(index);
-    feeds[names.rows] = vector([0]);
+    feeds[names.rows] = row([0]);
     feeds[names.pastLength] = vector([0]);
   }
   feeds["tokens"] = vector(parts.flatMap(({ tokenIds }) => tokenIds));
   feeds["positions"] = vector(positions);
-  feeds["order"] = vector(order);
+  feeds["order"] = row(order);
   feeds["places"] = wantedRows(places);
   return { feeds, ranges, positionCount: positions.length, rowCounts: places.map(({ length }) => length) };
 }
@@ -109,6 +109,10 @@ function wantedRows(places: readonly (readonly number[])[]): Tensor<"int64"> {
 
 function padded(length: number): number {
   return Math.ceil(length / lengthGranule) * lengthGranule;
+}
+
+function row(values: readonly number[]): Tensor<"int64"> {
+  return int64Tensor([1, values.length], values);
 }
 
 function vector(values: readonly number[]): Tensor<"int64"> {

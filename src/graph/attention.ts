@@ -154,7 +154,8 @@ export interface CacheAttentionResults {
  *
  * Several tokens of a row are computed as so many rows that read one cache, and have the same bits.
  *
- * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K]
+ * @param inputs q [B, T, Hq*K]; k and v [B, T, Hkv*K]; cacheKeys and cacheValues [B, Hkv, C, K], or [B, Hkv, 1, C, K], in which
+ *   they go into the products of one token a row as they are
  * @param options.mask `cacheMask` of B*T past lengths and the same C
  * @returns attention [B, T, Hq*K], and the new keys and values, each [B, Hkv, 1, 1, K], or [B, T, Hkv, 1, 1, K]
  */
@@ -166,7 +167,7 @@ export function cacheAttention(
   const { q, k, v, cacheKeys, cacheValues } = inputs;
   const { kvHeads, headSize, scale, mask } = options;
   const [rows, length] = sizes(q);
-  const capacity = dimensionAt(cacheKeys.shape, 2);
+  const capacity = dimensionAt(cacheKeys.shape, -2);
   const [tokens, cached] =
     length === 1
       ? [[rows], [rows]]
@@ -178,7 +179,7 @@ export function cacheAttention(
   const newShape = [...tokens, kvHeads, 1, 1, headSize];
   const maskShape = [...tokens, 1, 1, 1, dimensionSum([capacity, 1])];
   // A factor within the product would leave the path for one row.
-  const scaled = builder.multiply(q, scale);
+  const scaled = scale === 1 ? q : builder.multiply(q, scale);
   const queries = builder.reshape(scaled, [...tokens, kvHeads, groupSize(options), 1, headSize]);
   const keys = builder.reshape(k, newShape);
   const values = builder.reshape(v, newShape);

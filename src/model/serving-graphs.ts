@@ -90,8 +90,8 @@ export function laterPartNames(part: number): {
  * past at a time. A part's rows may repeat a token, which is then computed once.
  *
  * Inputs: `tokens` and `positions` int64 [N], of all parts; `places` int64 [P], the tokens after which logits are wanted;
- * per part p `rows.p` int64 [Tp], its tokens by their index in `tokens`, `past_length.p` int64 [1], and per layer
- * `keys.i.p` and `values.i.p` [1, Hkv, Cp, K]; `order` int64 [N], where each token first stands among the rows of part
+ * per part p `rows.p` int64 [1, Tp], its tokens by their index in `tokens`, `past_length.p` int64 [1], and per layer
+ * `keys.i.p` and `values.i.p` [1, Hkv, Cp, K]; `order` int64 [1, N], where each token first stands among the rows of part
  * 0, 1, …; LoRA matrices. Outputs: `logits` [P, V]; per layer `new_keys.i` and `new_values.i` [1, Hkv, N, K].
  */
 export function buildContinuationGraph(config: ModelConfig, options: ServingOptions): Graph {
@@ -100,20 +100,19 @@ export function buildContinuationGraph(config: ModelConfig, options: ServingOpti
   const tokens_N = builder.input("tokens", "int64", ["N"]);
   const positions_N = builder.input("positions", "int64", ["N"]);
   const places_P = builder.input("places", "int64", ["P"]);
-  const order_N = builder.input("order", "int64", ["N"]);
+  const order_N = builder.input("order", "int64", [1, "N"]);
   const parts = Array.from({ length: laterPartCount }, (_, part) => {
     const names = laterPartNames(part);
     return {
       names,
-      rows: builder.input(names.rows, "int64", [`T${part}`]),
+      rows: builder.input(names.rows, "int64", [1, `T${part}`]),
       length: builder.input(names.pastLength, "int64", [1]),
       cacheShape: [1, kvHeads, `C${part}`, headSize],
     };
   });
   const rowsOf = (x: Value, rows: Value): Value => {
     const [, count, width] = x.shape;
-    const chosen = builder.gatherRows(builder.reshape(x, [count, width]), rows);
-    return builder.reshape(chosen, [1, ...chosen.shape]);
+    return builder.gatherRows(builder.reshape(x, [count, width]), rows);
   };
   const byHead = (x: Value): Value =>
     builder.transpose(builder.reshape(x, [1, "N", kvHeads, headSize]), [0, 2, 1, 3]);
@@ -146,7 +145,7 @@ export function buildContinuationGraph(config: ModelConfig, options: ServingOpti
  * The graph of one new token a row over a cache.
  *
  * Inputs: `tokens` int64 [B, 1]; `past_lengths` int64 [B], how much of each row's cache is filled, and so the position of
- * its token; per layer `keys.i` and `values.i` [B, Hkv, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be
+ * its token; per layer `keys.i` and `values.i` [B, Hkv, 1, C, K]; LoRA matrices. What lies beyond `past_lengths` has to be
  * finite and is not seen. Outputs: `logits` [B, V]; per layer `new_keys.i` and `new_values.i` [B, Hkv, 1, 1, K].
  */
 export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): Graph {
@@ -161,7 +160,7 @@ export function buildDecodeGraph(config: ModelConfig, options: ServingOptions): 
     positions_BT: builder.reshape(pastLengths_B, ["B", 1]),
     attend: ({ layer, layerConfig, q, k, v }) => {
       const names = cacheNames(layer);
-      const shape = ["B", kvHeads, "C", headSize];
+      const shape = ["B", kvHeads, 1, "C", headSize];
       const cacheKeys = builder.input(names.keys, "float32", shape);
       const cacheValues = builder.input(names.values, "float32", shape);
       const window = layerConfig.slidingWindow ?? undefined;
@@ -210,7 +209,7 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     positions_BT,
     attend: ({ layer, layerConfig, q, k, v }) => {
       const names = cacheNames(layer);
-      const shape = ["B", kvHeads, "C", headSize];
+      const shape = ["B", kvHeads, 1, "C", headSize];
       const [keys, values] = [byHead(k), byHead(v)];
       const cacheKeys = placed(builder.input(names.keys, "float32", shape), keys);
       const cacheValues = placed(builder.input(names.values, "float32", shape), values);

@@ -204,11 +204,11 @@ function feedsOf(kind: "prompt" | "token", config: ModelConfig): Readonly<Record
   if (kind === "prompt") {
     return { tokens: int64Tensor([1, 5], [3, 1, 4, 1, 5]), places: int64Tensor([2], [2, 4]) };
   }
-  const shape = [1, config.kvHeadCount, 64, config.headSize];
+  const shape = [1, config.kvHeadCount, 1, 64, config.headSize];
   const filled = (wave: number): Tensor =>
     float32Tensor(
       shape,
-      Float32Array.from({ length: 64 * shape[1] * shape[3] }, (_, index) => Math.sin(wave * index)),
+      Float32Array.from({ length: 64 * shape[1] * shape[4] }, (_, index) => Math.sin(wave * index)),
     );
   const caches = config.layers.flatMap((_, layer) => [
     [cacheNames(layer).keys, filled(layer + 1)] as const,
