@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { KvCache, laneBytes } from "./kv-cache.ts";
-import { positionBytes, roundUpSlots, type KvLane } from "./kv-lane.ts";
+import { positionBytes, type KvLane } from "./kv-lane.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
 
@@ -44,8 +44,14 @@ const check = (lane: KvLane, slot: number, mark: number, count: number): void =>
   }
 };
 
+/** A cache for few slots, and a clock that runs so many milliseconds with each look at it. */
+const cacheOf = (bytesMax = 2 ** 30, msPerLook = 0): KvCache => {
+  let ms = 0;
+  return new KvCache(shape, { bytesMax, slotCountMax: 128 }, { monotonicMs: () => (ms += msPerLook) });
+};
+
 test("keeps what slots hold when the lane grows, and when it shrinks again", () => {
-  const cache = new KvCache(shape, 2 ** 30);
+  const cache = cacheOf();
   const lane = cache.openLane();
   cache.ensure(lane, 1, 10, 900);
   fill(lane, lane.takeSlot(), 1, 10);
@@ -57,13 +63,72 @@ test("keeps what slots hold when the lane grows, and when it shrinks again", () 
   check(lane, 0, 1, 10);
   check(lane, 1, 2, 20);
   check(lane, 2, 3, 5);
-  cache.relax(lane, 0, 900);
+  cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 900 }));
   assert.equal(lane.capacity, 64);
   check(lane, 1, 2, 20);
 });
 
+test("a lane that will soon be full grows in portions, whatever happens to its slots meanwhile", () => {
+  for (const seed of searchSeeds(20)) {
+    const random = seededRandom("portions", seed);
+    const cache = cacheOf(2 ** 30, 1);
+    const lane = cache.openLane();
+    const prospect = { positionCount: 0, positionCountMax: 1024 };
+    cache.ensure(lane, 8, 200, 1024);
+    const marks: number[] = [];
+    const takeSlot = (mark: number, count: number): void => {
+      cache.ensure(lane, lane.usedCount + 1, count, 1024);
+      fill(lane, lane.takeSlot(), mark, count);
+      marks.push(mark);
+    };
+    for (let slot = 0; slot < 6; slot++) takeSlot(slot, 1 + random.index(200));
+    takeSlot(6, 256);
+    let resizedCount = 0;
+    for (let step = 0; step < 60; step++) {
+      const { capacity } = lane;
+      cache.resizeLanes(() => prospect);
+      if (lane.capacity !== capacity) resizedCount += 1;
+      const [one, other] = [random.index(marks.length), random.index(marks.length)];
+      const action = random.index(8);
+      if (action === 0) {
+        lane.swapSlots(one, other);
+        [marks[one], marks[other]] = [marks[other], marks[one]];
+      } else if (action === 1) {
+        lane.copySlot(one, other);
+        marks[other] = marks[one];
+      } else if (action === 2 && marks.length < 12) {
+        takeSlot(100 + step, 1 + random.index(200));
+      } else if (action === 3 && marks.length > 2) {
+        lane.dropLastSlot();
+        marks.pop();
+      } else if (action === 4 && lane.lengths[one] > 0) {
+        // The same slot with other numbers of another length.
+        lane.advance(one, -lane.lengths[one]);
+        fill(lane, one, 200 + step, random.index(2) === 0 ? lane.capacity : 1 + random.index(lane.capacity));
+        marks[one] = 200 + step;
+      }
+      marks.forEach((mark, slot) => check(lane, slot, mark, lane.lengths[slot]));
+    }
+    assert.ok(resizedCount > 0, `seed ${seed}`);
+  }
+});
+
+test("resizing stops for the step once its time is over, and goes on in the next", () => {
+  const cache = cacheOf(2 ** 30, 3);
+  const lane = cache.openLane();
+  cache.ensure(lane, 4, 256, 1024);
+  for (let slot = 0; slot < 4; slot++) fill(lane, lane.takeSlot(), slot, 320);
+  const capacities = Array.from({ length: 30 }, () => {
+    cache.resizeLanes(() => ({ positionCount: 0, positionCountMax: 1024 }));
+    return lane.capacity;
+  });
+  // The keys or the values of a slot in one layer a step, and one step in which nothing is missing any more.
+  assert.equal(capacities.indexOf(448), 16);
+  for (let slot = 0; slot < 4; slot++) check(lane, slot, slot, 320);
+});
+
 test("swaps and copies whole slots", () => {
-  const cache = new KvCache(shape, 2 ** 30);
+  const cache = cacheOf();
   const lane = cache.openLane();
   cache.ensure(lane, 4, 30, 64);
   for (const [mark, count] of [
@@ -88,7 +153,7 @@ test("swaps and copies whole slots", () => {
 });
 
 test("writes the real positions of padded rows", () => {
-  const cache = new KvCache(shape, 2 ** 30);
+  const cache = cacheOf();
   const lane = cache.openLane();
   cache.ensure(lane, 1, 8, 64);
   const slot = lane.takeSlot();
@@ -111,14 +176,17 @@ test("never holds more than the reservations that were made", () => {
   for (const seed of searchSeeds(10)) {
     const random = seededRandom("kv cache", seed);
     const bytesMax = 40 * 256 * positionBytes(shape);
-    const cache = new KvCache(shape, bytesMax);
+    const cache = cacheOf(bytesMax, 1);
     const lanes = [cache.openLane(), cache.openLane()].map((lane) => ({ lane, max: 1 }));
     for (let step = 0; step < 60; step++) {
       const entry = lanes[random.index(2)];
       const { lane } = entry;
       if (random.uniform() < 0.5 && lane.usedCount > 0) {
         lane.dropLastSlot();
-        cache.relax(lane, 0, entry.max);
+        cache.resizeLanes((kv) => ({
+          positionCount: 0,
+          positionCountMax: lanes.find((each) => each.lane === kv)?.max ?? 0,
+        }));
         continue;
       }
       const max = Math.max(lane.usedCount === 0 ? 1 : entry.max, 1 + random.index(512));
@@ -140,44 +208,41 @@ test("never holds more than the reservations that were made", () => {
   }
 });
 
-test("a lane doubles while rows come one by one, and grows by what they need where memory ends", () => {
-  const cache = new KvCache(shape, 96 * 64 * positionBytes(shape));
+test("rows that come one by one copy few others, and have what they need where memory ends", () => {
+  const cache = cacheOf(96 * 64 * positionBytes(shape));
   const lane = cache.openLane();
-  const slotCapacities = Array.from({ length: 96 }, (_, row) => {
+  const slotRooms = Array.from({ length: 96 }, (_, row) => {
     cache.ensure(lane, row + 1, 1, 64);
     fill(lane, lane.takeSlot(), row, 1);
-    return lane.slotCapacity;
+    return lane.slotRoom;
   });
-  assert.deepEqual([...new Set(slotCapacities)], [1, 2, 4, 8, 16, 32, 64, 72, 80, 88, 96]);
+  assert.deepEqual([...new Set(slotRooms)], [1, 2, 4, 8, 16, 32, 64, 96]);
   for (const row of [0, 31, 64, 95]) check(lane, row, row, 1);
 });
 
-test("gives slots back once few have been needed for long, and positions at once unless prompts will fill them", () => {
-  const cache = new KvCache(shape, 2 ** 30);
+test("gives slots back once few have been needed for long, and positions unless prompts will fill them", () => {
+  const cache = cacheOf();
   const lane = cache.openLane();
+  const resize = (positionCount: number): void =>
+    cache.resizeLanes(() => ({ positionCount, positionCountMax: 900 }));
+  const useOnce = (count: number): void => {
+    cache.ensure(lane, count, 1, 900);
+    while (lane.usedCount < count) lane.takeSlot();
+    while (lane.usedCount > 1) lane.dropLastSlot();
+  };
   cache.ensure(lane, 32, 600, 900);
-  fill(lane, lane.takeSlot(), 1, 10);
-  cache.relax(lane, 590, 900);
+  useOnce(32);
+  fill(lane, 0, 1, 10);
+  resize(590);
   assert.deepEqual([lane.slotCapacity, lane.capacity], [32, 768]);
-  cache.relax(lane, 0, 900);
-  assert.deepEqual([lane.slotCapacity, lane.capacity], [32, 64]);
+  resize(0);
+  assert.deepEqual([lane.slotCapacity, lane.capacity], [1, 64]);
+  useOnce(32);
   let steps = 2;
   while (lane.slotCapacity === 32 && steps < 1000) {
-    cache.relax(lane, 0, 900);
+    resize(0);
     steps += 1;
   }
   assert.deepEqual([lane.slotCapacity, steps], [1, 64]);
   check(lane, 0, 1, 10);
-  cache.ensure(lane, 32, 10, 900);
-  for (let step = 0; step < 200; step++) {
-    const isBusy = step % 50 === 0;
-    while (lane.usedCount < (isBusy ? 9 : 1)) lane.takeSlot();
-    while (lane.usedCount > (isBusy ? 9 : 1)) lane.dropLastSlot();
-    cache.relax(lane, 0, 900);
-  }
-  assert.equal(lane.slotCapacity, 32, "short answers come and go");
-});
-
-test("rounds slots up to sizes that a slab can have", () => {
-  assert.deepEqual([1, 2, 3, 8, 9, 16, 17].map(roundUpSlots), [1, 2, 4, 8, 16, 16, 24]);
 });

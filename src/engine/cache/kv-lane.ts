@@ -1,8 +1,10 @@
-// Keys and values of running rows: one slab per layer, [slot, kv head, capacity, head size], used
-// slots first, so that a batch is a contiguous view that a graph takes without a copy.
+// Keys and values of rows that are computed together, used slots first, so that a batch is a contiguous view that a graph
+// takes without a copy. A lane gets another capacity while its rows go on: what they hold is copied in portions into a slab
+// that takes the place of the old one once nothing is missing.
 // Knows neither what a slot is used for, nor its adapter, nor how much memory there is in all: the cache does.
 import { assert } from "../../domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
+import { copyRun, Slab } from "./slab.ts";
 
 /** Capacities are multiples of this, so that sums over a row are grouped alike at every capacity. */
 export const positionGranule = 64;
@@ -14,17 +16,6 @@ export function positionBytes(shape: Pick<ModelShape, "layerCount" | "kvHeadCoun
 
 export function roundUpPositions(count: number): number {
   return Math.ceil(count / positionGranule) * positionGranule;
-}
-
-/**
- * How many slots a slab gets for this many used ones: powers of two up to 8, then multiples of 8. Memory of a slot that
- * is never written is not taken from the machine.
- */
-export function roundUpSlots(count: number): number {
-  if (count > 8) return Math.ceil(count / 8) * 8;
-  let slots = 1;
-  while (slots < count) slots *= 2;
-  return slots;
 }
 
 /** New keys and values of one layer as a graph returns them: [row, kv head, position, head size]. */
@@ -49,18 +40,34 @@ export interface BlockRange {
   readonly count: number;
 }
 
-/** The slabs of rows that are computed together. A slot is a number below `usedCount`; its holder learns when it moves. */
+/**
+ * The slab that takes a lane's place. It is filled in passes, each through all slots of one part of the slab after the other:
+ * new memory costs most of the time, and comes in large pages, of which so only one is new at a time. A pass copies what came
+ * since the one before.
+ */
+interface Resizing {
+  readonly slab: Slab;
+  /** Positions of each slot that all parts have. */
+  readonly copiedCounts: number[];
+  /** Those that they will have after this pass. */
+  readonly passCounts: number[];
+  /** What the pass copies next, part by part and slot by slot; null between passes. */
+  cursor: { part: number; slot: number } | null;
+}
+
+/** A slot is a number below `usedCount`; its holder learns when it moves. */
 export class KvLane {
   readonly shape: ModelShape;
   /** Positions filled, by slot. */
   readonly lengths: number[] = [];
+  #slab: Slab;
+  /** The most slots that were used at once since the slab was made: what has been written takes memory. */
   #slotCapacity = 0;
-  #capacity = 0;
-  #keys: Float32Array[] = [];
-  #values: Float32Array[] = [];
+  #resizing: Resizing | null = null;
 
   constructor(shape: ModelShape) {
     this.shape = shape;
+    this.#slab = new Slab(shape, 0, 0);
   }
 
   get usedCount(): number {
@@ -69,58 +76,81 @@ export class KvLane {
 
   /** Positions that a slot has room for. */
   get capacity(): number {
-    return this.#capacity;
+    return this.#slab.capacity;
   }
 
+  /** Slots that have been used. */
   get slotCapacity(): number {
     return this.#slotCapacity;
   }
 
+  /** Slots that could be. */
+  get slotRoom(): number {
+    return this.#slab.slotRoom;
+  }
+
+  get isResizing(): boolean {
+    return this.#resizing !== null;
+  }
+
+  /** The capacity that it is resized to; null where it is not. */
+  get comingCapacity(): number | null {
+    return this.#resizing?.slab.capacity ?? null;
+  }
+
+  /** Of all positions that its slots hold. */
+  get heldBytes(): number {
+    return this.lengths.reduce((sum, length) => sum + length, 0) * positionBytes(this.shape);
+  }
+
+  /** What may have been written, in the slab that is to come too. */
   get bytes(): number {
-    return this.#slotCapacity * this.#capacity * positionBytes(this.shape);
+    const coming = this.#resizing === null ? 0 : this.usedCount * this.#resizing.slab.capacity;
+    return (this.#slotCapacity * this.capacity + coming) * positionBytes(this.shape);
   }
 
   /** A view, not a copy: keys of consecutive slots, [slotCount, kv head, capacity, head size]. */
   keys(layer: number, slot: number, slotCount: number): Float32Array {
-    return this.#view(this.#keys[layer], slot, slotCount);
+    return this.#view(this.#slab.keys[layer], slot, slotCount);
   }
 
   /** A view, not a copy, as {@link KvLane.keys}. */
   values(layer: number, slot: number, slotCount: number): Float32Array {
-    return this.#view(this.#values[layer], slot, slotCount);
+    return this.#view(this.#slab.values[layer], slot, slotCount);
   }
 
   /** The next slot, empty; there must be room for it. */
   takeSlot(): number {
-    assert(this.usedCount < this.#slotCapacity, "a slot is taken only where there is room");
-    return this.lengths.push(0) - 1;
+    assert(this.usedCount < this.slotRoom, "a slot is taken only where there is room");
+    this.#resizing?.copiedCounts.push(0);
+    this.#resizing?.passCounts.push(0);
+    const slot = this.lengths.push(0) - 1;
+    this.#slotCapacity = Math.max(this.#slotCapacity, this.usedCount);
+    if (this.#resizing !== null && this.usedCount > this.#resizing.slab.slotRoom) this.stopResizing();
+    return slot;
   }
 
   /** Gives the last slot back. */
   dropLastSlot(): void {
     assert(this.usedCount > 0, "only a used slot is dropped");
+    this.#resizing?.copiedCounts.pop();
+    this.#resizing?.passCounts.pop();
     this.lengths.pop();
   }
 
   /**
-   * Copies what one slot holds over another.
+   * Copies what one slot holds over another, of this lane or of `target`.
    *
    * @param start up to where both hold the same already
    */
-  copySlot(from: number, to: number, start = 0): void {
-    if (from === to) return;
-    const { kvHeadCount, headSize } = this.shape;
-    const headStride = this.#capacity * headSize;
-    const first = start * headSize;
-    const end = this.lengths[from] * headSize;
-    for (const slab of [...this.#keys, ...this.#values]) {
-      for (let head = 0; head < kvHeadCount; head++) {
-        const source = (from * kvHeadCount + head) * headStride;
-        const target = (to * kvHeadCount + head) * headStride;
-        slab.copyWithin(target + first, source + first, source + end);
-      }
-    }
-    this.lengths[to] = this.lengths[from];
+  copySlot(from: number, to: number, start = 0, target: KvLane = this): void {
+    if (target === this && from === to) return;
+    const length = this.lengths[from];
+    assert(length <= target.capacity, "a copy fits its slot");
+    if (start < length)
+      this.#slab.copyTo(target.#slab, { slot: from, position: start, count: length - start }, to);
+    target.#forgetCopied(to, start);
+    target.lengths[to] = length;
   }
 
   swapSlots(a: number, b: number): void {
@@ -128,15 +158,19 @@ export class KvLane {
     if (this.lengths[a] === 0 || this.lengths[b] === 0) {
       const [from, to] = this.lengths[a] === 0 ? [b, a] : [a, b];
       this.copySlot(from, to);
+      this.#forgetCopied(from, 0);
       this.lengths[from] = 0;
       return;
     }
-    const slotStride = this.shape.kvHeadCount * this.#capacity * this.shape.headSize;
-    for (const slab of [...this.#keys, ...this.#values]) {
-      const first = slab.slice(a * slotStride, (a + 1) * slotStride);
-      slab.copyWithin(a * slotStride, b * slotStride, (b + 1) * slotStride);
-      slab.set(first, b * slotStride);
+    const { kvHeadCount, headSize } = this.shape;
+    const slotStride = kvHeadCount * this.capacity * headSize;
+    for (const values of [...this.#slab.keys, ...this.#slab.values]) {
+      const first = values.slice(a * slotStride, (a + 1) * slotStride);
+      values.copyWithin(a * slotStride, b * slotStride, (b + 1) * slotStride);
+      values.set(first, b * slotStride);
     }
+    this.#forgetCopied(a, 0);
+    this.#forgetCopied(b, 0);
     [this.lengths[a], this.lengths[b]] = [this.lengths[b], this.lengths[a]];
   }
 
@@ -147,12 +181,12 @@ export class KvLane {
   write(layer: number, slot: number, { row, start, count }: EntryRange, entries: NewEntries): void {
     const { kvHeadCount, headSize } = this.shape;
     const length = this.lengths[slot];
-    assert(length + count <= this.#capacity, "new keys and values fit the slot");
+    assert(length + count <= this.capacity, "new keys and values fit the slot");
     for (let head = 0; head < kvHeadCount; head++) {
       const from = ((row * kvHeadCount + head) * entries.positionCount + start) * headSize;
-      const to = ((slot * kvHeadCount + head) * this.#capacity + length) * headSize;
-      copyRun(entries.keys, from, this.#keys[layer], to, count * headSize);
-      copyRun(entries.values, from, this.#values[layer], to, count * headSize);
+      const to = this.#slab.start(slot, head) + length * headSize;
+      copyRun(entries.keys, from, this.#slab.keys[layer], to, count * headSize);
+      copyRun(entries.values, from, this.#slab.values[layer], to, count * headSize);
     }
   }
 
@@ -176,7 +210,7 @@ export class KvLane {
 
   /** Copies positions from a block that {@link KvLane.copyToBlock} wrote; the length stays, as in {@link KvLane.write}. */
   copyFromBlock(slot: number, { position, place, count }: BlockRange, block: Float32Array): void {
-    assert(position + count <= this.#capacity, "keys and values of a block fit the slot");
+    assert(position + count <= this.capacity, "keys and values of a block fit the slot");
     this.#eachRun(slot, block, (slab, to, from) =>
       copyRun(
         block,
@@ -194,83 +228,105 @@ export class KvLane {
     block: Float32Array,
     visit: (slab: Float32Array, inSlab: number, inBlock: number) => void,
   ): void {
-    const { layerCount, kvHeadCount, headSize } = this.shape;
+    const { layerCount, kvHeadCount } = this.shape;
     const inBlockStride = block.length / (layerCount * 2 * kvHeadCount);
     let inBlock = 0;
     for (let layer = 0; layer < layerCount; layer++) {
-      for (const slab of [this.#keys[layer], this.#values[layer]]) {
-        for (let head = slot * kvHeadCount; head < (slot + 1) * kvHeadCount; head++) {
-          visit(slab, head * this.#capacity * headSize, inBlock);
+      for (const slab of [this.#slab.keys[layer], this.#slab.values[layer]]) {
+        for (let head = 0; head < kvHeadCount; head++) {
+          visit(slab, this.#slab.start(slot, head), inBlock);
           inBlock += inBlockStride;
         }
       }
     }
   }
 
-  /** Says that every layer now holds `count` more positions of the slot. */
+  /** Says that every layer now holds `count` more positions of the slot; less than 0 takes the last ones back. */
   advance(slot: number, count: number): void {
     this.lengths[slot] += count;
+    this.#forgetCopied(slot, this.lengths[slot]);
   }
 
   /**
-   * Gives the slabs another size, keeping what the used slots hold. Slabs that grow within the room they were made with
-   * stay where they are; all others are made anew, one layer after the other, so that the memory in use never exceeds old
-   * and new by more than a layer.
+   * Gives the lane another size at once, keeping what the used slots hold. Takes as long as copying that, but where the
+   * slots alone change and have room: see {@link KvLane.startResizing}.
    *
-   * @param reservedCapacity up to which capacity new slabs can grow in place; the room takes no memory before it is used
+   * @param slotRoom how many slots may come without another copy
    */
-  reshape(slotCapacity: number, capacity: number, reservedCapacity = capacity): void {
-    if (slotCapacity === this.#slotCapacity && capacity === this.#capacity) return;
-    assert(slotCapacity >= this.usedCount, "a slab keeps its used slots");
-    assert(
-      this.lengths.every((length) => length <= capacity),
-      "a slab keeps its positions",
-    );
-    const { layerCount, kvHeadCount, headSize } = this.shape;
-    const positionSize = kvHeadCount * headSize;
-    const grows = slotCapacity >= this.#slotCapacity && capacity >= this.#capacity;
-    const resize = (old: Float32Array | undefined): Float32Array => {
-      const staysInPlace = grows && old !== undefined && old.length >= slotCapacity * capacity * positionSize;
-      const slab = staysInPlace
-        ? old
-        : new Float32Array(slotCapacity * Math.max(capacity, reservedCapacity) * positionSize);
-      if (old !== undefined && (slab !== old || capacity !== this.#capacity))
-        this.#spread(old, slab, capacity);
-      return slab;
-    };
-    for (let layer = 0; layer < layerCount; layer++) {
-      this.#keys[layer] = resize(this.#keys[layer]);
-      this.#values[layer] = resize(this.#values[layer]);
+  reshape(slotRoom: number, capacity: number): void {
+    assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
+    if (this.#resizing?.slab.capacity !== capacity || this.#resizing.slab.slotRoom < slotRoom) {
+      this.stopResizing();
+      this.startResizing(slotRoom, capacity);
     }
-    this.#slotCapacity = slotCapacity;
-    this.#capacity = capacity;
+    this.resize(() => false);
   }
 
-  /** Moves what the used slots hold to where it lies at another capacity, the last first: both may be the same slab. */
-  #spread(from: Float32Array, to: Float32Array, capacity: number): void {
-    const { kvHeadCount, headSize } = this.shape;
-    for (let slot = this.usedCount - 1; slot >= 0; slot--) {
-      const size = this.lengths[slot] * headSize;
-      for (let head = (slot + 1) * kvHeadCount - 1; head >= slot * kvHeadCount; head--) {
-        const start = head * this.#capacity * headSize;
-        const target = head * capacity * headSize;
-        if (from === to) to.copyWithin(target, start, start + size);
-        else to.set(from.subarray(start, start + size), target);
+  /** Makes the slab of another size; {@link KvLane.resize} fills it, while this one stays in use. */
+  startResizing(slotRoom: number, capacity: number): void {
+    assert(this.#resizing === null, "a lane is resized once at a time");
+    assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
+    const slab = new Slab(this.shape, slotRoom, capacity);
+    const counts = this.lengths.map(() => 0);
+    this.#resizing = { slab, copiedCounts: counts, passCounts: [...counts], cursor: null };
+  }
+
+  stopResizing(): void {
+    this.#resizing = null;
+  }
+
+  /**
+   * Goes on copying into the new slab, and puts it in place once it has all. Where a slot has outgrown it meanwhile, the
+   * lane stays as it is.
+   *
+   * @param isOver asked after each piece
+   * @returns how many bytes were copied
+   */
+  resize(isOver: () => boolean): number {
+    const resizing = this.#resizing;
+    if (resizing === null) return 0;
+    const { slab, copiedCounts, passCounts } = resizing;
+    if (this.lengths.some((length) => length > slab.capacity)) this.stopResizing();
+    let copiedBytes = 0;
+    while (this.#resizing !== null) {
+      if (resizing.cursor === null) {
+        if (this.lengths.every((length, slot) => copiedCounts[slot] === length)) {
+          this.#slab = slab;
+          this.#slotCapacity = this.usedCount;
+          this.#resizing = null;
+          break;
+        }
+        this.lengths.forEach((length, slot) => (passCounts[slot] = length));
+        resizing.cursor = { part: 0, slot: 0 };
+      }
+      const { cursor } = resizing;
+      if (cursor.slot < this.usedCount) {
+        const position = copiedCounts[cursor.slot];
+        const range = { slot: cursor.slot, position, count: passCounts[cursor.slot] - position };
+        cursor.slot += 1;
+        if (range.count === 0) continue;
+        copiedBytes += this.#slab.copyPartTo(slab, cursor.part, range);
+        if (isOver()) break;
+      } else if (cursor.part + 1 < slab.partCount) {
+        resizing.cursor = { part: cursor.part + 1, slot: 0 };
+      } else {
+        passCounts.forEach((count, slot) => (copiedCounts[slot] = count));
+        resizing.cursor = null;
       }
     }
+    return copiedBytes;
   }
 
-  #view(slab: Float32Array, slot: number, slotCount: number): Float32Array {
-    const slotStride = this.shape.kvHeadCount * this.#capacity * this.shape.headSize;
-    return slab.subarray(slot * slotStride, (slot + slotCount) * slotStride);
+  /** What lies in a slot from a position on is no longer what was copied. */
+  #forgetCopied(slot: number, position: number): void {
+    if (this.#resizing === null) return;
+    const { copiedCounts, passCounts } = this.#resizing;
+    copiedCounts[slot] = Math.min(copiedCounts[slot], position);
+    passCounts[slot] = Math.min(passCounts[slot], position);
   }
-}
 
-/** Short runs go faster without the view that `set` needs. */
-function copyRun(source: Float32Array, from: number, target: Float32Array, to: number, size: number): void {
-  if (size > 256) {
-    target.set(source.subarray(from, from + size), to);
-    return;
+  #view(values: Float32Array, slot: number, slotCount: number): Float32Array {
+    const slotStride = this.shape.kvHeadCount * this.capacity * this.shape.headSize;
+    return values.subarray(slot * slotStride, (slot + slotCount) * slotStride);
   }
-  for (let index = 0; index < size; index++) target[to + index] = source[from + index];
 }

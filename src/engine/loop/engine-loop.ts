@@ -112,7 +112,7 @@ export class EngineLoop {
         options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
     };
     this.#drawer = new Drawer(runner.shape.vocabularySize, options.blocks ?? null);
-    this.#lanes = new Lanes(runner, options);
+    this.#lanes = new Lanes(runner, options, options.clock ?? systemClock);
     this.#pace = new CallPace(options.clock ?? systemClock);
     this.#constraints = options.constraints;
     this.#processors = options.processors;
@@ -271,6 +271,7 @@ export class EngineLoop {
   async #schedule(): Promise<readonly PlannedCall<Sequence>[]> {
     this.#sweep();
     this.#preempt();
+    this.#lanes.resize();
     const admitted = planAdmissions(
       this.#waiting,
       [...this.#lanes].map(({ load }) => load),

@@ -2,6 +2,7 @@
 // them, so that both kinds are contiguous; slots move when a sequence leaves, and each learns its new place.
 // Does not compute and does not decide who gets a slot.
 import { assert, present } from "../../domain/assert.ts";
+import type { LaneProspect } from "../cache/kv-cache.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 import type { LaneLoad } from "../schedule/scheduler.ts";
@@ -33,6 +34,15 @@ export class Lane {
       ...this.rows.map((row) => row.positionCountMax),
       ...this.prompts.map((prompt) => prompt.positionCountMax),
     );
+  }
+
+  /** What its prompts will fill, and its sequences were promised. */
+  get prospect(): LaneProspect {
+    const { positionCountMax } = this;
+    return {
+      positionCount: Math.max(0, ...this.prompts.map(({ tokenCount }) => tokenCount)),
+      positionCountMax,
+    };
   }
 
   /** What the lane holds, with everything that its sequences were promised. */

@@ -1,6 +1,7 @@
 // All lanes with the memory behind them: one for the base model and for each adapter in use, opened when a sequence needs
 // it and closed when it is empty. The scheduler admits only what fits.
 import { present } from "../../domain/assert.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
 import type { ModelRunner } from "../model-runner.ts";
@@ -44,12 +45,13 @@ export class Lanes implements Iterable<Lane> {
   constructor(
     runner: ModelRunner,
     { slotCountMax, kvCacheBytesMax, prefixCachePercent, transfers }: LaneLimits,
+    clock: Pick<Clock, "monotonicMs">,
   ) {
     const { shape } = runner;
     const { contextLength } = shape;
     const bytesPerPosition = positionBytes(shape);
     this.#runner = runner;
-    this.#cache = new KvCache(shape, kvCacheBytesMax);
+    this.#cache = new KvCache(shape, { bytesMax: kvCacheBytesMax, slotCountMax }, clock);
     this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
     this.#prefixes = new PrefixCache(shape, (this.#bytesMax * prefixCachePercent) / 100);
     this.#transfers = transfers;
@@ -184,6 +186,13 @@ export class Lanes implements Iterable<Lane> {
     this.#tidy(lane);
   }
 
+  /** Goes on with giving lanes the room that they will need. Once a step, between calls of the runner. */
+  resize(): void {
+    const lanes = new Map([...this.#lanes.values()].map((lane) => [lane.kv, lane]));
+    this.#cache.resizeLanes((kv) => present(lanes.get(kv), "the lane of keys and values").prospect);
+    this.#limitPrefixes();
+  }
+
   /** Makes room for a call after which the lane's longest computed sequence has this many tokens. */
   makeRoom(lane: Lane, positionCount: number): void {
     this.#ensure(lane, { slotCount: lane.kv.usedCount, positionCount });
@@ -205,7 +214,8 @@ export class Lanes implements Iterable<Lane> {
   /** Takes away every sequence that wants nothing more. Only between calls of the runner: slots move. */
   sweep(): void {
     for (const lane of this.#lanes.values()) {
-      for (const row of lane.rows.filter(({ isFinished }) => isFinished)) lane.removeRow(row);
+      // The last first: rows that end together leave no holes to fill.
+      for (const row of lane.rows.filter(({ isFinished }) => isFinished).reverse()) lane.removeRow(row);
       for (const prompt of lane.prompts.slice()) {
         const successor = successorOf(prompt);
         if (successor === null) lane.removePrompt(prompt);
@@ -244,15 +254,11 @@ export class Lanes implements Iterable<Lane> {
     this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
   }
 
-  /** Closes a lane that is empty, and gives back memory of one that needs little of it. */
+  /** Closes a lane that is empty. */
   #tidy(lane: Lane): void {
-    if (lane.isEmpty) {
-      this.#cache.closeLane(lane.kv);
-      this.#lanes.delete(lane.id);
-    } else {
-      const positionCount = Math.max(0, ...lane.prompts.map(({ tokenCount }) => tokenCount));
-      this.#cache.relax(lane.kv, positionCount, lane.positionCountMax);
-    }
+    if (!lane.isEmpty) return;
+    this.#cache.closeLane(lane.kv);
+    this.#lanes.delete(lane.id);
     this.#limitPrefixes();
   }
 }

@@ -66,10 +66,10 @@ test("lets nothing overtake the oldest prompt that does not fit", () => {
 });
 
 test("admits only what memory is set aside for", () => {
-  // 64 positions of 10 bytes a slot: two slots take 1280 bytes, three as much as four 2560.
+  // 64 positions of 10 bytes a slot: two slots take 1280 bytes, three 1920.
   const three = [prompt(1, 10), prompt(2, 10), prompt(3, 10)];
-  check(three, [], [1, 2], { kvCacheBytesMax: 2559 });
-  check(three, [], [1, 2, 3], { kvCacheBytesMax: 2560 });
+  check(three, [], [1, 2], { kvCacheBytesMax: 1919 });
+  check(three, [], [1, 2, 3], { kvCacheBytesMax: 1920 });
 });
 
 test("says how many choices fit at once", () => {
@@ -114,9 +114,10 @@ test("the last of the worst priority stops first, and no more than are needed", 
 });
 
 test("nobody stops in vain: neither where it makes no room, nor who frees nothing that is needed", () => {
-  // 64 positions of 10 bytes: a lane of three takes as much as one of four.
-  const tight = { kvCacheBytesMax: 5 * 640 };
-  const inLane = (name: number, laneId: string, priority: number) => prompt(name, 10, { laneId, priority });
+  // 64 positions of 10 bytes a slot, and in lanes a and c three times that.
+  const tight = { kvCacheBytesMax: 7 * 640 };
+  const inLane = (name: number, laneId: string, priority: number) =>
+    prompt(name, laneId === "b" ? 10 : 128, { laneId, priority });
   const running = [
     inLane(1, "a", 2),
     inLane(2, "b", 1),

@@ -1,0 +1,84 @@
+// Memory for the keys and values of some slots at one capacity: for each layer [slot, kv head, capacity, head size], so that
+// consecutive slots are a view that a graph takes without a copy. Does not know how much of a slot is filled.
+import type { ModelShape } from "../model-shape.ts";
+
+/** Positions [position, position + count) of a slot. */
+export interface SlotRange {
+  readonly slot: number;
+  readonly position: number;
+  readonly count: number;
+}
+
+export class Slab {
+  /** Slots that there is room for. The room of a slot takes memory of the machine only once something is written into it. */
+  readonly slotRoom: number;
+  /** Positions that a slot has room for. */
+  readonly capacity: number;
+  /** By layer. */
+  readonly keys: readonly Float32Array[];
+  readonly values: readonly Float32Array[];
+  readonly #shape: ModelShape;
+
+  constructor(shape: ModelShape, slotRoom: number, capacity: number) {
+    const { layerCount, kvHeadCount, headSize } = shape;
+    this.#shape = shape;
+    this.slotRoom = slotRoom;
+    this.capacity = capacity;
+    const size = slotRoom * kvHeadCount * capacity * headSize;
+    // One piece for all layers: the C library takes large ones from the machine anew, and clears smaller ones that were
+    // used before, which would write into all of the room.
+    const sizeBytes = size * Float32Array.BYTES_PER_ELEMENT;
+    const memory = new ArrayBuffer(2 * layerCount * sizeBytes);
+    const part = (index: number): Float32Array => new Float32Array(memory, index * sizeBytes, size);
+    this.keys = Array.from({ length: layerCount }, (_, layer) => part(2 * layer));
+    this.values = Array.from({ length: layerCount }, (_, layer) => part(2 * layer + 1));
+  }
+
+  /** Where the positions of a slot's head begin in the keys, or the values, of a layer. */
+  start(slot: number, head: number): number {
+    const { kvHeadCount, headSize } = this.#shape;
+    return (slot * kvHeadCount + head) * this.capacity * headSize;
+  }
+
+  /** The keys of each layer and its values lie by themselves. */
+  get partCount(): number {
+    return 2 * this.#shape.layerCount;
+  }
+
+  /** Copies positions into another slab, to the same slot or the one given; both may be the same slab. */
+  copyTo(target: Slab, range: SlotRange, targetSlot = range.slot): void {
+    for (let part = 0; part < this.partCount; part++) this.copyPartTo(target, part, range, targetSlot);
+  }
+
+  /**
+   * As {@link Slab.copyTo}, the keys or the values of one layer alone.
+   *
+   * @param part below `partCount`
+   * @returns the bytes that were copied
+   */
+  copyPartTo(target: Slab, part: number, { slot, position, count }: SlotRange, targetSlot = slot): number {
+    const { kvHeadCount, headSize } = this.#shape;
+    const kind = part % 2 === 0 ? "keys" : "values";
+    const layer = Math.floor(part / 2);
+    const [from, to] = [this[kind][layer], target[kind][layer]];
+    const [first, size] = [position * headSize, count * headSize];
+    for (let head = 0; head < kvHeadCount; head++)
+      copyRun(from, this.start(slot, head) + first, to, target.start(targetSlot, head) + first, size);
+    return kvHeadCount * size * Float32Array.BYTES_PER_ELEMENT;
+  }
+}
+
+/** Copies numbers; the runs do not overlap. Short ones go faster without the view that `set` needs. */
+export function copyRun(
+  source: Float32Array,
+  from: number,
+  target: Float32Array,
+  to: number,
+  size: number,
+): void {
+  if (size > 256) {
+    target.set(source.subarray(from, from + size), to);
+    return;
+  }
+  for (let index = 0; index < size; index++) target[to + index] = source[from + index];
+}
