@@ -96,10 +96,15 @@ function storyQuestion(index: number): string {
   return `${words} in a big house, number ${index}. ${questions}`;
 }
 
-/** Streams one chat to its end. */
+/**
+ * Streams one chat to its end.
+ *
+ * @param onChunk called at each piece that comes
+ */
 export function streamedChat(
   { url, apiKey }: Pick<ServedBuild, "url" | "apiKey">,
   body: Readonly<Record<string, unknown>>,
+  { onChunk }: { readonly onChunk?: () => void } = {},
 ): Promise<StreamedChat> {
   return new Promise((resolve, reject) => {
     const startMs = systemClock.monotonicMs();
@@ -110,6 +115,7 @@ export function streamedChat(
       let last: readonly Buffer[] = [];
       response.on("data", (chunk: Buffer) => {
         firstTokenMs ??= systemClock.monotonicMs() - startMs;
+        onChunk?.();
         last = [...last.slice(-3), chunk];
       });
       response.on("error", reject);

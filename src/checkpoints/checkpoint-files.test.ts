@@ -52,16 +52,21 @@ const version = sampleVersion("m", 1, {
 function openFiles(baseFolder: string, dataFolder: string, limits: Partial<typeof importLimits> = {}) {
   const { models: store } = memoryStorage()();
   const newVersions: string[] = [];
+  const prepared: string[] = [];
   const files = new CheckpointFiles({
     store,
     clock: new FakeClock(),
     limits,
+    prepareVersion: async ({ modelId, step }, baseModel) => {
+      assert.notEqual(await store.findVersion(modelId, step), null);
+      prepared.push(`${modelId}:${step} over ${baseModel}`);
+    },
     onNewVersion: async (modelId) => void newVersions.push(modelId),
     baseFolders: new Map([["tiny", baseFolder]]),
     ...dataFolderAt(dataFolder),
     useVersion: async () => true,
   });
-  return { files, store, newVersions };
+  return { files, store, newVersions, prepared };
 }
 
 /** The files of a version over a base, as they would be read by whoever asked. */
@@ -352,14 +357,14 @@ test("an adapter that PEFT made becomes the next version, with its files as they
     [changedAdapter({ type: "BF16", config: { use_rslora: true, target_modules: "all-linear" } }), []],
     [adapterFolder, ["README.md"]],
   ] as const) {
-    const { imported, store, newVersions, dataFolder } = await importing(t, folder);
+    const { imported, store, newVersions, prepared, dataFolder } = await importing(t, folder);
     const { version, ...rest } = await imported;
     assert.deepEqual(rest, { ignored });
     assert.deepEqual([version.step, version.adapterFolder, version.jobId], [1, "adapters/m/1", null]);
     assert.equal(version.base, weights);
     assert.equal(version.adapterHash, adapterHash(folder));
     assert.deepEqual(await store.newestVersion("m"), version);
-    assert.deepEqual(newVersions, ["m"]);
+    assert.deepEqual([newVersions, prepared], [["m"], ["m:1 over tiny"]]);
     const placed = join(dataFolder, "adapters/m/1");
     assert.deepEqual(readdirSync(placed).sort(), ["adapter_config.json", "adapter_model.safetensors"]);
     for (const name of readdirSync(placed))

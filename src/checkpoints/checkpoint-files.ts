@@ -43,6 +43,8 @@ export interface CheckpointFilesOptions {
   readonly clock: Clock;
   /** In place of {@link importLimits}. */
   readonly limits?: Partial<typeof importLimits>;
+  /** Has the engine of the base load a version that was imported, so that nobody waits for that; never rejects. */
+  readonly prepareVersion: (version: ModelVersion, baseModel: string) => Promise<void>;
   /** Called when a model has a new version. */
   readonly onNewVersion: (modelId: string) => Promise<void>;
   /** By the name of the base model. */
@@ -125,6 +127,7 @@ export class CheckpointFiles {
       const unpack = (task: UnpackRequest) => this.#unpackers.run("unpack", task);
       const dependencies = { store, artifacts, folder, unpack, check, base, bytesMax };
       const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
+      await this.#options.prepareVersion(imported.version, model.baseModel);
       await this.#options.onNewVersion(model.id);
       return imported;
     } finally {

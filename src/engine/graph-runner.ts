@@ -7,7 +7,8 @@ import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/t
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
 import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
 import { requireExactIntegerProducts } from "../runtime/integer-products.ts";
-import { AdapterCache } from "./adapter-cache.ts";
+import { AdapterCache } from "./adapters/adapter-cache.ts";
+import { AdapterThread } from "./adapters/adapter-thread.ts";
 import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
@@ -26,7 +27,10 @@ export interface GraphRunnerOptions extends SessionsOptions {
   readonly adapterCountMax: number;
   /** Of the weights: adapters of others are refused. Without it none is. */
   readonly weightsHash?: string;
-  /** With it, what only some requests need is prepared in moments without calls; without, at its first use. */
+  /**
+   * With it, what only some requests need is prepared in moments without calls, and adapters in a thread; without, at their
+   * first use.
+   */
   readonly clock?: Clock;
   /** With it, large weights are arranged for the runtime once and mapped; without, every session has a copy in memory. */
   readonly arrangedCache?: ArrangedCache;
@@ -68,7 +72,9 @@ class GraphRunner implements ModelRunner {
   readonly shape: ModelShape;
   readonly #sessions: ServingSessions;
   readonly #idleWork: IdleWork | null;
+  readonly #thread: AdapterThread | null;
   readonly #adapters: AdapterCache;
+  #hasBlocks = false;
 
   constructor(
     { config, adapterCountMax, weightsHash }: GraphRunnerOptions,
@@ -77,7 +83,13 @@ class GraphRunner implements ModelRunner {
   ) {
     this.#sessions = sessions;
     this.#idleWork = idleWork;
-    this.#adapters = new AdapterCache(config, adapterCountMax, weightsHash);
+    this.#thread = idleWork === null ? null : new AdapterThread(config);
+    idleWork?.add(async () => this.#thread?.startAhead());
+    this.#adapters = new AdapterCache(config, {
+      countMax: adapterCountMax,
+      ...(weightsHash !== undefined && { weights: weightsHash }),
+      ...(this.#thread && { thread: this.#thread }),
+    });
     this.shape = {
       layerCount: config.layers.length,
       kvHeadCount: config.kvHeadCount,
@@ -88,7 +100,16 @@ class GraphRunner implements ModelRunner {
   }
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {
-    return this.#adapters.load(reference);
+    const adapter = this.#adapters.load(reference);
+    if (loraFormOf(adapter.rank) === "blocks" && !this.#hasBlocks) {
+      this.#hasBlocks = true;
+      for (const task of this.#sessions.tasksOf("blocks")) this.#idleWork?.add(task);
+    }
+    return adapter;
+  }
+
+  prepareAdapter(reference: AdapterReference): Promise<void> | null {
+    return this.#adapters.prepare(reference);
   }
 
   dropAdapter(id: string): void {
@@ -157,6 +178,7 @@ class GraphRunner implements ModelRunner {
 
   async close(): Promise<void> {
     await this.#idleWork?.stop();
+    await this.#thread?.close();
     await this.#sessions.close();
   }
 

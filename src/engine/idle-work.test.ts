@@ -35,3 +35,23 @@ test("goes on after a task that fails", async () => {
   assert.deepEqual(done, [2]);
   await work.stop();
 });
+
+test("takes further tasks, also once it has done all that it had", async () => {
+  const clock = new FakeClock();
+  const done: number[] = [];
+  const task = (number: number) => () => Promise.resolve(done.push(number));
+  const work = new IdleWork(clock, [task(1)]);
+  work.add(task(2));
+  await clock.advance(1100);
+  assert.deepEqual(done, [1, 2]);
+  work.add(task(3));
+  work.postpone();
+  await clock.advance(100);
+  assert.deepEqual(done, [1, 2]);
+  await clock.advance(100);
+  assert.deepEqual(done, [1, 2, 3]);
+  await work.stop();
+  work.add(task(4));
+  await clock.advance(1000);
+  assert.deepEqual(done, [1, 2, 3]);
+});

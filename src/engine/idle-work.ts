@@ -6,16 +6,27 @@ const quietMs = 100;
 /** Before the first task: whoever has just loaded is mostly one of several that a start loads, and the others go first. */
 const firstQuietMs = 1000;
 
+type Task = () => Promise<unknown>;
+
 export class IdleWork {
   readonly #clock: Clock;
   readonly #abort = new AbortController();
-  readonly #finished: Promise<void>;
+  readonly #tasks: Task[];
+  #isRunning = false;
+  #finished: Promise<void>;
   #wasBusy = false;
 
   /** Starts at once; the first task runs after a quiet moment, and a longer one. */
-  constructor(clock: Clock, tasks: readonly (() => Promise<unknown>)[]) {
+  constructor(clock: Clock, tasks: readonly Task[]) {
     this.#clock = clock;
-    this.#finished = this.#run(tasks);
+    this.#tasks = [...tasks];
+    this.#finished = this.#run(firstQuietMs);
+  }
+
+  /** Another task, behind those that wait. */
+  add(task: Task): void {
+    this.#tasks.push(task);
+    if (!this.#isRunning) this.#finished = this.#run(quietMs);
   }
 
   /** Puts the next task off: something that cannot wait is going on. */
@@ -29,12 +40,16 @@ export class IdleWork {
     await this.#finished;
   }
 
-  async #run(tasks: readonly (() => Promise<unknown>)[]): Promise<void> {
-    for (const [index, task] of tasks.entries()) {
-      await this.#quietMoment(index === 0 ? firstQuietMs : quietMs);
-      if (this.#abort.signal.aborted) return;
-      await task().catch(() => undefined);
+  async #run(firstMs: number): Promise<void> {
+    this.#isRunning = true;
+    for (let ms = firstMs; this.#tasks.length > 0; ms = quietMs) {
+      await this.#quietMoment(ms);
+      if (this.#abort.signal.aborted) break;
+      await this.#tasks
+        .shift()?.()
+        .catch(() => undefined);
     }
+    this.#isRunning = false;
   }
 
   /** A stretch of time in which nothing was postponed; ends early when the work is stopped. */

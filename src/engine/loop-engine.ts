@@ -111,7 +111,7 @@ export class LoopEngine implements Engine {
 
   async prepareAdapter(reference: AdapterReference): Promise<void> {
     if (this.#loop === null) throw unavailable("The engine is not up.");
-    this.#loop.prepareAdapter(reference);
+    await this.#loop.prepareAdapter(reference);
   }
 
   dropAdapter(id: string): void {

@@ -31,6 +31,13 @@ export interface ModelRunner {
    * @throws ServiceError when the folder does not hold an adapter of this model; only the requests that name it fail
    */
   loadAdapter(reference: AdapterReference): LoadedAdapter;
+  /**
+   * Has an adapter read while steps go on, so that {@link ModelRunner.loadAdapter} finds it in memory.
+   *
+   * @returns what resolves then, and rejects as that throws; null where nobody need wait: it is there, or is read when it is
+   *   loaded
+   */
+  prepareAdapter(reference: AdapterReference): Promise<void> | null;
   /** Forgets an adapter; it would be read again. */
   dropAdapter(id: string): void;
   /**

@@ -12,7 +12,7 @@ import { createRandomAdapter } from "../model/testing/random-adapter.ts";
 import { createRandomWeights, writeModelWeights } from "../model/testing/random-weights.ts";
 import { readQuantizedWeights } from "../model/weights.ts";
 import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
-import { adapterInMemory } from "./adapter-cache.ts";
+import { feedsOf } from "./adapters/read-adapter.ts";
 import { KvLane } from "./cache/kv-lane.ts";
 import { createGraphRunner } from "./graph-runner.ts";
 import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
@@ -38,7 +38,7 @@ function wideConfig(): ModelConfig {
 
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
-  return adapterInMemory({ id: `rank ${rank}`, revision: `rank ${rank}` }, config, adapter);
+  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...feedsOf(config, adapter) };
 }
 
 function laneOf(runner: ModelRunner, slotCount: number): KvLane {

@@ -78,7 +78,8 @@ export interface LoraInput {
 
 /**
  * The arrays for {@link servingLoraParameters} of the form that the rank asks for. Modules without an adapter get zeros,
- * and so do the rows that fill the last block. Null stands for the base model: zeros of rank 1.
+ * and so do the rows that fill the last block. An A that needs none is the adapter's own array. Null stands for the base
+ * model: zeros of rank 1.
  */
 export function servingLoraInputs(
   config: ModelConfig,
@@ -92,14 +93,30 @@ export function servingLoraInputs(
   const inputs = new Map<string, LoraInput>();
   for (const { path, inputSize, outputSize } of loraProjections(config, projectionNames)) {
     const names = loraNames(path);
-    const a = new Float32Array(filled * inputSize);
-    a.set(adapter?.matrices.get(names.a) ?? []);
-    const b = new Float32Array(outputSize * filled);
-    adapter?.matrices.get(names.b)?.forEach((value, index) => {
-      b[Math.floor(index / rank) * filled + (index % rank)] = value * adapter.scale;
-    });
-    inputs.set(names.a, { shape: [...block, inputSize], data: a });
-    inputs.set(names.b, { shape: [outputSize, filled], data: b });
+    const [a, b] = [adapter?.matrices.get(names.a), adapter?.matrices.get(names.b)];
+    inputs.set(names.a, { shape: [...block, inputSize], data: padded(a, filled * inputSize) });
+    const scaled = new Float32Array(outputSize * filled);
+    if (adapter !== null && b !== undefined) scaleRows(b, { rank, factor: adapter.scale }, scaled, filled);
+    inputs.set(names.b, { shape: [outputSize, filled], data: scaled });
   }
   return inputs;
+}
+
+/** The values themselves where they are as long. */
+function padded(values: Float32Array | undefined, length: number): Float32Array {
+  if (values?.length === length) return values;
+  const filled = new Float32Array(length);
+  filled.set(values ?? []);
+  return filled;
+}
+
+/** Writes the rows of B, times the factor, into rows of `width`; plain loops, since a large adapter has millions. */
+function scaleRows(
+  b: Float32Array,
+  { rank, factor }: { readonly rank: number; readonly factor: number },
+  into: Float32Array,
+  width: number,
+): void {
+  for (let from = 0, to = 0; from < b.length; from += rank, to += width)
+    for (let column = 0; column < rank; column++) into[to + column] = b[from + column] * factor;
 }

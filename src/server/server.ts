@@ -2,6 +2,7 @@
 import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
 import { ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
+import type { ModelVersion } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
@@ -296,6 +297,11 @@ async function construct(
   const shelf = servedBases(bases);
   const chat = createChatService({ directory, bases: shelf, clock, metrics, logger });
 
+  const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
+    const adapter = await adapterOf(version, artifacts);
+    if (adapter !== null) await engineOf(baseModel)?.prepareAdapter(adapter);
+  };
+
   const baseFolders = new Map(models.map((model) => [model.name, model.folder]));
   const checkpointFiles = new CheckpointFiles({
     store: database.models,
@@ -305,6 +311,11 @@ async function construct(
     folder,
     clock,
     limits: settings.imports,
+    // What was imported is stored: an engine that is down or refuses it says so to whoever asks for it.
+    prepareVersion: (version, baseModel) =>
+      prepareVersion(version, baseModel).catch((error: unknown) => {
+        logger.warn({ err: error, modelId: version.modelId }, "an imported version could not be loaded yet");
+      }),
     // What is left undone here is done at the next version, or the next start.
     onNewVersion: (modelId) =>
       modelService.deleteOlderVersions(modelId).catch((error: unknown) => {
@@ -343,10 +354,7 @@ async function construct(
       jobs: database.jobs,
       models: database.models,
       runner,
-      prepareVersion: async (version, baseModel) => {
-        const adapter = await adapterOf(version, artifacts);
-        if (adapter !== null) await engineOf(baseModel)?.prepareAdapter(adapter);
-      },
+      prepareVersion,
       onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
       clock,
       logger,

@@ -12,14 +12,14 @@ import { parseModelConfig, readModelConfig } from "../../model/config/read-confi
 import { createRandomAdapter } from "../../model/testing/random-adapter.ts";
 import { createRandomWeights, writeModelWeights } from "../../model/testing/random-weights.ts";
 import { readQuantizedWeights } from "../../model/weights.ts";
-import { adapterInMemory } from "../adapter-cache.ts";
+import { feedsOf } from "../adapters/read-adapter.ts";
 import { KvLane } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
 
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
-  return adapterInMemory({ id: `rank ${rank}`, revision: `rank ${rank}` }, config, adapter);
+  return { id: `rank ${rank}`, revision: `rank ${rank}`, ...feedsOf(config, adapter) };
 }
 
 /** A lane with a prompt in each of its slots, whose lengths differ and come near a capacity's end. */

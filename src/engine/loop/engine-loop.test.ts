@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
 import { present } from "../../domain/assert.ts";
 import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom } from "../../domain/random.ts";
@@ -278,4 +279,38 @@ test("run goes on until it is stopped, and takes requests while it runs", async 
   loop.stop();
   await running;
   assert.equal(transcript(0).ids().length, 16);
+});
+
+test("a request waits alone for its adapter to be read, and is answered or refused then", async () => {
+  const readings: { resolve(): void; reject(error: Error): void }[] = [];
+  class SlowRunner extends FakeRunner {
+    override prepareAdapter(): Promise<void> | null {
+      return new Promise((resolve, reject) => readings.push({ resolve, reject }));
+    }
+  }
+  const { loop, transcript } = observedLoop(new SlowRunner(), smallLimits);
+  const adapted = requestOf([1, 2], { adapter: { id: "adapter", folder: "" }, choiceCount: 2, maxTokens: 4 });
+  const [plain, given, refused, abandoned] = [0, 1, 2, 3];
+  loop.submit(given, adapted);
+  loop.submit(refused, adapted);
+  loop.submit(abandoned, adapted);
+  loop.submit(plain, requestOf([1, 2], { maxTokens: 4 }));
+  const run = async (): Promise<void> => {
+    while (loop.hasWork) await loop.step();
+  };
+  await run();
+  assert.equal(transcript(plain).ids().length, 4);
+  assert.deepEqual(transcript(given).events, []);
+  loop.stopChoice(given, 1);
+  loop.abort(abandoned);
+  readings[0].resolve();
+  readings[1].reject(new ServiceError({ code: "conflict", message: "It is not what it was." }));
+  readings[2].resolve();
+  // What waits goes on in turns of its own.
+  await new Promise((resolve) => setImmediate(resolve));
+  await run();
+  assert.deepEqual(transcript(given).ids(), expectedIds(adapted, 0));
+  assert.deepEqual(transcript(given).ids(1), []);
+  assert.equal(transcript(refused).failure, "conflict: It is not what it was.");
+  assert.deepEqual([transcript(abandoned).events, transcript(abandoned).failure], [[], null]);
 });

@@ -75,7 +75,7 @@ export interface Submission {
 interface Submitted {
   readonly request: GenerationRequest;
   readonly output: GenerationOutput;
-  /** Null while it waits for its constraint. */
+  /** Null while it waits for its adapter or its constraint. */
   running: RunningRequest | null;
   /** Aborted when it is given up. */
   readonly abort: AbortController;
@@ -133,13 +133,14 @@ export class EngineLoop {
 
   /** Queues a request. Choices that can never run all at once run in portions, each computing the prompt again. */
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
-    const { constraint } = request;
+    const { constraint, prompt } = request;
     const abort = new AbortController();
     const submitted: Submitted = { request, output, running: null, abort, stopped: new Set() };
     try {
       const processors = this.#processors?.open(request.sampling) ?? [];
-      if (constraint === null) this.#queue(submitted, { constraint: null, processors });
-      else void this.#prepare(submitted, constraint, processors);
+      const adapter = prompt.adapter && this.#runner.prepareAdapter(prompt.adapter);
+      if (constraint === null && adapter === null) this.#queue(submitted, { constraint: null, processors });
+      else void this.#prepare(submitted, { constraint, adapter, processors });
     } catch (error) {
       refuse(output, error);
     }
@@ -149,25 +150,37 @@ export class EngineLoop {
     };
   }
 
-  /** Holds a request back until its constraint is ready; one that cannot be served fails it. */
+  /** Holds a request back until its adapter is read and its constraint ready; what cannot be served fails it. */
   async #prepare(
     submitted: Submitted,
-    constraint: Constraint,
-    processors: readonly ScoreProcessor[],
+    {
+      constraint,
+      adapter,
+      processors,
+    }: {
+      readonly constraint: Constraint | null;
+      readonly adapter: Promise<void> | null;
+      readonly processors: readonly ScoreProcessor[];
+    },
   ): Promise<void> {
     const { output, stopped } = submitted;
     const { signal } = submitted.abort;
     try {
-      const constraints = present(this.#constraints, "an engine that takes constraints can prepare them");
-      const prepared = await constraints.prepare(constraint, { signal });
-      if (signal.aborted) return prepared.release();
-      const { notices } = prepared;
+      await adapter;
+      const prepared = constraint && (await this.#compile(constraint, { signal }));
+      if (signal.aborted) return prepared?.release();
+      const notices = prepared?.notices ?? [];
       if (notices.length > 0) output.push({ kind: "constraint-noted", notices });
       this.#queue(submitted, { constraint: prepared, processors });
       for (const choice of stopped) stopChoice(submitted, choice);
     } catch (error) {
       if (!signal.aborted) refuse(output, error);
     }
+  }
+
+  #compile(constraint: Constraint, options: { readonly signal: AbortSignal }): Promise<PreparedConstraint> {
+    const constraints = present(this.#constraints, "an engine that takes constraints can prepare them");
+    return constraints.prepare(constraint, options);
   }
 
   #queue(
@@ -216,7 +229,8 @@ export class EngineLoop {
    *
    * @throws ServiceError as {@link ModelRunner.loadAdapter}
    */
-  prepareAdapter(reference: AdapterReference): void {
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    await this.#runner.prepareAdapter(reference);
     this.#runner.loadAdapter(reference);
   }
 

@@ -60,7 +60,7 @@ export class ServingSessions {
     await this.#keep(nameOf("first", null), first);
   }
 
-  /** Each makes a session that some requests need; those of adapters of great rank stay for their first use. */
+  /** Each makes a session that some requests need; those of adapters of great rank wait until there is one. */
   furtherTasks(): readonly (() => Promise<unknown>)[] {
     const kinds: readonly (readonly [GraphKind, Lora])[] = [
       ["token", "whole"],
@@ -80,6 +80,11 @@ export class ServingSessions {
   /** Whether it is made, or being made. */
   has(kind: GraphKind, lora: Lora): boolean {
     return this.#sessions.has(nameOf(kind, lora));
+  }
+
+  /** Each makes a session that requests with an adapter of this form need. */
+  tasksOf(lora: LoraForm): readonly (() => Promise<unknown>)[] {
+    return (["token", "first", "later"] as const).map((kind) => () => this.get(kind, lora));
   }
 
   /** @throws ServiceError `internal` when it cannot be made; the next call tries again */

@@ -40,6 +40,10 @@ export class FakeRunner implements ModelRunner {
     return { id: reference.id, revision: reference.hash ?? reference.id, rank: 1, feeds: {} };
   }
 
+  prepareAdapter(): Promise<void> | null {
+    return null;
+  }
+
   dropAdapter(id: string): void {
     this.droppedIds.push(id);
   }

@@ -8,7 +8,7 @@ import { loraFormOf, type LoraForm } from "../../model/lora.ts";
 import { buildPrefillGraph } from "../../model/serving-graphs.ts";
 import { readModelWeights } from "../../model/weights.ts";
 import { createSession, type Session } from "../../runtime/session.ts";
-import { AdapterCache } from "../adapter-cache.ts";
+import { AdapterCache } from "../adapters/adapter-cache.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
 
 /** @throws ServiceError when the folder does not hold a model that can be served */
@@ -28,7 +28,7 @@ export class NaiveModel {
   constructor(folder: string, config: ModelConfig) {
     this.#folder = folder;
     this.config = config;
-    this.#adapters = new AdapterCache(config, 100);
+    this.#adapters = new AdapterCache(config, { countMax: 100 });
   }
 
   async prepare(): Promise<void> {
