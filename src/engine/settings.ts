@@ -51,7 +51,7 @@ export const engineSettings = {
     default: "fcfs",
     choices: ["fcfs", "priority"],
     about:
-      "In which order requests start: as they came, or the lowest priority first, which then also takes room from requests of higher ones; these wait for as long as better ones come, and go on where they were.",
+      "In which order requests start: as they came, or the lowest priority first, which then also takes room from requests of higher ones; these wait for as long as better ones come, and go on where they were. Among requests of one priority entities share: who holds least is next, and may take room from one who then still holds as much.",
   },
   waitingCountMax: {
     kind: "integer",

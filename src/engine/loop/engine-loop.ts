@@ -23,14 +23,8 @@ import { Lanes, type PrefixCounts } from "./lanes.ts";
 import { planCalls, type PlannedCall } from "../schedule/plan-calls.ts";
 import { noTurns, type Turns } from "../schedule/prompt-turns.ts";
 import { runCall, type CallResult } from "./run-call.ts";
-import {
-  choosePreempted,
-  compareRanks,
-  planAdmissions,
-  positionsThatFit,
-  slotsThatFit,
-  type StepBudget,
-} from "../schedule/scheduler.ts";
+import { choosePreempted, planAdmissions, positionsThatFit, slotsThatFit } from "../schedule/scheduler.ts";
+import { compareRanks, type StepBudget } from "../schedule/slot-holder.ts";
 import {
   openRequest,
   successorOf,
@@ -284,14 +278,18 @@ export class EngineLoop {
 
   async #schedule(): Promise<readonly PlannedCall<Sequence>[]> {
     this.#sweep();
-    this.#preempt();
+    const preempted = this.#preempt();
     this.#lanes.resize();
     const admitted = planAdmissions(
       this.#waiting,
-      [...this.#lanes].map(({ load }) => load),
+      { lanes: [...this.#lanes].map(({ load }) => load), running: this.#lanes.holders },
       this.#budget,
     );
-    this.#waiting = this.#waiting.slice(admitted.length);
+    // What was stopped waits for the next step: room that it made is for others.
+    this.#waiting = this.#waiting
+      .filter((sequence) => !admitted.includes(sequence))
+      .concat(preempted)
+      .sort(compareRanks);
     for (const sequence of admitted) this.#admit(sequence);
     await this.#readKept();
     const { calls, turns } = planCalls(
@@ -322,13 +320,12 @@ export class EngineLoop {
     );
   }
 
-  /** Stops what must make room for prompts of better priority; it waits again, and goes on where it was. */
-  #preempt(): void {
-    if (this.#waiting.length === 0) return;
+  /** Stops what must make room for prompts of better priority or of who holds less; it waits again, and goes on where it was. */
+  #preempt(): readonly Sequence[] {
+    if (this.#waiting.length === 0) return [];
     const preempted = choosePreempted(this.#waiting, this.#lanes.holders, this.#budget);
-    if (preempted.length === 0) return;
     for (const sequence of preempted) this.#lanes.preempt(sequence);
-    this.#waiting = [...this.#waiting, ...preempted].sort(compareRanks);
+    return preempted;
   }
 
   /** A request whose adapter cannot be read fails; the rest of the step is as it was planned. */

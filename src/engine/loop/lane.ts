@@ -5,7 +5,7 @@ import { assert, present } from "../../domain/assert.ts";
 import type { LaneProspect } from "../cache/kv-cache.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
 import type { LoadedAdapter } from "../model-runner.ts";
-import type { LaneLoad } from "../schedule/scheduler.ts";
+import type { LaneLoad } from "../schedule/slot-holder.ts";
 import type { Sequence } from "./sequence.ts";
 
 export class Lane {

@@ -56,6 +56,32 @@ test("an answer that was interrupted again and again is the same to the last bit
   await runner.close();
 });
 
+test("who fills every slot makes room for who comes, and answers as undisturbed", async () => {
+  const runner = await openRunner();
+  const flood = requestOf(prompt, {
+    choiceCount: 9,
+    maxTokens: 20,
+    sampling: { temperature: 1, seed: 5 },
+    topLogprobCount: 2,
+    cacheOwner: "flood",
+  });
+  const [alone] = await runTogether(runner, [flood], limits);
+  const { loop, transcript } = observedLoop(runner, limits);
+  loop.submit(0, flood);
+  while (transcript(0).ids().length < 8) await loop.step();
+  loop.submit(1, requestOf([4, 5, 6], { maxTokens: 5, cacheOwner: "other" }));
+  await loop.step();
+  assert.equal(transcript(1).ids().length, 1, "its first token comes with the next step");
+  while (loop.hasWork) await loop.step();
+  assert.equal(transcript(1).ids().length, 5);
+  for (let choice = 0; choice < 9; choice++) {
+    assert.deepEqual(transcript(0).ids(choice), alone.ids(choice));
+    assert.deepEqual(transcript(0).logprobs(choice), alone.logprobs(choice));
+  }
+  assert.equal(loop.kvCacheBytes, 0);
+  await runner.close();
+});
+
 test("who makes room waits until there is room, and comes before what came later", async () => {
   const finished: number[] = [];
   const { loop, transcript } = observedLoop(new FakeRunner(), limits);

@@ -57,6 +57,7 @@ function randomRequest(random: Random): GenerationRequest {
     topLogprobCount: pick([0, 2]),
     priority: pick([0, 0, 0, 1, -2]),
     promptLogprobCount: pick([null, null, 0, 2]),
+    cacheOwner: pick(["", "", "other"]),
   });
 }
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { CallCosts } from "./call-times.ts";
 import { planCalls, prefillWork, type PlannedCall, type PlannedPrompt } from "./plan-calls.ts";
 import { noTurns, type Turns } from "./prompt-turns.ts";
-import type { LaneLoad, StepBudget } from "./scheduler.ts";
+import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 
 /** A prompt with a name for the tests. */
 interface NamedPrompt extends PlannedPrompt {

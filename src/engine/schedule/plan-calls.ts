@@ -6,7 +6,7 @@ import { laterPartCount } from "../../model/serving-graphs.ts";
 import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
 import { inTurn, turnsAfter, type Turns, type TurnTaker } from "./prompt-turns.ts";
-import type { LaneLoad, StepBudget } from "./scheduler.ts";
+import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 
 /** What the plan needs to know of a prompt. The caller passes its own objects, and finds them in the plan. */
 export interface PlannedPrompt extends TurnTaker, PromptOnItsWay {

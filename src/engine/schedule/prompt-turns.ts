@@ -2,8 +2,7 @@
 // of what is computed of prompts: the shortest rest first, so that a short prompt never waits for a long one, and the oldest
 // prompt of the owner for whom least was computed, so that neither a long prompt waits for ever nor one owner for another's
 // many. Pure: what has to be remembered from step to step goes in and comes out.
-import type { Ranked } from "./scheduler.ts";
-import { compareRanks } from "./scheduler.ts";
+import { compareRanks, type Ranked } from "./slot-holder.ts";
 
 /** A prompt that takes its turn. */
 export interface TurnTaker extends Ranked {

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  choosePreempted,
-  planAdmissions,
-  slotsThatFit,
-  type LaneLoad,
-  type SlotHolder,
-  type StepBudget,
-} from "./scheduler.ts";
+import { choosePreempted, planAdmissions, slotsThatFit } from "./scheduler.ts";
+import type { LaneLoad, SlotHolder, StepBudget } from "./slot-holder.ts";
 
 /** A prompt with a name for the tests. */
 interface NamedPrompt extends SlotHolder {
@@ -25,6 +19,7 @@ const budget: StepBudget = {
 
 const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {}): NamedPrompt => ({
   name,
+  owner: "",
   laneId: "a",
   slotCount: 1,
   positionCountMax: tokenCount + 20,
@@ -46,8 +41,9 @@ const check = (
   lanes: readonly LaneLoad[],
   expected: readonly number[],
   more: Partial<StepBudget> = {},
+  running: readonly NamedPrompt[] = [],
 ): void => {
-  const admitted = planAdmissions(waiting, lanes, { ...budget, ...more });
+  const admitted = planAdmissions(waiting, { lanes, running }, { ...budget, ...more });
   assert.deepEqual(
     admitted.map(({ name }) => name),
     expected,
@@ -70,6 +66,27 @@ test("admits only what memory is set aside for", () => {
   const three = [prompt(1, 10), prompt(2, 10), prompt(3, 10)];
   check(three, [], [1, 2], { kvCacheBytesMax: 1919 });
   check(three, [], [1, 2, 3], { kvCacheBytesMax: 1920 });
+});
+
+test("of several owners the one who holds least is next, whoever came first", () => {
+  const many = [1, 2, 3, 4, 5, 6].map((name) => prompt(name, 10, { owner: "a" }));
+  const few = [prompt(7, 10, { owner: "b" }), prompt(8, 10, { owner: "b" })];
+  check([...many, ...few], [], [1, 7, 2, 8, 3], { slotCountMax: 5 });
+  const running = [prompt(0, 10, { owner: "b", slotCount: 3 })];
+  check([...many, ...few], [lane("a", 3)], [1, 2, 3, 4, 7], {}, running);
+  const better = prompt(9, 10, { owner: "a", priority: -1 });
+  check([better, ...many, ...few], [], [9, 7, 1], { slotCountMax: 3 });
+});
+
+test("memory counts as slots do, whichever an owner holds more of", () => {
+  // A quarter of the memory against an eighth of the slots.
+  const running = [prompt(0, 10, { owner: "a", positionCountMax: 2500 }), prompt(1, 10, { owner: "b" })];
+  check([prompt(2, 10, { owner: "a" }), prompt(3, 10, { owner: "b" })], [lane("a", 2)], [3, 2], {}, running);
+});
+
+test("nothing overtakes the one whose turn it is, of whatever owner", () => {
+  check([prompt(1, 10, { owner: "a" }), prompt(2, 10, { owner: "b", slotCount: 9 })], [], [1]);
+  check([prompt(1, 10, { owner: "a", slotCount: 9 }), prompt(2, 10, { owner: "b" })], [], []);
 });
 
 test("says how many choices fit at once", () => {
@@ -129,6 +146,27 @@ test("nobody stops in vain: neither where it makes no room, nor who frees nothin
   checkPreempted([inLane(6, "c", 2)], running, [], tight);
   checkPreempted([inLane(6, "a", 1)], running, [1], tight);
   checkPreempted([{ ...inLane(6, "c", 0), slotCount: 6 }], running, [], tight);
+});
+
+test("who comes gets room from who holds much, the last of it first, until both hold as much", () => {
+  const running = [1, 2, 3, 4, 5, 6, 7, 8].map((name) => prompt(name, 10, { owner: "a" }));
+  const waiting = [9, 10, 11, 12, 13].map((name) => prompt(name, 10, { owner: "b" }));
+  checkPreempted(waiting.slice(0, 1), running, [8]);
+  checkPreempted(waiting, running, [5, 6, 7, 8]);
+  checkPreempted([prompt(9, 10, { owner: "b", slotCount: 4 })], running, [5, 6, 7, 8]);
+  checkPreempted([prompt(9, 10, { owner: "b", slotCount: 5 })], running, []);
+  // Those of its own that wait came first, and it is not their turn.
+  checkPreempted([prompt(0, 10, { owner: "a" }), ...waiting.slice(0, 1)], running, [8]);
+  checkPreempted([prompt(0, 10, { owner: "a" })], running, []);
+});
+
+test("nobody gets room from who holds as little, nor from a better priority", () => {
+  const [a, b, c] = ["a", "b", "c"].map((owner) => prompt(1, 10, { owner, slotCount: 4 }));
+  checkPreempted([prompt(9, 10, { owner: "c", slotCount: 4 })], [a, b], []);
+  checkPreempted([prompt(9, 10, { owner: "c" })], [a, b], []);
+  checkPreempted([prompt(9, 10, { owner: "a" })], [b, c], []);
+  const better = [1, 2, 3, 4, 5, 6, 7, 8].map((name) => prompt(name, 10, { owner: "a", priority: -1 }));
+  checkPreempted([prompt(9, 10, { owner: "b" })], better, []);
 });
 
 test("several that wait are made room for in their order", () => {

@@ -1,77 +1,42 @@
 // Decides what runs: a pure function of what waits, what runs, and the budget. What a step then computes of it is planned
 // in plan-calls.
-// By priority, then first come, first served: nothing overtakes the first waiting prompt, running rows always go on
-// unless they make room for a prompt of better priority.
+// By priority, then of the owner who holds least, then first come, first served: nothing overtakes the one whose turn it is.
+// Running rows always go on unless they make room for a prompt of better priority, or for one of an owner who holds less.
 import { laneBytes } from "../cache/kv-cache.ts";
 import { positionGranule } from "../cache/kv-lane.ts";
-
-/** The place of something that waits or runs among all others. */
-export interface Ranked {
-  /** Lower is earlier. */
-  readonly priority: number;
-  /** How much came before it. */
-  readonly arrival: number;
-}
-
-/** What something that runs holds, or what something that waits will. */
-export interface SlotHolder extends Ranked {
-  /** Rows of different lanes cannot share a call. */
-  readonly laneId: string;
-  /** One for each choice. */
-  readonly slotCount: number;
-  /** Positions that each slot may come to hold. */
-  readonly positionCountMax: number;
-}
-
-/** What a lane holds, with everything that was promised to admitted requests. */
-export interface LaneLoad {
-  readonly laneId: string;
-  readonly slotCount: number;
-  readonly positionCountMax: number;
-  /** Rows that get a token in this step. */
-  readonly decodingCount: number;
-}
-
-export interface StepBudget {
-  readonly slotCountMax: number;
-  readonly kvCacheBytesMax: number;
-  readonly bytesPerPosition: number;
-  readonly tokensPerStepMax: number;
-  readonly promptChunkTokens: number;
-  /** Of prompts whose log-probabilities are wanted: scores after every token take memory and time. */
-  readonly logprobTokensPerStepMax: number;
-}
-
-/** Which of two comes first: negative for the first one. */
-export function compareRanks(one: Ranked, other: Ranked): number {
-  return one.priority - other.priority || one.arrival - other.arrival;
-}
+import { inStartOrder, Shares } from "./fair-shares.ts";
+import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from "./slot-holder.ts";
 
 /**
- * What starts now: the longest run of waiting prompts, from the first, whose whole need can be set aside beside what runs.
+ * What starts now: waiting prompts in their turns, up to the first whose whole need cannot be set aside beside what runs.
  *
  * @param waiting in the order of {@link compareRanks}
+ * @param held.lanes what is set aside for what runs
+ * @param held.running everything that holds slots, by which turns go
  */
 export function planAdmissions<Prompt extends SlotHolder>(
   waiting: readonly Prompt[],
-  lanes: readonly LaneLoad[],
+  { lanes, running }: { readonly lanes: readonly LaneLoad[]; readonly running: readonly SlotHolder[] },
   budget: StepBudget,
 ): readonly Prompt[] {
   if (waiting.length === 0) return [];
   const reservation = new Reservation(budget);
   for (const lane of lanes) reservation.add(lane);
   const admitted: Prompt[] = [];
-  for (const prompt of waiting) {
+  const shares = new Shares(running, budget);
+  for (const prompt of inStartOrder(waiting, shares)) {
     reservation.add(prompt);
     if (!reservation.fits) break;
     admitted.push(prompt);
+    shares.add(prompt);
   }
   return admitted;
 }
 
 /**
- * What must stop running, so that waiting prompts of better priority can start: of those with worse priority the last
- * ones first, as few as make room for the first that waits, and so on for the next. None where that would not make room.
+ * What must stop running, so that waiting prompts of better priority can start, and those of owners who hold less: of what may
+ * be stopped the last ones of the worst priority first, as few as make room for the prompt whose turn it is, and so on for the
+ * next. None where that would not make room.
  *
  * @param waiting in the order of {@link compareRanks}
  * @param running everything that holds slots, in any order
@@ -82,40 +47,70 @@ export function choosePreempted<Holder extends SlotHolder>(
   budget: StepBudget,
 ): readonly Holder[] {
   const preempted = new Set<SlotHolder>();
+  const shares = new Shares(running, budget);
   let held: readonly SlotHolder[] = running;
-  for (const prompt of waiting) {
-    const worse = running.filter((holder) => holder.priority > prompt.priority && !preempted.has(holder));
-    if (worse.length === 0) break;
+  for (const prompt of inStartOrder(waiting, shares)) {
     if (!fits([...held, prompt], budget)) {
-      const chosen = roomFor(prompt, { held, worse }, budget);
+      const stoppable = running.filter((holder) => !preempted.has(holder));
+      const chosen = roomFor(prompt, { held, stoppable }, budget);
       if (chosen === null) break;
-      for (const holder of chosen) preempted.add(holder);
+      for (const holder of chosen) {
+        preempted.add(holder);
+        shares.remove(holder);
+      }
       held = held.filter((holder) => !chosen.has(holder));
     }
     held = [...held, prompt];
+    shares.add(prompt);
   }
   return running.filter((holder) => preempted.has(holder));
 }
 
-/** Of `worse`, the holders without which the prompt fits beside the others; null where it does not even without them all. */
+/** The holders without which the prompt fits beside the others; null where it does not even without all that may be stopped. */
 function roomFor(
   prompt: SlotHolder,
-  { held, worse }: { readonly held: readonly SlotHolder[]; readonly worse: readonly SlotHolder[] },
+  { held, stoppable }: { readonly held: readonly SlotHolder[]; readonly stoppable: readonly SlotHolder[] },
+  budget: StepBudget,
+): ReadonlySet<SlotHolder> | null {
+  const lastFirst = stoppable.toSorted((one, other) => compareRanks(other, one));
+  const together = enoughOf(lastFirst, prompt, held, budget);
+  if (together !== null) return together;
+  // A large one may stop where a small one of the same owner, which is not enough, takes from what that owner may give.
+  for (const holder of lastFirst) {
+    const alone = enoughOf([holder], prompt, held, budget);
+    if (alone !== null) return alone;
+  }
+  return null;
+}
+
+/** Of some holders, in their order, those that may stop for the prompt and without which it fits; null where it does not. */
+function enoughOf(
+  holders: readonly SlotHolder[],
+  prompt: SlotHolder,
+  held: readonly SlotHolder[],
   budget: StepBudget,
 ): ReadonlySet<SlotHolder> | null {
   const chosen = new Set<SlotHolder>();
+  const shares = new Shares(held, budget);
   const isEnough = (): boolean => fits([...held.filter((holder) => !chosen.has(holder)), prompt], budget);
-  for (const holder of worse.toSorted((one, other) => compareRanks(other, one))) {
+  for (const holder of holders) {
+    if (!mayStop(holder, prompt, shares)) continue;
     chosen.add(holder);
+    shares.remove(holder);
     if (isEnough()) break;
   }
-  if (!isEnough()) return null;
+  if (chosen.size === 0 || !isEnough()) return null;
   // Those whose leaving turned out to free nothing stay: they would come back at once.
   for (const holder of [...chosen].reverse()) {
     chosen.delete(holder);
     if (!isEnough()) chosen.add(holder);
   }
   return chosen;
+}
+
+function mayStop(holder: SlotHolder, prompt: SlotHolder, shares: Shares): boolean {
+  if (holder.priority !== prompt.priority) return holder.priority > prompt.priority;
+  return shares.mayReplace(prompt, holder);
 }
 
 function fits(holders: readonly SlotHolder[], budget: StepBudget): boolean {

@@ -9,13 +9,8 @@ import { expectedMs, type CallCosts } from "./call-times.ts";
 import { planCalls, prefillWork, type PlannedCall, type PlannedPrompt } from "./plan-calls.ts";
 import { promptMsMax } from "./prompt-pace.ts";
 import { noTurns, type Turns } from "./prompt-turns.ts";
-import {
-  compareRanks,
-  planAdmissions,
-  type LaneLoad,
-  type SlotHolder,
-  type StepBudget,
-} from "./scheduler.ts";
+import { choosePreempted, planAdmissions } from "./scheduler.ts";
+import { compareRanks, type LaneLoad, type SlotHolder, type StepBudget } from "./slot-holder.ts";
 
 const budget: StepBudget = {
   slotCountMax: 8,
@@ -176,6 +171,56 @@ const apply = (calls: Calls, running: readonly Simulated[], context: string): vo
   }
 };
 
+/** As the loop does. */
+const startAndStop = (queue: Simulated[], running: Simulated[], context: string): void => {
+  const preempted = choosePreempted(queue, running, budget);
+  assert.deepEqual(preempted, choosePreempted(queue, running, budget), context);
+  for (const item of preempted) {
+    running.splice(running.indexOf(item), 1);
+    item.computedCount = 0;
+  }
+  const admitted = planAdmissions(queue, { lanes: loads(running), running }, budget);
+  for (const item of admitted) {
+    queue.splice(queue.indexOf(item), 1);
+    running.push(item);
+  }
+  checkFairness(queue, running, admitted, context);
+  queue.push(...preempted);
+  queue.sort(compareRanks);
+};
+
+const shareOf = ({ slotCount, positionCountMax }: Simulated): number =>
+  slotCount *
+  Math.max(1 / budget.slotCountMax, (positionCountMax * budget.bytesPerPosition) / budget.kvCacheBytesMax);
+
+const shareOfOwner = (running: readonly Simulated[], owner: string): number =>
+  running.filter((item) => item.owner === owner).reduce((sum, item) => sum + shareOf(item), 0);
+
+/** Whoever's turn it is waits only because neither what is free nor a place of one who holds more would be enough. */
+const checkFairness = (
+  queue: readonly Simulated[],
+  running: readonly Simulated[],
+  begun: readonly Simulated[],
+  context: string,
+): void => {
+  const shareBy = (item: Simulated): number => shareOfOwner(running, item.owner);
+  const [next] = queue.toSorted((one, other) => shareBy(one) - shareBy(other) || compareRanks(one, other));
+  if (next === undefined) return;
+  const fits = (items: readonly Simulated[]): boolean =>
+    items.reduce((sum, { slotCount }) => sum + slotCount, 0) <= budget.slotCountMax &&
+    loads(items).reduce(
+      (sum, load) => sum + laneBytes(load.slotCount, load.positionCountMax, budget.bytesPerPosition),
+      0,
+    ) <= budget.kvCacheBytesMax;
+  assert.ok(!fits([...running, next]), `${context}: ${next.name} waits for nothing`);
+  for (const holder of running) {
+    if (holder.owner === next.owner || begun.includes(holder)) continue;
+    if (shareBy(holder) - shareOf(holder) < shareBy(next) + shareOf(next) - 1e-9) continue;
+    const exchanged = running.filter((item) => item !== holder);
+    assert.ok(!fits([...exchanged, next]), `${context}: ${next.name} waits while ${holder.owner} holds more`);
+  }
+};
+
 /** @returns how many clients came */
 const simulate = (seed: number): number => {
   const random = seededRandom("scheduler", seed);
@@ -185,7 +230,6 @@ const simulate = (seed: number): number => {
   const rate = [0.05, 0.2, 1][random.index(3)];
   const queue: Simulated[] = [];
   const running: Simulated[] = [];
-  const admittedOrder: number[] = [];
   /** Prompts of which what was computed is still kept. */
   let kept: readonly Simulated[] = [];
   let turns: Turns = noTurns;
@@ -193,11 +237,7 @@ const simulate = (seed: number): number => {
     assert.ok(step < 200 * arrivalCount, `${context}: nobody starves`);
     while (arrivals.length > 0 && queue.length < 30 && random.uniform() < rate)
       queue.push(arrivals.shift() as Simulated);
-    const before = loads(running);
-    const admitted = planAdmissions(queue, before, budget);
-    assert.deepEqual(admitted, planAdmissions(queue, before, budget), context);
-    admittedOrder.push(...admitted.map(({ name }) => name));
-    running.push(...queue.splice(0, admitted.length));
+    startAndStop(queue, running, context);
     const started = running.filter(isPrompt).sort(compareRanks);
     for (const item of started) item.computedCount = countAfterReading(item, kept);
     const msMax = msMaxOf(running);
@@ -214,13 +254,71 @@ const simulate = (seed: number): number => {
       if (isAborted || item.generatedCount >= item.answerCount) running.splice(running.indexOf(item), 1);
     }
   }
-  assert.deepEqual(
-    admittedOrder,
-    admittedOrder.toSorted((a, b) => a - b),
-    `${context}: first come, first served`,
-  );
   return arrivalCount;
 };
+
+/** One owner always has more waiting than there is room for; others come now and then. */
+const simulateFlood = (seed: number): void => {
+  const random = seededRandom("flood", seed);
+  const context = `flood, seed ${seed}`;
+  const queue: Simulated[] = [];
+  const running: Simulated[] = [];
+  /** Of those who come now and then: when each came, and what was computed of prompts until then. */
+  const came = new Map<Simulated, { readonly step: number; readonly servedCount: number }>();
+  let turns: Turns = noTurns;
+  let servedCount = 0;
+  let arrivalCount = 0;
+  const arrive = (owner: string, tokenCount: number, answerCount: number): Simulated => {
+    const base = arrival(random, arrivalCount++);
+    const tokenIds = Array.from({ length: tokenCount }, () => 1);
+    const item: Simulated = {
+      ...base,
+      owner,
+      laneId: "a",
+      slotCount: 1,
+      prefixScope: null,
+      tokenIds,
+      answerCount,
+      positionCountMax: 512,
+    };
+    queue.push(item);
+    return item;
+  };
+  for (let step = 0; step < 1500; step++) {
+    while (queue.filter(({ owner }) => owner === "flood").length < 12)
+      arrive("flood", 1 + random.index(100), 400);
+    for (const owner of ["b", "c", "d"]) {
+      const isHere = [...queue, ...running].some((item) => item.owner === owner);
+      if (isHere || random.index(30) > 0) continue;
+      came.set(arrive(owner, 1 + random.index(100), 1 + random.index(20)), { step, servedCount });
+    }
+    startAndStop(queue, running, context);
+    const started = running.filter(isPrompt).sort(compareRanks);
+    const msMax = msMaxOf(running);
+    const plan = planCalls(started, loads(running), budget, { time: { msMax, costs }, turns });
+    turns = plan.turns;
+    apply(plan.calls, running, context);
+    servedCount += groupsOf(plan.calls).reduce(
+      (sum, { chunks }) => sum + chunks.reduce((tokens, { count }) => tokens + count, 0),
+      0,
+    );
+    for (const [item, since] of came) {
+      if (step === since.step) assert.ok(running.includes(item), `${context}: ${item.name} starts at once`);
+      if (isPrompt(item)) continue;
+      // Half goes to the shortest rests, the other half in turn over four owners; parts are of at most so many tokens.
+      const bound = 2 * 4 * (item.tokenIds.length + 2 * budget.promptChunkTokens);
+      assert.ok(servedCount - since.servedCount <= bound, `${context}: ${item.name} waited for its prompt`);
+      came.delete(item);
+    }
+    for (const item of running.slice())
+      if (item.generatedCount >= item.answerCount) running.splice(running.indexOf(item), 1);
+  }
+  assert.ok(arrivalCount > 100, context);
+};
+
+test("who comes now and then starts at once, and soon has its prompt, however much another one sends", () => {
+  for (const seed of searchSeeds(10)) simulateFlood(seed);
+});
 
 test("keeps every invariant over random days with tens of thousands of arrivals", () => {
   let arrivalCount = 0;

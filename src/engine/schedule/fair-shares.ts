@@ -1,0 +1,62 @@
+// What each owner holds of the engine, and who starts next by it: by priority, then of the owner who holds least, then first
+// come, first served. With one owner that is first come, first served alone.
+import type { SlotHolder, StepBudget } from "./slot-holder.ts";
+
+type ShareBudget = Pick<StepBudget, "slotCountMax" | "kvCacheBytesMax" | "bytesPerPosition">;
+
+/** Shares of the slots or of the memory, whichever is more (dominant resource fairness, Ghodsi et al. 2011). */
+export class Shares {
+  readonly #budget: ShareBudget;
+  readonly #byOwner = new Map<string, number>();
+
+  constructor(holders: readonly SlotHolder[], budget: ShareBudget) {
+    this.#budget = budget;
+    for (const holder of holders) this.add(holder);
+  }
+
+  /** Of an owner, in parts of the whole. */
+  of(owner: string): number {
+    return this.#byOwner.get(owner) ?? 0;
+  }
+
+  /** What one holder's owner holds by it. */
+  by({ slotCount, positionCountMax }: SlotHolder): number {
+    const { slotCountMax, kvCacheBytesMax, bytesPerPosition } = this.#budget;
+    return slotCount * Math.max(1 / slotCountMax, (positionCountMax * bytesPerPosition) / kvCacheBytesMax);
+  }
+
+  add(holder: SlotHolder): void {
+    this.#byOwner.set(holder.owner, this.of(holder.owner) + this.by(holder));
+  }
+
+  remove(holder: SlotHolder): void {
+    this.#byOwner.set(holder.owner, this.of(holder.owner) - this.by(holder));
+  }
+
+  /**
+   * Whether one may take the place of another of the same priority: if the other's owner then still holds at least as much.
+   * So nobody takes a place back, and nobody is left with less than those who come.
+   */
+  mayReplace(one: SlotHolder, other: SlotHolder): boolean {
+    if (one.owner === other.owner) return false;
+    return this.of(other.owner) - this.by(other) >= this.of(one.owner) + this.by(one);
+  }
+}
+
+/**
+ * The waiting in the order in which they are to start, each chosen by the shares at that time.
+ *
+ * @param waiting by priority, then first come, first served
+ */
+export function* inStartOrder<Waiting extends SlotHolder>(
+  waiting: readonly Waiting[],
+  shares: Shares,
+): Generator<Waiting, void> {
+  const left = [...waiting];
+  while (left.length > 0) {
+    let next = 0;
+    for (let index = 1; index < left.length && left[index].priority === left[0].priority; index++)
+      if (shares.of(left[index].owner) < shares.of(left[next].owner)) next = index;
+    yield* left.splice(next, 1);
+  }
+}
