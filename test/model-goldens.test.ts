@@ -186,8 +186,18 @@ class RowCache {
     }
   }
 
+  /** For the graph of one token a row. */
   feeds(): Feeds {
-    const dims = [1, this.#config.kvHeadCount, this.#capacity, this.#config.headSize];
+    return this.#feedsOf([1, this.#config.kvHeadCount, 1, this.#capacity, this.#config.headSize]);
+  }
+
+  /** For one part of the graph of later parts. */
+  partFeeds(part: number): Feeds {
+    const feeds = this.#feedsOf([1, this.#config.kvHeadCount, this.#capacity, this.#config.headSize]);
+    return Object.fromEntries(Object.entries(feeds).map(([name, tensor]) => [`${name}.${part}`, tensor]));
+  }
+
+  #feedsOf(dims: readonly number[]): Feeds {
     return Object.fromEntries([...this.#arrays].map(([name, data]) => [name, floats(data, dims)]));
   }
 
@@ -222,14 +232,14 @@ function continuation(cache: RowCache, tokens: readonly number[]): Feeds {
       [tokens.length],
     ),
     places: integers([tokens.length - 1], [1]),
-    order: integers(places, [tokens.length]),
+    order: integers(places, [1, tokens.length]),
   };
   for (let part = 0; part < laterPartCount; part++) {
     const names = laterPartNames(part);
     const rows = part === 0 ? places : [0];
-    feeds[names.rows] = integers(rows, [rows.length]);
+    feeds[names.rows] = integers(rows, [1, rows.length]);
     feeds[names.pastLength] = integers([part === 0 ? length : 0], [1]);
-    for (const [name, tensor] of Object.entries(cache.feeds())) feeds[`${name}.${part}`] = tensor;
+    Object.assign(feeds, cache.partFeeds(part));
   }
   return feeds;
 }
