@@ -173,7 +173,7 @@ class GraphRunner implements ModelRunner {
   }
 
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
-    return this.#idleWork === null || this.#sessions.has("drafts", loraOf(adapter));
+    return this.#isReady("drafts", adapter);
   }
 
   async close(): Promise<void> {
@@ -205,9 +205,11 @@ class GraphRunner implements ModelRunner {
     adapter: LoadedAdapter | null,
     parts: readonly PromptPart[],
   ): Promise<readonly Float32Array[]> {
-    const layout = kind === "first" ? layOutFirstParts(parts) : layOutLaterParts(lane, parts);
-    const caches = kind === "first" ? {} : laterPartCaches(lane, parts, this.shape);
-    const outputs = await this.#run(kind, adapter, { ...layout.feeds, ...caches });
+    const isAlone = kind === "later" && parts.length === 1 && this.#isReady("later-alone", adapter);
+    const partCount = isAlone ? 1 : laterPartCount;
+    const layout = kind === "first" ? layOutFirstParts(parts) : layOutLaterParts(lane, parts, partCount);
+    const caches = kind === "first" ? {} : laterPartCaches(lane, parts, partCount);
+    const outputs = await this.#run(isAlone ? "later-alone" : kind, adapter, { ...layout.feeds, ...caches });
     this.#keep(
       lane,
       parts.map(({ slot }, index) => ({ slot, range: layout.ranges[index] })),
@@ -224,6 +226,11 @@ class GraphRunner implements ModelRunner {
     this.#idleWork?.postpone();
     const session = await this.#sessions.get(kind, loraOf(adapter));
     return session.run({ ...feeds, ...adapter?.feeds });
+  }
+
+  /** Whether a graph that calls can do without may be used: what is made in idle moments is not waited for. */
+  #isReady(kind: GraphKind, adapter: LoadedAdapter | null): boolean {
+    return this.#idleWork === null || this.#sessions.has(kind, loraOf(adapter));
   }
 
   /** The cache of the first `count` slots. */

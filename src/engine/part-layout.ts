@@ -1,10 +1,9 @@
 // How parts of prompts lie in the tensors of one call, and what a call is fed of them. Knows the graphs' inputs, and
 // neither sessions nor adapters.
 import { float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
-import { laterPartCount, laterPartNames } from "../model/serving-graphs.ts";
+import { laterPartNames } from "../model/serving-graphs.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import type { PromptPart } from "./model-runner.ts";
-import type { ModelShape } from "./model-shape.ts";
 
 /**
  * Sequences are padded to a multiple of this. Fused attention works in blocks of rows, and sums a block of one row in
@@ -38,8 +37,12 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
   };
 }
 
-/** Later parts, at most {@link laterPartCount}: their tokens one after another, without padding. */
-export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[]): PartLayout {
+/** Later parts, at most `partCount`, for which the graph has room: their tokens one after another, without padding. */
+export function layOutLaterParts(
+  lane: KvLane,
+  parts: readonly PromptPart[],
+  partCount: number,
+): PartLayout {
   const positions: number[] = [];
   const order: number[] = [];
   const ranges: EntryRange[] = [];
@@ -63,7 +66,7 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[]): Pa
     places.push(wantedPlaces(part, start));
     rowCount += length;
   }
-  for (let index = parts.length; index < laterPartCount; index++) {
+  for (let index = parts.length; index < partCount; index++) {
     const names = laterPartNames(index);
     feeds[names.rows] = row([0]);
     feeds[names.pastLength] = vector([0]);
@@ -79,12 +82,13 @@ export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[]): Pa
 export function laterPartCaches(
   lane: KvLane,
   parts: readonly PromptPart[],
-  { layerCount, kvHeadCount, headSize }: ModelShape,
+  partCount: number,
 ): Readonly<Record<string, Tensor>> {
+  const { layerCount, kvHeadCount, headSize } = lane.shape;
   const unused = float32Tensor([1, kvHeadCount, 1, headSize], new Float32Array(kvHeadCount * headSize));
   const dims = [1, kvHeadCount, lane.capacity, headSize];
   const feeds: Record<string, Tensor> = {};
-  for (let index = 0; index < laterPartCount; index++) {
+  for (let index = 0; index < partCount; index++) {
     const names = laterPartNames(index);
     const slot = index < parts.length ? parts[index].slot : null;
     for (let layer = 0; layer < layerCount; layer++) {

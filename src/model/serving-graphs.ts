@@ -65,7 +65,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   return builder.build({ logits, ...outputs });
 }
 
-/** How many parts a call of the graph of later parts has room for. */
+/** How many parts a call of the graph of several later parts has room for. */
 export const laterPartCount = 4;
 
 /** The names of the inputs of one of the parts of {@link buildContinuationGraph}. */
@@ -84,7 +84,8 @@ export function laterPartNames(part: number): {
 }
 
 /**
- * The graph of later parts of prompts: {@link laterPartCount} sequences go on, each from a cache of its own.
+ * The graph of later parts of prompts: sequences go on, each from a cache of its own. Room that no part takes costs the start
+ * of some ten operations a layer.
  *
  * Products are computed over all tokens together and attention by part, since the fused kernel takes one sequence with a
  * past at a time. A part's rows may repeat a token, which is then computed once.
@@ -94,14 +95,18 @@ export function laterPartNames(part: number): {
  * `keys.i.p` and `values.i.p` [1, Hkv, Cp, K]; `order` int64 [1, N], where each token first stands among the rows of part
  * 0, 1, …; LoRA matrices. Outputs: `logits` [P, V]; per layer `new_keys.i` and `new_values.i` [1, Hkv, N, K].
  */
-export function buildContinuationGraph(config: ModelConfig, options: ServingOptions): Graph {
+export function buildContinuationGraph(
+  config: ModelConfig,
+  options: ServingOptions,
+  partCount = laterPartCount,
+): Graph {
   const { headCount: queryHeads, kvHeadCount: kvHeads, headSize, attentionScale: scale } = config;
   const builder = new GraphBuilder();
   const tokens_N = builder.input("tokens", "int64", ["N"]);
   const positions_N = builder.input("positions", "int64", ["N"]);
   const places_P = builder.input("places", "int64", ["P"]);
   const order_N = builder.input("order", "int64", [1, "N"]);
-  const parts = Array.from({ length: laterPartCount }, (_, part) => {
+  const parts = Array.from({ length: partCount }, (_, part) => {
     const names = laterPartNames(part);
     return {
       names,

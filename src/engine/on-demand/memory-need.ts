@@ -13,14 +13,14 @@ import type { EngineSettings } from "../settings.ts";
 /** What an engine's process takes without a model: Node, the native code, and garbage that is not collected yet. */
 const processBytes = 160 * 2 ** 20;
 
-/** Six sessions' programs, the memory that the C library keeps from loading them included, for each layer of a model. */
-const programBytesPerLayer = 5 * 2 ** 20;
+/** Ten sessions' programs, the memory that the C library keeps from loading them included, for each layer of a model. */
+const programBytesPerLayer = 8 * 2 ** 20;
 
 /**
  * How many times a model's weights stand in memory: those of large ones as they are and arranged, mapped; those of small ones
- * in each of six sessions.
+ * in each of ten sessions.
  */
-const weightCopies = { large: 2, small: 7 } as const;
+const weightCopies = { large: 2, small: 11 } as const;
 
 /** The C library keeps about as much as a step takes for the next ones, in pieces between what is in use. */
 const keptStepCount = 2;

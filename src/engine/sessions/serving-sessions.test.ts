@@ -14,7 +14,7 @@ test("the sessions that every request needs are there before the first, and the 
     (await Promise.race([sessions.get(kind, null), Promise.resolve(null)])) !== null;
   await sessions.prepare(graphsOfEveryRequest({ config }));
   assert.deepEqual(
-    [await isThere("token"), await isThere("first"), await isThere("later")],
+    [await isThere("token"), await isThere("first"), await isThere("later-alone")],
     [true, true, false],
   );
   await sessions.close();

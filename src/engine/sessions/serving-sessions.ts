@@ -17,8 +17,8 @@ import type { WeightForms } from "../../model/quantized/weight-forms.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { createSession, type Session } from "../../runtime/session.ts";
 
-/** First parts of prompts, later parts, one token a row, and several a row that were drafted. */
-export type GraphKind = "first" | "later" | "token" | "drafts";
+/** First parts of prompts, later parts of several, that of one alone, one token a row, and several a row that were drafted. */
+export type GraphKind = "first" | "later" | "later-alone" | "token" | "drafts";
 
 /** In which form a graph takes an adapter; null takes none. */
 type Lora = LoraForm | null;
@@ -67,6 +67,8 @@ export class ServingSessions {
       ["first", "whole"],
       ["later", null],
       ["later", "whole"],
+      ["later-alone", null],
+      ["later-alone", "whole"],
       ["drafts", null],
       ["drafts", "whole"],
     ];
@@ -120,6 +122,8 @@ function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions):
       return buildPrefillGraph(config, options);
     case "later":
       return buildContinuationGraph(config, options);
+    case "later-alone":
+      return buildContinuationGraph(config, options, 1);
     case "token":
       return buildDecodeGraph(config, options);
     case "drafts":
