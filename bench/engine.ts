@@ -6,8 +6,9 @@ import { createGraphRunner } from "../src/engine/graph-runner.ts";
 import type { ModelConfig } from "../src/model/config.ts";
 import { loraProjections } from "../src/model/parameters.ts";
 import { matMulRate, memoryRate } from "./limits.ts";
+import { productsAlone } from "./products-alone.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
-import { batchSizes, bestDecodeMs, bestPrefillMs, contextCount } from "./runner-times.ts";
+import { batchSizes, bestDecodeMs, bestOf, bestPrefillMs, contextCount } from "./runner-times.ts";
 import { subjects, type Subject } from "./subjects.ts";
 
 const help = `Usage: node dist/bench/engine.js [flags]
@@ -15,15 +16,20 @@ Times decoding at batch 1, 8 and 16 over a context of 256 tokens, and a prompt o
 weights, and on models/hone-tiny where it is there. Beside them the machine's limits, and for the 135 M the ratios:
   decode   bytes of all weights in products, read once a step at batch 1, over the memory rate   target 0.80
   batch    tokens/s at batch 16 over tokens/s at batch 1                                         target 4.5
+  products a step's products with weights, run by themselves, over the step at batch 1           target 0.85
   prefill  FLOPs of a prompt of 256 over the rate of a plain MatMul                              target 0.45
 FLOPs of a prompt: 2 for each weight and token (in the last layer all but keys, values and queries for one token only, the
 output for one token), and 2 T² heads headSize per layer for attention, whose other half is masked.`;
 
-const targets = { decode: 0.8, batch: 4.5, prefill: 0.45 } as const;
+const targets = { decode: 0.8, batch: 4.5, products: 0.85, prefill: 0.45 } as const;
+
+type BatchTimes = Record<(typeof batchSizes)[number], number>;
 
 /** Times in milliseconds, the best of all rounds. */
 interface Times {
-  readonly decodeMs: Record<(typeof batchSizes)[number], number>;
+  readonly decodeMs: BatchTimes;
+  /** Of the products with weights of a decode step alone. */
+  readonly productsMs: BatchTimes;
   prefillMs: number;
 }
 
@@ -48,7 +54,9 @@ async function measureAll(options: BenchOptions): Promise<readonly Report[]> {
 async function measure(subject: Subject, limits: Limits, { rounds, threads }: BenchOptions): Promise<Times> {
   const { config, weights, forms } = subject;
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 1 });
-  const times: Times = { decodeMs: { 1: Infinity, 8: Infinity, 16: Infinity }, prefillMs: Infinity };
+  const products = await productsAlone(subject, threads);
+  const unmeasured = (): BatchTimes => ({ 1: Infinity, 8: Infinity, 16: Infinity });
+  const times: Times = { decodeMs: unmeasured(), productsMs: unmeasured(), prefillMs: Infinity };
   for (let round = 0; round < rounds; round++) {
     const flops = await matMulRate({ threads, seconds: 0.3 });
     limits.matMulFlopsPerSecond = Math.max(limits.matMulFlopsPerSecond, flops);
@@ -58,10 +66,12 @@ async function measure(subject: Subject, limits: Limits, { rounds, threads }: Be
     );
     for (const size of batchSizes) {
       times.decodeMs[size] = Math.min(times.decodeMs[size], await bestDecodeMs(runner, size));
+      times.productsMs[size] = Math.min(times.productsMs[size], await bestOf(8, () => products.run(size)));
     }
     times.prefillMs = Math.min(times.prefillMs, await bestPrefillMs(runner));
   }
   await runner.close();
+  await products.release();
   return times;
 }
 
@@ -99,6 +109,7 @@ function reportOf({ name, config }: Subject, times: Times, limits: Limits, threa
     threads,
     decodeTokensPerSecond: { 1: tokensPerSecond(1), 8: tokensPerSecond(8), 16: tokensPerSecond(16) },
     decodeMs: times.decodeMs,
+    productsMs: times.productsMs,
     prefillTokensPerSecond: (contextCount * 1000) / times.prefillMs,
     prefillMs: times.prefillMs,
     ...limits,
@@ -107,6 +118,7 @@ function reportOf({ name, config }: Subject, times: Times, limits: Limits, threa
     ratios: {
       decode: weightBytesPerSecond / limits.memoryBytesPerSecond,
       batch: tokensPerSecond(16) / tokensPerSecond(1),
+      products: times.productsMs[1] / times.decodeMs[1],
       prefill: prefillFlopsPerSecond / limits.matMulFlopsPerSecond,
     },
     targets,
@@ -114,17 +126,20 @@ function reportOf({ name, config }: Subject, times: Times, limits: Limits, threa
 }
 
 function textOf(report: Report): string {
-  const { decodeTokensPerSecond: decode, decodeMs, ratios } = report;
+  const { decodeTokensPerSecond: decode, decodeMs, productsMs, ratios } = report;
   const whole = (value: number): string => value.toFixed(0);
   return [
     `${report.name}, ${report.threads} threads, context ${contextCount}`,
     ...batchSizes.map(
-      (size) => `  decode batch ${size}: ${whole(decode[size])} tokens/s (${decodeMs[size].toFixed(2)} ms)`,
+      (size) =>
+        `  decode batch ${size}: ${whole(decode[size])} tokens/s (${decodeMs[size].toFixed(2)} ms, ` +
+        `${productsMs[size].toFixed(2)} for its products alone)`,
     ),
     `  prefill: ${whole(report.prefillTokensPerSecond)} tokens/s (${report.prefillMs.toFixed(1)} ms)`,
     `  limits: MatMul ${whole(report.matMulFlopsPerSecond / 1e9)} GFLOP/s, memory ${(report.memoryBytesPerSecond / 1e9).toFixed(1)} GB/s`,
     `  decode ${ratios.decode.toFixed(2)} of the memory rate (target ${targets.decode}), ` +
       `batch 16 over 1 ${ratios.batch.toFixed(2)} (target ${targets.batch}), ` +
+      `products ${ratios.products.toFixed(2)} of a step (target ${targets.products}), ` +
       `prefill ${ratios.prefill.toFixed(2)} of MatMul (target ${targets.prefill})`,
   ].join("\n");
 }

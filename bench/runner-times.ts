@@ -41,7 +41,8 @@ export async function bestPrefillMs(runner: ModelRunner, count: number = context
   });
 }
 
-async function bestOf(count: number, run: () => Promise<void>): Promise<number> {
+/** The shortest of so many runs, in milliseconds. */
+export async function bestOf(count: number, run: () => Promise<void>): Promise<number> {
   let best = Infinity;
   for (let turn = 0; turn < count; turn++) {
     const startMs = systemClock.monotonicMs();
