@@ -38,11 +38,7 @@ export function layOutFirstParts(parts: readonly PromptPart[]): PartLayout {
 }
 
 /** Later parts, at most `partCount`, for which the graph has room: their tokens one after another, without padding. */
-export function layOutLaterParts(
-  lane: KvLane,
-  parts: readonly PromptPart[],
-  partCount: number,
-): PartLayout {
+export function layOutLaterParts(lane: KvLane, parts: readonly PromptPart[], partCount: number): PartLayout {
   const positions: number[] = [];
   const order: number[] = [];
   const ranges: EntryRange[] = [];
