@@ -6,9 +6,6 @@ import { precisions, checkExactness, type ExactnessReport } from "../test/exactn
 import { checkServed, type ServedReport } from "../test/exactness/run-served.ts";
 import { ownFolder } from "./run-bench.ts";
 
-/** In tokens; a chunk of a prompt has fewer. */
-const promptLengthMax = 600;
-
 const help = `Usage: node dist/bench/exact.js [flags]
 Asks the same seeded requests in every way in which the engine may compute them (test/exactness/modes.ts): alone, in full and
 small batches, with prompts in chunks, with and without what is kept of prompts, beside adapters, interrupted and going on; and
@@ -17,6 +14,7 @@ each alone, to the last bit. Ends with status 1 where one differs.
 
   --model <path>          a model's folder or GGUF file (default: the built-in model)
   --count <count>         how many requests (default 500)
+  --prompt <tokens>       most tokens of a prompt, at least 40 (default 256)
   --http <count>          how many chats over HTTP (default 24)
   --seed <seed>           which ones (default 1)
   --only <name>           modes alone that have this in their names
@@ -29,6 +27,7 @@ const { values } = parseArgs({
   options: {
     model: { type: "string", default: join(ownFolder, "models", "hone-tiny") },
     count: { type: "string", default: "500" },
+    prompt: { type: "string", default: "256" },
     http: { type: "string", default: "24" },
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
@@ -50,7 +49,7 @@ async function run(): Promise<void> {
   };
   for (const precision of precisions.filter((each) => wanted === undefined || each === wanted)) {
     const options = { model, precision, seed: Number(values.seed), threads: Number(values.threads), only };
-    const sizes = { count: Number(values.count), promptLengthMax };
+    const sizes = { count: Number(values.count), promptLengthMax: Number(values.prompt) };
     for await (const report of checkExactness({ ...options, ...sizes })) keep(report);
     for await (const report of checkServed({ ...options, count: Number(values.http) })) keep(report);
   }

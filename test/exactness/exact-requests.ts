@@ -39,6 +39,7 @@ function exactRequest(random: Random, world: RequestWorld): GenerationRequest {
       seed: random.index(2 ** 31),
     },
     choiceCount: pick([1, 1, 1, 1, 3]),
+    beams: random.index(8) === 0 ? { width: 2 + random.index(2), lengthPenalty: 1 } : undefined,
     maxTokens: pick([4, 12, 24]),
     ...logprobs,
     priority: 1,

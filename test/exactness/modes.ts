@@ -1,13 +1,15 @@
 // The ways in which a request is computed, none of which may change a bit of its answer. A way that the engine's loop learns is
 // a line here.
 import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
+import { systemClock, type Clock } from "../../src/domain/clock.ts";
+import { seededRandom } from "../../src/domain/random.ts";
 import type { LoopOptions } from "../../src/engine/loop/engine-loop.ts";
 import { requestOf } from "../../src/engine/testing/run-loop.ts";
 
 export interface Mode {
   readonly name: string;
-  /** In place of those that nothing is limited by. */
-  readonly limits: Partial<LoopOptions>;
+  /** In place of those that nothing is limited by; of a loop of its own each time. */
+  readonly limits: () => Partial<LoopOptions>;
   /** How many of the requests are under way at a time; the next begins when one has ended. */
   readonly together: number;
   /** How often all are asked of one loop; the answers of the last time count. */
@@ -17,35 +19,57 @@ export interface Mode {
 }
 
 /** Each by itself, computed as plainly as can be: what the answers of all others are compared with. */
-export const alone: Mode = { name: "alone", limits: {}, together: 1 };
+export const alone: Mode = { name: "alone", limits: () => ({}), together: 1 };
 
 export const modes: readonly Mode[] = [
-  { name: "in a full batch", limits: {}, together: 64 },
-  { name: "in small batches", limits: { slotCountMax: 5 }, together: 8 },
-  { name: "prompts in small chunks", limits: { promptChunkTokens: 7, tokensPerStepMax: 16 }, together: 6 },
+  { name: "in a full batch", limits: () => ({}), together: 64 },
+  { name: "in small batches", limits: () => ({ slotCountMax: 5 }), together: 8 },
+  {
+    name: "prompts in small chunks",
+    limits: () => ({ promptChunkTokens: 7, tokensPerStepMax: 16 }),
+    together: 6,
+  },
   {
     name: "prompts a token or two a step",
-    limits: { promptChunkTokens: 2, tokensPerStepMax: 3 },
+    limits: () => ({ promptChunkTokens: 2, tokensPerStepMax: 3 }),
     together: 2,
   },
-  { name: "prompts kept for others", limits: { prefixCachePercent: 100 }, together: 16 },
-  { name: "prompts kept from the first time", limits: { prefixCachePercent: 100 }, together: 16, rounds: 2 },
+  { name: "prompts in parts that follow time", limits: () => ({ clock: oddClock() }), together: 12 },
+  { name: "prompts kept for others", limits: () => ({ prefixCachePercent: 100 }), together: 16 },
+  {
+    name: "prompts kept from the first time",
+    limits: () => ({ prefixCachePercent: 100 }),
+    together: 16,
+    rounds: 2,
+  },
   {
     name: "prompts kept, little memory",
-    limits: { ...littleMemory(), prefixCachePercent: 100 },
+    limits: () => ({ ...littleMemory(), prefixCachePercent: 100 }),
     together: 8,
   },
-  { name: "beside adapters", limits: {}, together: 8, arrivals: withAdapters },
-  { name: "interrupted again and again", limits: { slotCountMax: 4 }, together: 4, arrivals: betterOnes },
+  { name: "beside adapters", limits: () => ({}), together: 8, arrivals: withAdapters },
+  {
+    name: "interrupted again and again",
+    limits: () => ({ slotCountMax: 4 }),
+    together: 4,
+    arrivals: betterOnes,
+  },
   {
     name: "all of it",
-    limits: { slotCountMax: 6, prefixCachePercent: 50, promptChunkTokens: 24, tokensPerStepMax: 32 },
+    limits: () => ({ slotCountMax: 6, prefixCachePercent: 50, tokensPerStepMax: 32, clock: oddClock() }),
     together: 12,
     rounds: 2,
     arrivals: (step, adapters) =>
       step % 2 === 0 ? [] : [...betterOnes((step - 1) / 2), ...withAdapters((step - 1) / 2, adapters)],
   },
 ];
+
+/** By which calls take a millisecond, a second or anything between, so that what fits into a step changes all the time. */
+function oddClock(): Clock {
+  const random = seededRandom("odd clock");
+  let ms = 0;
+  return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
+}
 
 /** Room for few requests; a share that is kept has to make way. */
 function littleMemory(): Partial<LoopOptions> {
@@ -63,7 +87,10 @@ function withAdapters(step: number, adapters: readonly AdapterReference[]): read
   );
 }
 
-/** Requests of better priority, which take the slots of running ones for a few steps. */
+/**
+ * Requests of better priority, which take the slots of running ones for a few steps; so seldom that what has to compute its
+ * tokens once more comes further than it was.
+ */
 function betterOnes(step: number): readonly GenerationRequest[] {
-  return step % 9 === 4 ? [requestOf([5, 1 + (step % 400)], { choiceCount: 3, maxTokens: 3 })] : [];
+  return step % 45 === 4 ? [requestOf([5, 1 + (step % 400)], { choiceCount: 3, maxTokens: 3 })] : [];
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { AdapterReference } from "../../src/domain/generation.ts";
 import type { Quantization } from "../../src/domain/model.ts";
+import { BlockSession } from "../../src/engine/logits/blocks/block-session.ts";
 import { createGraphRunner } from "../../src/engine/graph-runner.ts";
 import type { ModelConfig } from "../../src/model/config.ts";
 import { readModelConfig } from "../../src/model/config/read-config.ts";
@@ -57,11 +58,12 @@ export async function* checkExactness(options: ExactnessOptions): AsyncGenerator
   const read = { cacheFolder: folder, quantization: precision };
   const { sources: weights, forms } = readQuantizedWeights(modelFolder, config, read);
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 2 });
+  const blocks = await BlockSession.open(config.vocabularySize, threads);
   try {
     const adapters = adapterRanks.map((rank) => writtenAdapter(join(folder, `rank ${rank}`), config, rank));
     const { vocabularySize } = config;
     const requests = exactRequests(seed, count, { vocabularySize, adapters, promptLengthMax });
-    const compute = (mode: Mode) => runMode(runner, mode, requests, adapters);
+    const compute = (mode: Mode) => runMode({ runner, blocks, adapters }, mode, requests);
     const { answers: expected } = await compute(alone);
     for (const mode of modes.filter(({ name }) => name.includes(only))) {
       const { answers, ...counts } = await compute(mode);
@@ -71,6 +73,7 @@ export async function* checkExactness(options: ExactnessOptions): AsyncGenerator
       yield { precision, mode: mode.name, requestCount: count, equalCount, tokenCount, ...counts, differing };
     }
   } finally {
+    await blocks?.close();
     await runner.close();
     rmSync(folder, { recursive: true });
   }

@@ -1,8 +1,14 @@
 // Requests through the engine's loop in one of the ways of `modes`, and what comes back of each.
 import { choiceCountOf, type AdapterReference, type GenerationRequest } from "../../src/domain/generation.ts";
+import type { BlockSession } from "../../src/engine/logits/blocks/block-session.ts";
 import type { LoopOptions } from "../../src/engine/loop/engine-loop.ts";
 import type { ModelRunner } from "../../src/engine/model-runner.ts";
-import { observedLoop, type ObservedLoop, type Transcript } from "../../src/engine/testing/run-loop.ts";
+import {
+  observedLoop,
+  smallLimits,
+  type ObservedLoop,
+  type Transcript,
+} from "../../src/engine/testing/run-loop.ts";
 import type { Mode } from "./modes.ts";
 
 /** All that a client can tell apart of an answer. */
@@ -17,14 +23,24 @@ export type Answer = Readonly<{
   failure: string | null;
 }>;
 
-/** As the server has it; nothing is kept. */
+/** As the server has it; nothing is kept, and calls take no time, so that prompts are computed in the largest parts. */
 const plainLimits: LoopOptions = {
   slotCountMax: 128,
   kvCacheBytesMax: 2 ** 31,
   prefixCachePercent: 0,
   tokensPerStepMax: 512,
   promptChunkTokens: 512,
+  clock: smallLimits.clock,
 };
+
+/** What requests run on. */
+export interface ModeEngine {
+  readonly runner: ModelRunner;
+  /** Null for small vocabularies. */
+  readonly blocks: BlockSession | null;
+  /** For those who ask beside. */
+  readonly adapters: readonly AdapterReference[];
+}
 
 export interface ModeRun {
   readonly answers: readonly Answer[];
@@ -36,12 +52,11 @@ export interface ModeRun {
 }
 
 export async function runMode(
-  runner: ModelRunner,
+  { runner, blocks, adapters }: ModeEngine,
   { limits, together, rounds = 1, arrivals = () => [] }: Mode,
   requests: readonly GenerationRequest[],
-  adapters: readonly AdapterReference[],
 ): Promise<ModeRun> {
-  const { loop, transcript } = observedLoop(runner, { ...plainLimits, ...limits });
+  const { loop, transcript } = observedLoop(runner, { ...plainLimits, blocks, ...limits() });
   let stepCount = 0;
   // Keys below 0 are others'.
   let otherKey = -1;
