@@ -1,6 +1,7 @@
 // The capabilities, limits and gauges of the embedded engine, by its settings; known before its process runs.
 import { constraintFeatures, type EngineCapabilities, type EngineGauge } from "../domain/generation.ts";
 import { samplingFeatures } from "../domain/sampling.ts";
+import type { DraftCounts } from "./loop/engine-loop.ts";
 import type { PrefixCounts } from "./loop/lanes.ts";
 import type { CacheCounts } from "./token-masks/constraint-cache.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
@@ -39,12 +40,14 @@ export function loopGauges(
   held: {
     readonly kvCacheBytes: number;
     readonly prefixes: PrefixCounts | undefined;
+    readonly drafts: DraftCounts | undefined;
     readonly constraintCache: CacheCounts | undefined;
     readonly transfers: Pick<TransferStore, "bytes" | "promptCount"> | undefined;
   } | null = null,
 ): readonly EngineGauge[] {
   const { hits = 0, misses = 0, bytes = 0 } = held?.constraintCache ?? {};
   const prefixes = held?.prefixes ?? { bytes: 0, queries: 0, hits: 0 };
+  const drafts = held?.drafts ?? { drafts: 0, tokens: 0, accepted: 0 };
   return [
     {
       name: "kv_cache_bytes",
@@ -81,6 +84,24 @@ export function loopGauges(
       value: held?.transfers?.promptCount ?? 0,
       limit: null,
       about: "Prompts that are held for other servers, or came from them and are not used yet.",
+    },
+    {
+      name: "spec_decode_num_drafts",
+      value: drafts.drafts,
+      limit: null,
+      about: "Rows of steps for which tokens were drafted, since the engine's process started.",
+    },
+    {
+      name: "spec_decode_num_draft_tokens",
+      value: drafts.tokens,
+      limit: null,
+      about: "Tokens that were drafted, since the engine's process started.",
+    },
+    {
+      name: "spec_decode_num_accepted_tokens",
+      value: drafts.accepted,
+      limit: null,
+      about: "Drafted tokens that came true, since the engine's process started.",
     },
     {
       name: "constraint_cache_bytes",

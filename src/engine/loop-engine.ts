@@ -19,6 +19,7 @@ import type { Logger } from "../telemetry/logger.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { ThreadedConstraints } from "./token-masks/threaded-constraints.ts";
 import { BlockSession } from "./logits/blocks/block-session.ts";
+import { PromptDrafter } from "./drafts/prompt-drafter.ts";
 import { Generations, unavailable } from "./generations.ts";
 import { IdleWork } from "./idle-work.ts";
 import { loopCapabilities, loopGauges } from "./loop-abilities.ts";
@@ -122,6 +123,7 @@ export class LoopEngine implements Engine {
     const held = {
       kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
       prefixes: this.#loop?.keptPrefixes,
+      drafts: this.#loop?.draftCounts,
       constraintCache: this.#constraints?.kept,
       transfers: this.#transfers,
     };
@@ -154,12 +156,14 @@ export class LoopEngine implements Engine {
       clock: systemClock,
     });
     this.#transfers = transfers;
+    const { draftTokensMax } = settings;
     const loop = new EngineLoop(runner, {
       ...settings,
       constraints,
       processors,
       blocks,
       transfers,
+      drafter: draftTokensMax === 0 ? undefined : new PromptDrafter(draftTokensMax),
       onStep: () => {
         idleWork?.postpone();
         onStep?.();

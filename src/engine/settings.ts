@@ -46,6 +46,14 @@ export const engineSettings = {
       "Memory for prompts on their way between servers, in bytes for each base model; 0 takes a sixteenth of the machine's memory, and of `models.memoryBytes` where that is less.",
     byMachine: ({ memoryBytes, modelBytes = Infinity }) => Math.floor(Math.min(memoryBytes, modelBytes) / 16),
   },
+  draftTokensMax: {
+    kind: "integer",
+    default: 7,
+    min: 0,
+    max: 31,
+    about:
+      "Most tokens that are drafted for a row and step where one or two rows decode, by what followed the latest tokens earlier in the prompt or the answer; answers stay the same, and come faster where they copy. 0 drafts nothing.",
+  },
   scheduling: {
     kind: "choice",
     default: "fcfs",

@@ -152,6 +152,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "engine.kvCacheBytesMax",
     "engine.prefixCachePercent",
     "engine.transferBytesMax",
+    "engine.draftTokensMax",
     "models.memoryBytes",
     "models.keepAliveSeconds",
     "models.keepDefaultModel",

@@ -6,6 +6,7 @@ import type { Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
 import { prefillWork, type PlannedCall, type PromptTime } from "../schedule/plan-calls.ts";
 import { promptMsMax, type OwnerLoad } from "../schedule/prompt-pace.ts";
+import type { CallResult } from "./run-call.ts";
 import type { Sequence } from "./sequence.ts";
 
 export class CallPace {
@@ -16,8 +17,8 @@ export class CallPace {
     this.#clock = clock;
   }
 
-  /** Runs a call, and learns from how long it takes. */
-  async timed<Result>(
+  /** Runs a call, and learns from how long it takes; drafts are chosen by measurements of their own. */
+  async timed<Result extends Pick<CallResult, "drafted">>(
     call: PlannedCall<Sequence>,
     lanes: Lanes,
     run: () => Promise<Result>,
@@ -25,7 +26,8 @@ export class CallPace {
     const timed = timedWork(call, lanes);
     const startMs = this.#clock.monotonicMs();
     const result = await run();
-    if (timed !== null) this.#times.observe(timed.kind, timed.work, this.#clock.monotonicMs() - startMs);
+    if (timed !== null && result.drafted.length === 0)
+      this.#times.observe(timed.kind, timed.work, this.#clock.monotonicMs() - startMs);
     return result;
   }
 

@@ -12,6 +12,8 @@ import { positionBytes } from "../cache/kv-lane.ts";
 import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
+import { mayPay, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
+import { settleDraft } from "../drafts/settle-draft.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { advanceBeams, isReadyToAdvance, isSearched } from "./beams.ts";
 import { logprobTokensPerStep } from "./prompt-logprobs.ts";
@@ -51,6 +53,8 @@ export interface LoopOptions {
   readonly blocks?: BlockSession | null;
   /** Absent where prompts are neither held for other engines nor received. */
   readonly transfers?: TransferStore;
+  /** Absent where nothing is drafted. */
+  readonly drafter?: Drafter;
   /** Called at the end of each step. */
   readonly onStep?: () => void;
   /** By which calls are timed; absent is the system's. */
@@ -63,6 +67,15 @@ export interface Submission {
   stopChoice(choice: number): void;
   /** As {@link Submission.stopChoice}, for all of the request. */
   abort(): void;
+}
+
+/** What was drafted since the start. */
+export interface DraftCounts {
+  /** Rows of steps for which tokens were drafted. */
+  readonly drafts: number;
+  readonly tokens: number;
+  /** Those of them that came true. */
+  readonly accepted: number;
 }
 
 /** A request from its submission on. */
@@ -87,6 +100,8 @@ export class EngineLoop {
   readonly #constraints: ConstraintBackend | undefined;
   readonly #processors: ProcessorRegistry | undefined;
   readonly #transfers: TransferStore | undefined;
+  readonly #drafter: Drafter | null;
+  readonly #draftCounts = { drafts: 0, tokens: 0, accepted: 0 };
   /** Those that want tokens. */
   readonly #requests = new Set<RunningRequest>();
   /** Sequences that hold nothing, each with its followers, in the order in which they are to start. */
@@ -111,6 +126,7 @@ export class EngineLoop {
     this.#constraints = options.constraints;
     this.#processors = options.processors;
     this.#transfers = options.transfers;
+    this.#drafter = options.drafter ?? null;
   }
 
   get kvCacheBytes(): number {
@@ -119,6 +135,10 @@ export class EngineLoop {
 
   get keptPrefixes(): PrefixCounts {
     return this.#lanes.keptPrefixes;
+  }
+
+  get draftCounts(): DraftCounts {
+    return this.#draftCounts;
   }
 
   get hasWork(): boolean {
@@ -254,15 +274,22 @@ export class EngineLoop {
   async step(): Promise<void> {
     this.#settleHeld();
     const calls = await this.#schedule();
+    const drafter = this.#mayDraft(calls) ? this.#drafter : null;
     for (const call of calls) {
-      const run = (): Promise<CallResult> => runCall(call, this.#lanes, this.#runner);
-      const { scored, promptLogprobs } = await this.#pace.timed(call, this.#lanes, run);
+      const run = (): Promise<CallResult> => runCall(call, this.#lanes, this.#runner, drafter);
+      const { scored, drafted, promptLogprobs } = await this.#pace.timed(call, this.#lanes, run);
       settlePromptLogprobs(promptLogprobs);
       const prompts = call.kind === "prefill" ? call.chunks.map(({ prompt }) => prompt) : [];
-      this.#settle(prompts, await this.#drawer.draw(scored));
+      await this.#settle(prompts, await this.#drawer.draw(scored), drafted);
     }
     if (calls.length === 0) this.#drawer.pause(this.#rows());
     this.#onStep();
+  }
+
+  /** Where few rows decode, and nobody else waits for the step's end. */
+  #mayDraft(calls: readonly PlannedCall<Sequence>[]): boolean {
+    const decodingCount = [...this.#lanes].reduce((sum, { load }) => sum + load.decodingCount, 0);
+    return calls.every(({ kind }) => kind === "decode") && mayPay(decodingCount);
   }
 
   /** What waited for its constraint goes on, where it need not wait any more. */
@@ -314,7 +341,7 @@ export class EngineLoop {
     });
     if (whole.length === 0) return;
     const scored = whole.filter(({ sequence }) => sequence.isComputed);
-    this.#settle(
+    await this.#settle(
       whole.map(({ sequence }) => sequence),
       await this.#drawer.draw(scored),
     );
@@ -344,8 +371,17 @@ export class EngineLoop {
   }
 
   /** Draws take effect: tokens are appended and emitted, computed prompts begin to decode, what has finished leaves. */
-  #settle(prompts: readonly Sequence[], draws: readonly Draw[]): void {
+  async #settle(
+    prompts: readonly Sequence[],
+    draws: readonly Draw[],
+    drafted: readonly DraftedRow[] = [],
+  ): Promise<void> {
     settleDraws(draws);
+    for (const row of drafted) {
+      this.#draftCounts.drafts += 1;
+      this.#draftCounts.tokens += row.draft.length;
+      this.#draftCounts.accepted += await settleDraft(row, this.#drawer);
+    }
     this.#beginRows(prompts);
     this.#advanceSearches(draws);
     this.#sweep();

@@ -2,8 +2,10 @@
 // computed. Draws nothing; says for which sequences a next token can now be drawn, and how probable the tokens of prompts
 // were. A row that was preempted computes its answer again as it did the first time, token by token: as parts of a prompt
 // they would get other last digits, and the request perhaps another answer than undisturbed.
+import { systemClock } from "../../domain/clock.ts";
 import type { PromptLogprob } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { draftsOf, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
 import type { ModelRunner } from "../model-runner.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { slotOf, type Lane } from "./lane.ts";
@@ -25,42 +27,83 @@ export interface PromptLogprobs {
 
 export interface CallResult {
   readonly scored: readonly ScoredSequence[];
+  /** Those of the scored ones that can be drawn from further, once that is settled. */
+  readonly drafted: readonly DraftedRow[];
   /** In the order of their prompts' tokens. */
   readonly promptLogprobs: readonly PromptLogprobs[];
 }
 
-const nothing: CallResult = { scored: [], promptLogprobs: [] };
+const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [] };
 
-/** A lane or a prompt may have gone since the step was planned; what is left of the call is run. */
+/**
+ * A lane or a prompt may have gone since the step was planned; what is left of the call is run.
+ *
+ * @param drafter null where nothing is to be drafted
+ */
 export async function runCall(
   call: PlannedCall<Sequence>,
   lanes: Lanes,
   runner: ModelRunner,
+  drafter: Drafter | null,
 ): Promise<CallResult> {
   const lane = lanes.find(call.laneId);
   if (lane === undefined) return nothing;
-  if (call.kind === "decode") return decodeRows(lane, lanes, runner);
+  if (call.kind === "decode") return decodeRows(lane, lanes, runner, drafter);
   const chunks = call.chunks.filter(({ prompt }) => prompt.slot !== null);
   return prefillChunks(chunks, { lane, lanes, runner });
 }
 
-async function decodeRows(lane: Lane, lanes: Lanes, runner: ModelRunner): Promise<CallResult> {
+async function decodeRows(
+  lane: Lane,
+  lanes: Lanes,
+  runner: ModelRunner,
+  drafter: Drafter | null,
+): Promise<CallResult> {
   const rows = lane.rows.slice(0, lane.arrangeRows());
   if (rows.length === 0) return nothing;
-  lanes.makeRoom(lane, Math.max(...rows.map(({ computedCount }) => computedCount + 1)));
-  const logits_BV = await runner.decode(
-    lane.kv,
-    lane.adapter,
-    rows.map(({ inputTokenId }) => inputTokenId),
+  const drafts = draftsOf(runner.isReadyForDrafts(lane.adapter) ? drafter : null, rows);
+  lanes.makeRoom(
+    lane,
+    Math.max(...rows.map(({ computedCount }, row) => computedCount + 1 + drafts[row].length)),
   );
+  const startMs = systemClock.monotonicMs();
+  const logits = await scoresAfter({ lane, rows, drafts }, runner);
+  drafter?.noteStep(drafts, systemClock.monotonicMs() - startMs);
   const { vocabularySize } = runner.shape;
-  const scored = rows.flatMap((sequence, row) => {
+  const scored: ScoredSequence[] = [];
+  const drafted: DraftedRow[] = [];
+  for (const [row, sequence] of rows.entries()) {
     sequence.computedCount += 1;
-    if (!sequence.isComputed) return [];
-    const logits_V = logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize);
-    return [{ sequence, logits_V }];
-  });
-  return { scored, promptLogprobs: [] };
+    if (!sequence.isComputed) continue;
+    scored.push({ sequence, logits_V: logits[row].subarray(0, vocabularySize) });
+    const [draft, logits_TV] = [drafts[row], logits[row].subarray(vocabularySize)];
+    if (draft.length > 0) drafted.push({ sequence, kv: lane.kv, draft, logits_TV });
+  }
+  return { scored, drafted, promptLogprobs: [] };
+}
+
+/** Of every row the scores after its next token, and after each of its draft. */
+async function scoresAfter(
+  {
+    lane,
+    rows,
+    drafts,
+  }: {
+    readonly lane: Lane;
+    readonly rows: readonly Sequence[];
+    readonly drafts: readonly (readonly number[])[];
+  },
+  runner: ModelRunner,
+): Promise<readonly Float32Array[]> {
+  const { kv, adapter } = lane;
+  const tokenIds = rows.map(({ inputTokenId }) => inputTokenId);
+  if (drafts.some(({ length }) => length > 0)) {
+    const withDrafts = tokenIds.map((id, row) => [id, ...drafts[row]]);
+    return runner.decodeDrafts(kv, adapter, withDrafts);
+  }
+  const logits_BV = await runner.decode(kv, adapter, tokenIds);
+  const { vocabularySize } = runner.shape;
+  return rows.map((_, row) => logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize));
 }
 
 async function prefillChunks(
@@ -87,7 +130,7 @@ async function prefillChunks(
     lanes.keepPrompt(prompt, logits_V);
     return prompt.isComputed ? [{ sequence: prompt, logits_V }] : [];
   });
-  return { scored, promptLogprobs };
+  return { scored, drafted: [], promptLogprobs };
 }
 
 function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {

@@ -20,6 +20,7 @@ test("a model is taken as it was opened ahead, once, and only where it is the on
     threads: 1,
     adapterCountMax: 1,
     device: "cpu",
+    draftTokensMax: 0,
   };
   const contextOf = async (ahead: ModelAhead | null, wanted: ModelOpening): Promise<number> => {
     const { runner } = await ModelAhead.open(ahead, wanted, silentLogger);

@@ -2,7 +2,10 @@
 import type { Quantization } from "../../domain/model.ts";
 import type { EngineSettings } from "../settings.ts";
 
-type OpeningSettings = Pick<EngineSettings, "contextLengthMax" | "threads" | "adapterCountMax" | "device">;
+type OpeningSettings = Pick<
+  EngineSettings,
+  "contextLengthMax" | "threads" | "adapterCountMax" | "device" | "draftTokensMax"
+>;
 
 export interface ModelOpening extends OpeningSettings {
   readonly modelFolder: string;
@@ -16,10 +19,11 @@ export function openingOf({
   modelFolder,
   cacheFolder,
   quantization = "off",
-  settings: { contextLengthMax, threads, adapterCountMax, device },
+  settings: { contextLengthMax, threads, adapterCountMax, device, draftTokensMax },
 }: Pick<ModelOpening, "modelFolder" | "cacheFolder"> & {
   readonly quantization?: Quantization;
   readonly settings: OpeningSettings;
 }): ModelOpening {
-  return { modelFolder, cacheFolder, quantization, contextLengthMax, threads, adapterCountMax, device };
+  const limits = { contextLengthMax, threads, adapterCountMax, device, draftTokensMax };
+  return { modelFolder, cacheFolder, quantization, ...limits };
 }

@@ -32,17 +32,11 @@ export async function openModelFolder(opening: ModelOpening, logger: Logger): Pr
 
 /** `isReadOnly` writes no cache, and throws where one is missing. */
 async function open(
-  {
-    modelFolder,
-    cacheFolder,
-    quantization,
-    contextLengthMax,
-    threads,
-    adapterCountMax,
-    device,
-  }: ModelOpening,
+  opening: ModelOpening,
   { isReadOnly }: { readonly isReadOnly: boolean },
 ): Promise<OpenModel> {
+  const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
+  const { threads, adapterCountMax, device, draftTokensMax } = opening;
   // First, since it says of a folder without a model that there is none.
   const stored = readModelConfig(modelFolder);
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
@@ -57,6 +51,8 @@ async function open(
     device,
     adapterCountMax,
     clock: systemClock,
+    // Where a row depends on its batch, drafts would change answers.
+    takesDrafts: draftTokensMax > 0 && device === "cpu",
     weightsHash: weights,
     arrangedCache: {
       folder: cacheFolder,

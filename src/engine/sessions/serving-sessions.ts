@@ -30,6 +30,8 @@ export interface SessionsOptions {
   /** How the weights are stored; absent means in float32. */
   readonly forms?: WeightForms;
   readonly threads: number;
+  /** Whether steps with drafts are to be ready too. */
+  readonly takesDrafts?: boolean;
   /** Absent means the processor. */
   readonly device?: Device;
 }
@@ -49,6 +51,7 @@ export function graphsOfEveryRequest({
 export class ServingSessions {
   readonly #options: SessionsOptions;
   readonly #sessions = new Map<string, Promise<Session>>();
+  readonly #made = new Set<string>();
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -72,21 +75,24 @@ export class ServingSessions {
       ["drafts", null],
       ["drafts", "whole"],
     ];
-    return kinds.map(
+    const wanted = kinds.filter(([kind]) => kind !== "drafts" || this.#options.takesDrafts);
+    return wanted.map(
       ([kind, lora]) =>
         () =>
           this.get(kind, lora),
     );
   }
 
-  /** Whether it is made, or being made. */
+  /** Whether a call need not wait for it to be made. */
   has(kind: GraphKind, lora: Lora): boolean {
-    return this.#sessions.has(nameOf(kind, lora));
+    return this.#made.has(nameOf(kind, lora));
   }
 
   /** Each makes a session that requests with an adapter of this form need. */
   tasksOf(lora: LoraForm): readonly (() => Promise<unknown>)[] {
-    return (["token", "first", "later"] as const).map((kind) => () => this.get(kind, lora));
+    const drafts = this.#options.takesDrafts === true ? (["drafts"] as const) : [];
+    const kinds = ["token", "first", "later", ...drafts] as const;
+    return kinds.map((kind) => () => this.get(kind, lora));
   }
 
   /** @throws ServiceError `internal` when it cannot be made; the next call tries again */
@@ -102,7 +108,10 @@ export class ServingSessions {
     const memory = { plansMemory: false, keepsMemory: false };
     const making = createSession(graph, { weights, threads, device, ...memory });
     this.#sessions.set(name, making);
-    making.catch(() => this.#sessions.delete(name));
+    making.then(
+      () => this.#made.add(name),
+      () => this.#sessions.delete(name),
+    );
     return making;
   }
 

@@ -10,7 +10,7 @@ import type {
 } from "../../domain/generation.ts";
 import { plainSampling, type SamplingParameters } from "../../domain/sampling.ts";
 import type { ServiceError } from "../../domain/service-error.ts";
-import { EngineLoop, type LoopOptions, type Submission } from "../loop/engine-loop.ts";
+import { EngineLoop, type DraftCounts, type LoopOptions, type Submission } from "../loop/engine-loop.ts";
 import type { PrefixCounts } from "../loop/lanes.ts";
 import type { GenerationOutput } from "../loop/sequence.ts";
 import type { ModelRunner } from "../model-runner.ts";
@@ -125,6 +125,10 @@ export class ObservedLoop {
 
   get keptPrefixes(): PrefixCounts {
     return this.#loop.keptPrefixes;
+  }
+
+  get draftCounts(): DraftCounts {
+    return this.#loop.draftCounts;
   }
 
   get kvCacheBytes(): number {
