@@ -242,6 +242,17 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
     ),
   ],
 
+  gemm: [
+    {
+      inputs: {
+        ...floats("a", [3, 4], { shape: ["N", 4] }),
+        ...floats("b", [5, 4]),
+        ...floats("c", [3, 5], { shape: ["N", 5] }),
+      },
+      build: (b, value) => b.gemm(value("a"), value("b"), value("c"), { alpha: 0.7 }),
+    },
+  ],
+
   gatherRows: [
     {
       inputs: { ...floats("table", [5, 3]), ...ints("ids", [2, 3], [4, 0, 0, 1, 4, 4], ["B", "T"]) },

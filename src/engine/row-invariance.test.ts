@@ -97,7 +97,7 @@ test("at every rank, a row of an adapter is the same alone and in any batch", as
   const config = wideConfig();
   const weights = weightsInMemory(config, createRandomWeights(config, { seed: 1, deviation: 0.2 }));
   const runner = await createGraphRunner({ config, weights, threads: 2, adapterCountMax: 1 });
-  for (const rank of searchedOf([1, 8, 16, 17, 32, 64], 2)) {
+  for (const rank of searchedOf([1, 8, 16, 17, 32, 64, 256], 2)) {
     const adapter = randomAdapter(config, rank);
     await checkBatches(runner, adapter, `rank ${rank}`);
   }

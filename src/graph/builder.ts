@@ -286,6 +286,11 @@ export class GraphBuilder {
     return this.#append("matMul", [a, b], { transposeA, transposeB, alpha });
   }
 
+  /** c + alpha · a · bᵀ of matrices a [M, K], b [N, K] and c [M, N]. */
+  gemm(a: Value, b: Value, c: Value, { alpha = 1 }: Pick<MatMulOptions, "alpha"> = {}): Value {
+    return this.#append("gemm", [a, b, c], { alpha });
+  }
+
   /**
    * x · (weight · scales) as a product of integers, for which each row of x is rounded to 255 steps.
    *

@@ -148,6 +148,12 @@ export const gradientRules: {
     () => rightGradient(builder, attributes, { a, b, gradient }),
   ]),
 
+  gemm: ({ builder, inputs: [a, b], attributes: { alpha }, gradient }) => [
+    () => builder.matMul(gradient, present(b, "a matrix"), { alpha }),
+    () => builder.matMul(gradient, present(a, "a matrix"), { transposeA: true, alpha }),
+    () => gradient,
+  ],
+
   // Of the source alone: weights of 8 bits are frozen. What rounding does is passed over.
   int8MatMul: ({ builder, inputs: [, , , source, weight, scales], gradient }) => {
     if (source === undefined) return [];

@@ -102,6 +102,8 @@ export interface OpAttributes {
     readonly transposeB: boolean;
     readonly alpha: number;
   };
+  /** (a [M, K], b [N, K], c [M, N]) → c + alpha · a · bᵀ, without a pass of its own for the sum. */
+  readonly gemm: { readonly alpha: number };
 
   /**
    * (x [..., K], weight int8 [K, N], scales [N]) → x · (weight · scales). Each row of x is taken as 127 steps up to its

@@ -139,6 +139,17 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     return [{ dtype: "float32", shape: [...batch, rows, columns] }];
   },
 
+  gemm: ([a, b, c]) => {
+    const [left, right, sum] = [a, b, c].map((value) => requireType("gemm", value, "float32").shape);
+    const [rows = 0, inner = 0] = left;
+    const [columns = 0] = right;
+    assert(
+      left.length === 2 && sameShape(right, [columns, inner]) && sameShape(sum, [rows, columns]),
+      `gemm: ${formatShape(left)} by ${formatShape(right)}ᵀ does not add to ${formatShape(sum)}`,
+    );
+    return [{ dtype: "float32", shape: sum }];
+  },
+
   int8MatMul: ([x, weight, scales, source, ...back]) => {
     const product = int8Product("int8MatMul", x, weight, scales);
     if (source !== undefined) {

@@ -44,7 +44,7 @@ export function storedLinear(
     const a = lora?.matrices.get(names.a);
     if (lora === null || a === undefined) return y;
     const b = present(lora.matrices.get(names.b), names.b);
-    return builder.add(y, lowRankProduct(builder, x, { a, b, scale: lora.scale }));
+    return addLowRankProduct(builder, { x, y }, { a, b, scale: lora.scale });
   };
 }
 
@@ -145,30 +145,30 @@ function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
 }
 
 /**
- * scale · (x Aᵀ) Bᵀ. The factors 1/2 and 2 change no bit of the result, and keep a single row off the kernel's path for
+ * y + scale · (x Aᵀ) Bᵀ. The factors 1/2 and 2 change no bit of the result, and keep a single row off the kernel's path for
  * one row, which sums in another order: a row is the same alone and among others.
  */
-function lowRankProduct(
+function addLowRankProduct(
   builder: GraphBuilder,
-  x: Value,
+  { x, y }: { readonly x: Value; readonly y: Value },
   { a, b, scale }: { readonly a: Value; readonly b: Value; readonly scale: number },
 ): Value {
+  const count = dimensionProduct(x.shape.slice(0, -1));
+  const [rows, sums] = [x, y].map((each) => builder.reshape(each, [count, dimensionAt(each.shape, -1)]));
   const reduce = { transposeB: true, alpha: scale / 2 };
-  const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
+  const reduced = a.shape.length === 3 ? inBlocks(builder, rows, a, reduce) : builder.matMul(rows, a, reduce);
   // A few numbers a token, and a pass over x to compute them again for a gradient.
-  return builder.matMul(builder.kept(reduced), b, { transposeB: true, alpha: 2 });
+  return builder.reshape(builder.gemm(builder.kept(reduced), b, sums, { alpha: 2 }), y.shape);
 }
 
 /**
- * x Aᵀ for A in blocks of rows, [..., blocks · block size]. The product of a block has too few columns for the runtime to
- * share them out among threads, where the order of a row's sums would depend on how many rows there are. The product with
- * B needs no blocks up to rank 128: its sums are short enough to be done in one piece.
+ * x Aᵀ of x [N, inputSize] for A in blocks of rows, [N, blocks · block size]. The product of a block has too few columns for
+ * the runtime to share them out among threads, where the order of a row's sums would depend on how many rows there are. The
+ * product with B needs no blocks up to rank 256: its sums are short enough to be done in the same pieces.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {
-  const [blocks, size, inputSize] = a.shape;
-  const rows = x.shape.slice(0, -1);
-  const count = dimensionProduct(rows);
-  const products = builder.matMul(builder.reshape(x, [1, count, inputSize]), a, options);
-  const byRow = builder.transpose(products, [1, 0, 2]);
-  return builder.reshape(byRow, [...rows, dimensionProduct([blocks, size])]);
+  const [blocks, size] = a.shape;
+  const [count] = x.shape;
+  const products = builder.matMul(builder.reshape(x, [1, ...x.shape]), a, options);
+  return builder.reshape(builder.transpose(products, [1, 0, 2]), [count, dimensionProduct([blocks, size])]);
 }

@@ -194,6 +194,9 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
     });
   },
 
+  gemm: ({ attributes: { alpha } }, operands, lowering) =>
+    emit(lowering, "Gemm", operands, { attributes: { transB: 1, alpha: { float: alpha } } }),
+
   int8MatMul: (_, [x, weight, scales], lowering) => {
     const { codes, size } = rowCodes(lowering.model, present(x, "x"));
     const product = codeProduct(

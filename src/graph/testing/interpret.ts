@@ -169,6 +169,15 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     return [{ dims: [...batch, rows, columns], data: Float64Array.from(products) }];
   },
 
+  gemm: ([a, b, c], { alpha }) => {
+    const [left, right] = [operand(a), operand(b)];
+    const inner = left.dims[1] ?? 0;
+    const productAt = ([row = 0, column = 0]: readonly number[]): number =>
+      sum(Array.from({ length: inner }, (_, k) => elementAt(left, [row, k]) * elementAt(right, [column, k])));
+    const { dims } = operand(c);
+    return [denseFrom(dims, (at) => elementAt(operand(c), at) + alpha * productAt(at))];
+  },
+
   int8MatMul: ([x, weight, scales]) => {
     const from = operand(x);
     const rows = mapRows(from, (row) => inSteps(row, row.length));
