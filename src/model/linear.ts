@@ -36,16 +36,29 @@ export function storedLinear(
   weights: DeclaredWeights,
   lora: DecoderLora | null,
 ): Linear {
-  return ({ path, hasBias }, x) => {
+  const weighted = ({ path, hasBias }: Projection, x: Value): Value => {
     const product = weightProduct(builder, weights, `${path}.weight`, x);
     const bias = `${path}.bias`;
-    const y = hasBias ? builder.add(product, present(weights.values.get(bias), bias)) : product;
-    const names = loraNames(path);
-    const a = lora?.matrices.get(names.a);
-    if (lora === null || a === undefined) return y;
-    const b = present(lora.matrices.get(names.b), names.b);
-    return addLowRankProduct(builder, { x, y }, { a, b, scale: lora.scale });
+    return hasBias ? builder.add(product, present(weights.values.get(bias), bias)) : product;
   };
+  return (projection, x) => {
+    const names = loraNames(projection.path);
+    const a = lora?.matrices.get(names.a);
+    if (lora === null || a === undefined) return weighted(projection, x);
+    const b = present(lora.matrices.get(names.b), names.b);
+    const rows = asRows(builder, x);
+    const y = addLowRankProduct(
+      builder,
+      { x: rows, y: weighted(projection, rows) },
+      { a, b, scale: lora.scale },
+    );
+    return builder.reshape(y, [...x.shape.slice(0, -1), dimensionAt(y.shape, -1)]);
+  };
+}
+
+/** x [..., K] as a matrix [N, K]. */
+function asRows(builder: GraphBuilder, x: Value): Value {
+  return builder.reshape(x, [dimensionProduct(x.shape.slice(0, -1)), dimensionAt(x.shape, -1)]);
 }
 
 /** The embeddings of tokens of any shape, [...tokens, D]. */
@@ -145,7 +158,7 @@ function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
 }
 
 /**
- * y + scale · (x Aᵀ) Bᵀ. The factors 1/2 and 2 change no bit of the result, and keep a single row off the kernel's path for
+ * y + scale · (x Aᵀ) Bᵀ of matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no bit of the result, and keep a single row off the kernel's path for
  * one row, which sums in another order: a row is the same alone and among others.
  */
 function addLowRankProduct(
@@ -153,12 +166,10 @@ function addLowRankProduct(
   { x, y }: { readonly x: Value; readonly y: Value },
   { a, b, scale }: { readonly a: Value; readonly b: Value; readonly scale: number },
 ): Value {
-  const count = dimensionProduct(x.shape.slice(0, -1));
-  const [rows, sums] = [x, y].map((each) => builder.reshape(each, [count, dimensionAt(each.shape, -1)]));
   const reduce = { transposeB: true, alpha: scale / 2 };
-  const reduced = a.shape.length === 3 ? inBlocks(builder, rows, a, reduce) : builder.matMul(rows, a, reduce);
+  const reduced = a.shape.length === 3 ? inBlocks(builder, x, a, reduce) : builder.matMul(x, a, reduce);
   // A few numbers a token, and a pass over x to compute them again for a gradient.
-  return builder.reshape(builder.gemm(builder.kept(reduced), b, sums, { alpha: 2 }), y.shape);
+  return builder.gemm(builder.kept(reduced), b, y, { alpha: 2 });
 }
 
 /**
