@@ -57,20 +57,20 @@ export class Sampler {
     const { topLogprobCount } = input.rules;
     const allowed = this.#allowedTokens(input);
     if (allowed?.isEmpty === true) return "nothing allowed";
-    const logTotal = topLogprobCount === null ? NaN : this.#logTotal(logits_V, input, blocks.raw);
-    if (topLogprobCount !== null && Number.isNaN(logTotal)) return "broken scores";
+    const raw =
+      topLogprobCount === null ? null : this.#row({ logits: logits_V, ids: null }, input, blocks.raw);
+    const logTotal = raw === null ? NaN : logTotalOf(raw);
+    if (raw !== null && Number.isNaN(logTotal)) return "broken scores";
     const left = this.#scoresLeft(logits_V, allowed, input);
-    const row = this.#row(left, input, left.logits === logits_V ? (blocks.tempered ?? blocks.raw) : null);
+    const known = blocks.tempered ?? raw?.blocks ?? null;
+    const row = this.#row(left, input, left.logits === logits_V ? known : null);
     // Where the model's own scores are such, nothing was forbidden.
     if (row.max === -Infinity && left.logits !== logits_V) return "nothing allowed";
     const id = choose(row, input);
     if (id === null) return "broken scores";
-    if (topLogprobCount === null) return { id, logprob: NaN, alternatives: [] };
-    return {
-      id,
-      logprob: logits_V[id] - logTotal,
-      alternatives: alternativesOf(logits_V, topLogprobCount, logTotal, blocks.raw),
-    };
+    if (raw === null) return { id, logprob: NaN, alternatives: [] };
+    const alternatives = alternativesOf(logits_V, topLogprobCount ?? 0, logTotal, raw.blocks.maxima);
+    return { id, logprob: logits_V[id] - logTotal, alternatives };
   }
 
   /**
@@ -87,10 +87,10 @@ export class Sampler {
     raw: ScoreBlocks | null = null,
   ): readonly GeneratedToken[] | Extract<NoToken, "broken scores"> {
     const { topLogprobCount } = input.rules;
-    const logTotal = this.#logTotal(logits_V, input, raw);
+    const logTotal = logTotalOf(this.#row({ logits: logits_V, ids: null }, input, raw));
     if (Number.isNaN(logTotal)) return "broken scores";
     const { logits, ids } = this.#allowedScores(logits_V, this.#allowedTokens(input));
-    const alternatives = alternativesOf(logits_V, topLogprobCount ?? 0, logTotal, raw);
+    const alternatives = alternativesOf(logits_V, topLogprobCount ?? 0, logTotal, raw?.maxima);
     return greatest(logits, countMax, logits === logits_V ? raw?.maxima : undefined)
       .filter((place) => logits[place] > -Infinity)
       .map((place) => ({
@@ -133,16 +133,15 @@ export class Sampler {
     return { logits: left_V, ids: null };
   }
 
-  /** The logarithm of the sum of the exponentials of raw scores; NaN when none is finite or one is not a number. */
-  #logTotal(logits_V: Float32Array, input: DrawInput, blocks: ScoreBlocks | null): number {
-    const row = this.#row({ logits: logits_V, ids: null }, input, blocks);
-    if (!Number.isFinite(row.max)) return NaN;
-    return row.max + Math.log(totalMass(row.blocks) / unitOf(row));
-  }
-
   #row(left: ScoresLeft, { rules, random }: DrawInput, blocks: ScoreBlocks | null): LogitsRow {
     return new LogitsRow(left, this.#room, { sampling: rules.sampling, random }, blocks);
   }
+}
+
+/** The logarithm of the sum of a raw row's exponentials; NaN when no score is finite or one is not a number. */
+function logTotalOf(row: LogitsRow): number {
+  if (!Number.isFinite(row.max)) return NaN;
+  return row.max + Math.log(totalMass(row.blocks) / unitOf(row));
 }
 
 /** The token that the steps of a row choose; null when no score is finite or one is not a number. */
@@ -156,9 +155,9 @@ function alternativesOf(
   logits_V: Float32Array,
   count: number,
   logTotal: number,
-  blocks: ScoreBlocks | null,
+  maxima?: Float32Array,
 ): readonly TokenAlternative[] {
-  return greatest(logits_V, count, blocks?.maxima).map((id) => ({ id, logprob: logits_V[id] - logTotal }));
+  return greatest(logits_V, count, maxima).map((id) => ({ id, logprob: logits_V[id] - logTotal }));
 }
 
 /**
