@@ -173,9 +173,9 @@ function addLowRankProduct(
 }
 
 /**
- * x Aᵀ of x [N, inputSize] for A in blocks of rows, [N, blocks · block size]. The product of a block has too few columns for
- * the runtime to share them out among threads, where the order of a row's sums would depend on how many rows there are. The
- * product with B needs no blocks up to rank 256: its sums are short enough to be done in the same pieces.
+ * x Aᵀ of x [N, inputSize] for A in blocks of rows, [N, blocks · block size]. The product of a block has too few columns
+ * for the runtime to share them out among threads, where the order of a row's sums would depend on how many rows there are.
+ * The product with B needs no blocks up to rank 256: its sums are short enough to be done in the same pieces.
  */
 function inBlocks(builder: GraphBuilder, x: Value, a: Value, options: MatMulOptions): Value {
   const [blocks, size] = a.shape;
