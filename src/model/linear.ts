@@ -158,8 +158,9 @@ function offsetProduct(builder: GraphBuilder, x: Value, offsets: Value): Value {
 }
 
 /**
- * y + scale · (x Aᵀ) Bᵀ of matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no bit of the result, and keep a single row off the kernel's path for
- * one row, which sums in another order: a row is the same alone and among others.
+ * y + scale · (x Aᵀ) Bᵀ of matrices x [N, inputSize] and y [N, outputSize]. The factors 1/2 and 2 change no bit of the
+ * result, and keep a single row off the kernel's path for one row, which sums in another order: a row is the same alone and
+ * among others.
  */
 function addLowRankProduct(
   builder: GraphBuilder,
