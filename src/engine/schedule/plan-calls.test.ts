@@ -110,6 +110,15 @@ test("a part is no smaller than pays, however little time there is and where not
   check([prompt(1, 90)], { msMax: 50, costs: { first: null, later: null, decode: null } }, "1:0+16");
 });
 
+test("where a call's own time is long a part is larger than the smallest, for little more time", () => {
+  const slow = { callMs: 100, tokenMs: 1, pairMs: 0 };
+  check(
+    [prompt(1, 90)],
+    { msMax: 20, budget: { promptChunkTokens: 90 }, costs: { ...costs, first: slow } },
+    "1:0+48",
+  );
+});
+
 test("what attention costs makes later parts smaller", () => {
   const later = { ...cost, pairMs: 0.01 };
   check([prompt(1, 190)], { msMax: 50, costs: { ...costs, later } }, "1:0+40");

@@ -54,6 +54,9 @@ const leastRealPart = 0.75;
 /** A part is no smaller, however little time there is: most of its time would be that of the call itself. */
 const partTokensMin = 16;
 
+/** Nor smaller than what takes so many times the time of the smallest part: the call's own time buys more tokens for little. */
+const smallestPartTimes = 1.3;
+
 /** What attention pads parts to; see part-layout. */
 const partGranule = 8;
 
@@ -142,7 +145,11 @@ function countInTime<Prompt extends PlannedPrompt>(
   time: PromptTime,
 ): number {
   const { prompt, start, count: wanted } = chunk;
-  const fits = (count: number): boolean => msOf([...others, { prompt, start, count }], time) <= time.msMax;
+  const smallest = Math.min(partTokensMin, wanted);
+  const msWith = (count: number): number => msOf([...others, { prompt, start, count }], time);
+  // Where nothing is known no time is long enough, and the smallest part is computed.
+  const msMax = others.length > 0 ? time.msMax : Math.max(time.msMax, smallestPartTimes * msWith(smallest));
+  const fits = (count: number): boolean => msWith(count) <= msMax && msWith(count) < Infinity;
   if (fits(wanted)) return wanted;
   let [least, most] = [0, Math.floor(wanted / partGranule)];
   while (least < most) {
@@ -151,7 +158,6 @@ function countInTime<Prompt extends PlannedPrompt>(
     else most = middle - 1;
   }
   const fitting = least * partGranule;
-  const smallest = Math.min(partTokensMin, wanted);
   if (fitting < smallest && others.length > 0) return 0;
   const count = Math.max(fitting, smallest);
   const rest = prompt.tokenIds.length - start;

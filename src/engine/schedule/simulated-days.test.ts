@@ -24,8 +24,8 @@ const budget: StepBudget = {
 /** A call takes as long as 24 tokens. */
 const cost = { callMs: 24, tokenMs: 1, pairMs: 1e-4 };
 const costs: CallCosts = { first: cost, later: cost, decode: cost };
-/** What a step takes at least, so that a prompt waits for a bounded time: a call's own time and the smallest part's. */
-const partMsMax = expectedMs(cost, { tokenCount: 24, pairCount: 24 * 200 });
+/** What prompts may take of any step: a little more than a call's own time and the smallest part's, and a small rest. */
+const partMsMax = expectedMs(cost, { tokenCount: 32, pairCount: 32 * 200 });
 
 interface Simulated extends PlannedPrompt, SlotHolder {
   readonly name: number;
