@@ -10,6 +10,7 @@ import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } fr
 import { logprobOptions, samplingOptions } from "./every-option.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
 import { loopTokensPerSecond } from "./run-loop.ts";
+import { TimedRunner } from "./timed-runner.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";
 import {
   answerLengthOf,
@@ -22,11 +23,13 @@ import {
 } from "./streamed-chats.ts";
 
 const help = `Usage: node dist/bench/http.js [flags]
-Streams chats from servers on loopback: 1, 16 and 64 at once, a prompt of about 64 tokens, answers drawn at temperature 1
+Streams chats from servers on loopback: 1, 16 and 64 at once (the 135 M 32 too), a prompt of about 64 tokens, answers drawn at temperature 1
 with a seed, of 96 to 160 tokens where the model is hone-tiny and of 48 to 80 where it is a Llama of 135 M random weights;
 neither knows when it is done. Counts the tokens of the answers over the time of all, and the processor time of the
 server's own process (without its engine's) for each. The same load is given to the engine's loop in this process, without
-HTTP; and at 1 and 16 streams it is sent with every option of sampling and log-probabilities (see all-options.js). With
+HTTP, where what the model runner's prefill and decode take is counted by themselves: tokens over that time are what could
+arrive at most. At all but the greatest load it is sent with every option of sampling and log-probabilities too (see
+all-options.js). With
 --against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
 
 /** About as long as the streamed chats' prompts are. */
@@ -51,6 +54,7 @@ const models: readonly Model[] = [
     loads: [
       { streams: 1, chats: 2 },
       { streams: 16, chats: 48 },
+      { streams: 32, chats: 96 },
       { streams: 64, chats: 128 },
     ],
   },
@@ -96,6 +100,10 @@ interface HttpReport {
   /** What the load is compared with: the engine's loop for plain chats, plain chats for those with all options. */
   readonly comparedWith: string;
   readonly ratioToThat: number;
+  /** The same of the model runner's prefill and decode alone; null where they were not measured. */
+  readonly ratioToRunner: number | null;
+  /** Of the processor time of the server and its engine, the share that the runner takes alone. */
+  readonly runnerShareOfCpu: number | null;
   /** Of the other build, where there is one. */
   readonly otherTokensPerSecond: number | null;
   readonly otherCpuMicrosecondsPerToken: number | null;
@@ -113,7 +121,10 @@ await runComparingBench<HttpReport>({
     const { otherTokensPerSecond, otherCpuMicrosecondsPerToken: otherCpu, ratio, cpuRatio } = report;
     const own =
       `${name}, ${streams} streams: ${tokensPerSecond.toFixed(0)} tokens/s, server CPU ${cpu?.toFixed(0)} µs a token, ` +
-      `${report.ratioToThat.toFixed(3)} of ${report.comparedWith}`;
+      `${report.ratioToThat.toFixed(3)} of ${report.comparedWith}` +
+      (report.ratioToRunner === null
+        ? ""
+        : `, ${report.ratioToRunner.toFixed(3)} of the runner alone, whose share of processor time is ${report.runnerShareOfCpu?.toFixed(3)}`);
     if (otherTokensPerSecond === null) return own;
     return `${own}; the other build ${otherTokensPerSecond.toFixed(0)}, ${otherCpu?.toFixed(0)} µs; ratio ${ratio?.toFixed(3)}, of CPU ${cpuRatio?.toFixed(3)}`;
   },
@@ -154,11 +165,17 @@ async function measureSubject(
   const isPlain = name === "plain";
   const results = servers.map((): LoadResult[] => []);
   const others: LoadResult[] = [];
+  const alone: LoadResult[] = [];
   for (let round = 0; round < rounds; round++) {
     // Turn about who is first: a machine that changes its pace then favours nobody.
     const order = round % 2 === 0 ? servers : servers.toReversed();
     for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load, more));
-    others.push(isPlain ? await runLoop(runner, load) : await runLoad(servers[0], load));
+    if (!isPlain) others.push(await runLoad(servers[0], load));
+    else {
+      const loop = await runLoop(runner, load);
+      others.push(loop.whole);
+      alone.push(loop.runner);
+    }
   }
   const [own, other = null] = results.map(bestOf);
   return {
@@ -167,6 +184,8 @@ async function measureSubject(
     ...own,
     comparedWith: isPlain ? "the engine's loop" : "plain",
     ratioToThat: medianRatio(results[0], others),
+    ratioToRunner: isPlain ? medianRatio(results[0], alone) : null,
+    runnerShareOfCpu: isPlain ? medianRatio(alone, results[0], allCpuOf) : null,
     otherTokensPerSecond: other && other.tokensPerSecond,
     otherCpuMicrosecondsPerToken: other && other.cpuMicrosecondsPerToken,
     ratio: other && medianRatio(results[0], results[1]),
@@ -174,8 +193,11 @@ async function measureSubject(
   };
 }
 
-/** The same load without HTTP. */
-async function runLoop(runner: ModelRunner, { streams, chats, answers }: ChatLoad): Promise<LoadResult> {
+/** The same load without HTTP: the whole loop, and what the runner alone takes of its time. */
+async function runLoop(
+  runner: ModelRunner,
+  { streams, chats, answers }: ChatLoad,
+): Promise<{ readonly whole: LoadResult; readonly runner: LoadResult }> {
   const requests = Array.from({ length: chats }, (_, index): GenerationRequest => {
     const idOf = (place: number): number => (31 * index + 7 * place) % runner.shape.vocabularySize;
     return {
@@ -191,8 +213,26 @@ async function runLoop(runner: ModelRunner, { streams, chats, answers }: ChatLoa
       cacheSalt: null,
     };
   });
-  const tokensPerSecond = await loopTokensPerSecond(runner, requests, streams);
-  return { tokensPerSecond, cpuMicrosecondsPerToken: null };
+  const timed = new TimedRunner(runner);
+  const tokensPerSecond = await loopTokensPerSecond(timed, requests, streams);
+  const tokenCount = requests.reduce((sum, { stopping }) => sum + stopping.maxTokens, 0);
+  const unknown = { cpuMicrosecondsPerToken: null, engineCpuMicrosecondsPerToken: null };
+  return {
+    whole: { ...unknown, tokensPerSecond },
+    runner: {
+      tokensPerSecond: (1000 * tokenCount) / timed.wallMs,
+      cpuMicrosecondsPerToken: 0,
+      engineCpuMicrosecondsPerToken: (1000 * timed.cpuMs) / tokenCount,
+    },
+  };
+}
+
+/** Of the server and its engine; not a number where nobody says. */
+function allCpuOf({
+  cpuMicrosecondsPerToken: own,
+  engineCpuMicrosecondsPerToken: engine,
+}: LoadResult): number {
+  return own === null || engine === null ? NaN : own + engine;
 }
 
 /** Not a number where nobody says. */

@@ -6,6 +6,7 @@ import { systemClock } from "../src/domain/clock.ts";
 import { HoneClient } from "../src/client/hone-client.ts";
 import { adapterArchive } from "./adapter-archive.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
+import { median } from "./median.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";
 import { streamedChat } from "./streamed-chats.ts";
@@ -134,10 +135,6 @@ function typical(results: readonly Published[]): Published {
     gapOverMedian: of("gapOverMedian"),
     firstOverLater: of("firstOverLater"),
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
 }
 
 function textOf({ importMs, gapOverMedian, firstOverLater }: Published): string {

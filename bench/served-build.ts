@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { childrenOf } from "../test/running-server.ts";
 import { present } from "../src/domain/assert.ts";
 
 export interface ServedBuild {
@@ -13,6 +14,8 @@ export interface ServedBuild {
   readonly processId: number;
   /** Seconds of processor time that the server's process has used, without its children; null where nobody says. */
   cpuSeconds(): number | null;
+  /** The same of its children, the engines' processes among them. */
+  childrenCpuSeconds(): number | null;
   stop(): Promise<void>;
 }
 
@@ -56,6 +59,10 @@ export async function serveBuild(
     apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
     processId: present(child.pid, "the id of a process that answers"),
     cpuSeconds: () => cpuSecondsOf(child.pid),
+    childrenCpuSeconds: () =>
+      childrenOf(child.pid ?? 0)
+        .map(({ id }) => cpuSecondsOf(id))
+        .reduce((sum, seconds) => (sum === null || seconds === null ? null : sum + seconds), 0),
     stop: async () => {
       child.kill("SIGTERM");
       await ended;

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { childrenOf } from "../test/running-server.ts";
+import { median } from "./median.ts";
 import type { ServedBuild } from "./served-build.ts";
 import { streamedChat } from "./streamed-chats.ts";
 import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
@@ -83,10 +84,6 @@ async function measure(options: BenchOptions): Promise<readonly StartReport[]> {
     });
   }
   return [{ name: "start", here: reports[0], there: reports[1] ?? null }];
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
 }
 
 function typical(starts: readonly Start[]): Start {

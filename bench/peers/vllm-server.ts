@@ -51,6 +51,7 @@ export async function serveVllm(options: VllmOptions): Promise<ServedBuild> {
     apiKey: "none",
     processId,
     cpuSeconds: () => null,
+    childrenCpuSeconds: () => null,
     stop: async () => {
       signalTree(processId, "SIGTERM");
       await ended;

@@ -13,6 +13,10 @@ import type { EngineSettings } from "../settings.ts";
 /** What an engine's process takes without a model: Node, the native code, and garbage that is not collected yet. */
 const processBytes = 160 * 2 ** 20;
 
+/** What the thread that computes masks takes, which a quiet moment starts: by itself, and for each token of the vocabulary. */
+const maskThreadBytes = 20 * 2 ** 20;
+const maskTokenBytes = 512;
+
 /** Ten sessions' programs, the memory that the C library keeps from loading them included, for each layer of a model. */
 const programBytesPerLayer = 8 * 2 ** 20;
 
@@ -52,6 +56,8 @@ export function engineMemory(
   const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;
   const ownBytes =
     processBytes +
+    maskThreadBytes +
+    config.vocabularySize * maskTokenBytes +
     config.layers.length * programBytesPerLayer +
     copies * weightBytes +
     keptStepCount * stepBytes(config, settings);
