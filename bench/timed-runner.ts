@@ -26,6 +26,10 @@ export class TimedRunner implements ModelRunner {
     return this.#runner.prepareAdapter(reference);
   }
 
+  makeReady(adapter: LoadedAdapter): Promise<void> {
+    return this.#runner.makeReady(adapter);
+  }
+
   dropAdapter(id: string): void {
     this.#runner.dropAdapter(id);
   }

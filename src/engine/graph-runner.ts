@@ -112,6 +112,10 @@ class GraphRunner implements ModelRunner {
     return this.#adapters.prepare(reference);
   }
 
+  async makeReady({ rank }: LoadedAdapter): Promise<void> {
+    for (const task of this.#sessions.tasksOf(loraFormOf(rank))) await task();
+  }
+
   dropAdapter(id: string): void {
     this.#adapters.drop(id);
   }

@@ -38,6 +38,8 @@ export interface ModelRunner {
    *   loaded
    */
   prepareAdapter(reference: AdapterReference): Promise<void> | null;
+  /** Makes what the first call with the adapter would wait for; other calls wait meanwhile. */
+  makeReady(adapter: LoadedAdapter): Promise<void>;
   /** Forgets an adapter; it would be read again. */
   dropAdapter(id: string): void;
   /**

@@ -42,7 +42,7 @@ export async function answerFirstChats(
       await app.inject({ method: "POST", url: "/v1/chat/completions", payload: { ...body, stream } });
   };
   try {
-    await Promise.all(models.map(ask));
+    await Promise.allSettled(models.map(ask));
   } finally {
     await app.close();
   }

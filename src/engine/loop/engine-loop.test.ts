@@ -7,7 +7,7 @@ import { seededRandom } from "../../domain/random.ts";
 import { fakeLogits, fakeShape, FakeRunner } from "../testing/fake-runner.ts";
 import { drawPlainly } from "../testing/plain-sampler.ts";
 import { observedLoop, requestOf, runTogether, smallLimits, type Transcript } from "../testing/run-loop.ts";
-import type { LoopOptions } from "./engine-loop.ts";
+import { EngineLoop, type LoopOptions } from "./engine-loop.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
 
@@ -313,4 +313,15 @@ test("a request waits alone for its adapter to be read, and is answered or refus
   assert.deepEqual(transcript(given).ids(1), []);
   assert.equal(transcript(refused).failure, "conflict: It is not what it was.");
   assert.deepEqual([transcript(abandoned).events, transcript(abandoned).failure], [[], null]);
+});
+
+test("what an adapter's first request would wait for is made when it is prepared, unless something runs", async () => {
+  const runner = new FakeRunner();
+  const loop = new EngineLoop(runner, smallLimits);
+  const output = { push: () => undefined, fail: (error: Error) => assert.fail(error) };
+  await loop.prepareAdapter({ id: "quiet", folder: "" });
+  loop.submit(requestOf([1], { maxTokens: 1 }), output);
+  await loop.prepareAdapter({ id: "busy", folder: "" });
+  while (loop.hasWork) await loop.step();
+  assert.deepEqual(runner.readyIds, ["quiet"]);
 });

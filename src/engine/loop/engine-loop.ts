@@ -245,7 +245,9 @@ export class EngineLoop {
    */
   async prepareAdapter(reference: AdapterReference): Promise<void> {
     await this.#runner.prepareAdapter(reference);
-    this.#runner.loadAdapter(reference);
+    const adapter = this.#runner.loadAdapter(reference);
+    // Whatever runs would stand still: then it is made in a quiet moment, or by the first request.
+    if (!this.hasWork) await this.#runner.makeReady(adapter);
   }
 
   dropAdapter(id: string): void {

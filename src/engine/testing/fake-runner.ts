@@ -30,6 +30,7 @@ export class FakeRunner implements ModelRunner {
   /** Of each call with drafts the number of tokens of each row. */
   readonly draftSizes: (readonly number[])[] = [];
   readonly droppedIds: string[] = [];
+  readonly readyIds: string[] = [];
   /** When set, every score is not a number. */
   isBroken = false;
 
@@ -42,6 +43,11 @@ export class FakeRunner implements ModelRunner {
 
   prepareAdapter(): Promise<void> | null {
     return null;
+  }
+
+  makeReady({ id }: LoadedAdapter): Promise<void> {
+    this.readyIds.push(id);
+    return Promise.resolve();
   }
 
   dropAdapter(id: string): void {
