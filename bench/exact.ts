@@ -67,7 +67,9 @@ function textOf({
 }: ExactnessReport | ServedReport): string {
   const equal = `${requestCount - differing.length} of ${requestCount} equal`;
   const more =
-    "stepCount" in counts ? `, ${counts.stepCount} steps, ${counts.keptCount} tokens of prompts kept` : "";
+    "stepCount" in counts
+      ? `, ${counts.stepCount} steps, ${counts.keptCount} tokens of prompts kept, ${counts.draftedCount} drafted`
+      : "";
   const wrong = differing.length === 0 ? "" : `; not: ${differing.join(", ")}`;
   return `--quantize ${precision}, ${mode}: ${equal}, ${tokenCount} tokens${more}${wrong}`;
 }

@@ -9,16 +9,18 @@ const model = "models/hone-tiny";
 
 for (const precision of precisions) {
   test(`with --quantize ${precision}, an answer is the same to the last bit however it is computed`, async () => {
-    const kept = new Map<string, number>();
+    const [kept, drafted] = [new Map<string, number>(), new Map<string, number>()];
     const sizes = { count: searchCount(20), promptLengthMax: 60 };
     const options = { model, precision, ...sizes, seed: searchSeed, threads: 2 };
     for await (const report of checkExactness(options)) {
-      const { mode, differing, heldBytes, tokenCount, requestCount, keptCount } = report;
+      const { mode, differing, heldBytes, tokenCount, requestCount, keptCount, draftedCount } = report;
       assert.deepEqual({ differing, heldBytes }, { differing: [], heldBytes: 0 }, `${precision}, ${mode}`);
       assert.ok(tokenCount > requestCount, "there is something to compare");
       kept.set(mode, keptCount);
+      drafted.set(mode, draftedCount);
     }
-    assert.equal(kept.get("in a full batch"), 0);
+    assert.deepEqual([kept.get("in a full batch"), drafted.get("in a full batch")], [0, 0]);
+    assert.ok((drafted.get("drafts, right and wrong") ?? 0) > 0, "drafts came true");
     for (const mode of ["prompts kept for others", "prompts kept from the first time"])
       assert.ok((kept.get(mode) ?? 0) > 0, `${mode}: something was kept`);
   });

@@ -3,13 +3,22 @@
 import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
 import { systemClock, type Clock } from "../../src/domain/clock.ts";
 import { seededRandom } from "../../src/domain/random.ts";
+import { PromptDrafter } from "../../src/engine/drafts/prompt-drafter.ts";
 import type { LoopOptions } from "../../src/engine/loop/engine-loop.ts";
+import { KnownDrafter } from "../../src/engine/testing/known-drafter.ts";
 import { requestOf } from "../../src/engine/testing/run-loop.ts";
+
+/** What each request is answered with when it is alone. */
+export interface KnownAnswers {
+  readonly vocabularySize: number;
+  /** The tokens of each choice; none while nothing is known. */
+  readonly answersOf: (request: GenerationRequest) => readonly (readonly number[])[];
+}
 
 export interface Mode {
   readonly name: string;
   /** In place of those that nothing is limited by; of a loop of its own each time. */
-  readonly limits: () => Partial<LoopOptions>;
+  readonly limits: (known: KnownAnswers) => Partial<LoopOptions>;
   /** How many of the requests are under way at a time; the next begins when one has ended. */
   readonly together: number;
   /** How often all are asked of one loop; the answers of the last time count. */
@@ -47,6 +56,8 @@ export const modes: readonly Mode[] = [
     limits: () => ({ ...littleMemory(), prefixCachePercent: 100 }),
     together: 8,
   },
+  { name: "drafts, right and wrong", limits: knownDrafts, together: 2 },
+  { name: "drafts by prompt lookup", limits: () => ({ drafter: new PromptDrafter(7) }), together: 2 },
   { name: "beside adapters", limits: () => ({}), together: 8, arrivals: withAdapters },
   {
     name: "interrupted again and again",
@@ -56,7 +67,13 @@ export const modes: readonly Mode[] = [
   },
   {
     name: "all of it",
-    limits: () => ({ slotCountMax: 6, prefixCachePercent: 50, tokensPerStepMax: 32, clock: oddClock() }),
+    limits: (known) => ({
+      ...knownDrafts(known),
+      slotCountMax: 6,
+      prefixCachePercent: 50,
+      tokensPerStepMax: 32,
+      clock: oddClock(),
+    }),
     together: 12,
     rounds: 2,
     arrivals: (step, adapters) =>
@@ -69,6 +86,11 @@ function oddClock(): Clock {
   const random = seededRandom("odd clock");
   let ms = 0;
   return { ...systemClock, monotonicMs: () => (ms += 10 ** (3 * random.uniform())) };
+}
+
+/** Of what will be said, and something else behind it. */
+function knownDrafts({ vocabularySize, answersOf }: KnownAnswers): Partial<LoopOptions> {
+  return { drafter: new KnownDrafter(seededRandom("drafts"), vocabularySize, answersOf) };
 }
 
 /** Room for few requests; a share that is kept has to make way. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { AdapterReference } from "../../src/domain/generation.ts";
+import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
 import type { Quantization } from "../../src/domain/model.ts";
 import { BlockSession } from "../../src/engine/logits/blocks/block-session.ts";
 import { createGraphRunner } from "../../src/engine/graph-runner.ts";
@@ -41,6 +41,7 @@ export interface ExactnessReport {
   readonly tokenCount: number;
   readonly stepCount: number;
   readonly keptCount: number;
+  readonly draftedCount: number;
   readonly heldBytes: number;
   /** Indices of the requests whose answers differ. */
   readonly differing: readonly number[];
@@ -63,8 +64,15 @@ export async function* checkExactness(options: ExactnessOptions): AsyncGenerator
     const adapters = adapterRanks.map((rank) => writtenAdapter(join(folder, `rank ${rank}`), config, rank));
     const { vocabularySize } = config;
     const requests = exactRequests(seed, count, { vocabularySize, adapters, promptLengthMax });
-    const compute = (mode: Mode) => runMode({ runner, blocks, adapters }, mode, requests);
+    const tokens = new Map<GenerationRequest, readonly (readonly number[])[]>();
+    const known = { vocabularySize, answersOf: (request: GenerationRequest) => tokens.get(request) ?? [] };
+    const compute = (mode: Mode) => runMode({ runner, blocks, adapters, known }, mode, requests);
     const { answers: expected } = await compute(alone);
+    for (const [index, { choices }] of expected.entries())
+      tokens.set(
+        requests[index],
+        choices.map(([ids]) => ids),
+      );
     for (const mode of modes.filter(({ name }) => name.includes(only))) {
       const { answers, ...counts } = await compute(mode);
       const differing = [...answers.keys()].filter((index) => !isSame(answers[index], expected[index]));

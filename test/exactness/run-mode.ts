@@ -9,7 +9,7 @@ import {
   type ObservedLoop,
   type Transcript,
 } from "../../src/engine/testing/run-loop.ts";
-import type { Mode } from "./modes.ts";
+import type { KnownAnswers, Mode } from "./modes.ts";
 
 /** All that a client can tell apart of an answer. */
 export type Answer = Readonly<{
@@ -40,6 +40,7 @@ export interface ModeEngine {
   readonly blocks: BlockSession | null;
   /** For those who ask beside. */
   readonly adapters: readonly AdapterReference[];
+  readonly known: KnownAnswers;
 }
 
 export interface ModeRun {
@@ -47,16 +48,18 @@ export interface ModeRun {
   readonly stepCount: number;
   /** Tokens of prompts that were found among those kept. */
   readonly keptCount: number;
+  /** Tokens that were drafted and came true. */
+  readonly draftedCount: number;
   /** Bytes of keys and values that are still held when nothing runs. */
   readonly heldBytes: number;
 }
 
 export async function runMode(
-  { runner, blocks, adapters }: ModeEngine,
+  { runner, blocks, adapters, known }: ModeEngine,
   { limits, together, rounds = 1, arrivals = () => [] }: Mode,
   requests: readonly GenerationRequest[],
 ): Promise<ModeRun> {
-  const { loop, transcript } = observedLoop(runner, { ...plainLimits, blocks, ...limits() });
+  const { loop, transcript } = observedLoop(runner, { ...plainLimits, blocks, ...limits(known) });
   let stepCount = 0;
   // Keys below 0 are others'.
   let otherKey = -1;
@@ -82,6 +85,7 @@ export async function runMode(
     answers: requests.map((request, index) => answerOf(transcript(last + index), request)),
     stepCount,
     keptCount: loop.keptPrefixes.hits,
+    draftedCount: loop.draftCounts.accepted,
     heldBytes: loop.kvCacheBytes,
   };
 }

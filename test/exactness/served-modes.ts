@@ -15,14 +15,15 @@ export interface ServedMode {
   readonly company?: Readonly<Record<string, unknown>>;
 }
 
-const nothingKept = ["--engine-prefix-cache-percent=0"];
+const nothingKept = ["--engine-prefix-cache-percent=0", "--engine-draft-tokens-max=0"];
 
-/** Each by itself on a server that keeps nothing: what the answers of all others are compared with. */
+/** Each by itself on a server that keeps and drafts nothing: what the answers of all others are compared with. */
 export const servedAlone: ServedMode = { name: "over HTTP, alone", flags: nothingKept, together: 1 };
 
 export const servedModes: readonly ServedMode[] = [
   { name: "over HTTP, 16 at once", flags: nothingKept, together: 16 },
   { name: "over HTTP, prompts kept", flags: [], together: 8, rounds: 2 },
+  { name: "over HTTP, drafted", flags: [], together: 1 },
   {
     name: "over HTTP, interrupted by better ones",
     flags: ["--engine-scheduling=priority"],
