@@ -48,9 +48,10 @@ const house: Readonly<Record<string, Room>> = {
     mayImport: ["domain", "telemetry", "processes", "regex", "grammar", "graph", "model", "runtime"],
     vendors: [],
   },
+  transfer: { rank: 3, mayImport: ["domain", "telemetry"], vendors: [] },
   chat: {
     rank: 4,
-    mayImport: ["domain", "telemetry", "processes", "tokenizer", "registry", "trajectories"],
+    mayImport: ["domain", "telemetry", "processes", "tokenizer", "registry", "trajectories", "transfer"],
     vendors: [],
   },
   training: {
@@ -90,6 +91,7 @@ const house: Readonly<Record<string, Room>> = {
       "trajectories",
       "feedback",
       "files",
+      "transfer",
     ],
     vendors: ["fastify", "@fastify/multipart", "@fastify/swagger", "@fastify/swagger-ui"],
   },
@@ -120,6 +122,7 @@ const house: Readonly<Record<string, Room>> = {
       "files",
       "library",
       "engine",
+      "transfer",
       "chat",
       "training",
       "http",
@@ -429,7 +432,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 17,
     pattern: /(?<![.\w])fetch\(/,
-    allowed: ["src/library/hub/requests.ts", "src/client/transport.ts"],
+    allowed: ["src/library/hub/requests.ts", "src/client/transport.ts", "src/transfer/fetch-prompt.ts"],
     example: "const answer = await fetch(url);",
   },
 ];

@@ -80,9 +80,3 @@ test("`cache_salt` keeps what was computed of a prompt from requests with anothe
     assert.match(await refused.text(), /"cache_salt"/);
   }
 });
-
-test("`kv_transfer_params`, which other engines know, is refused by name", async () => {
-  const refused = await post({ kv_transfer_params: { do_remote_decode: true } });
-  assert.equal(refused.status, 400);
-  assert.match(await refused.text(), /kv_transfer_params is not supported by this server/);
-});

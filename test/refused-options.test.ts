@@ -75,7 +75,7 @@ const notServed: Readonly<Record<string, unknown>> = {
   use_beam_search: true,
   priority: 3,
   cache_salt: "s",
-  kv_transfer_params: { a: 1 },
+  kv_transfer_params: { do_remote_decode: true },
   structured_outputs: { choice: ["a"] },
   response_format: { type: "json_object" },
 };

@@ -20,6 +20,8 @@ import { createChatMetrics, type ChatMetrics } from "./chat-metrics.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { ModelDirectory, ResolvedModel } from "../registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
+import { passPrompt, refusedPassing, type PassedPrompt } from "./passed-prompt.ts";
+import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
@@ -55,6 +57,8 @@ export interface BeginOptions {
 export interface ChatDependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
+  /** Absent where prompts do not pass between servers. */
+  readonly exchange?: PromptExchange | null;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -103,6 +107,7 @@ class Completion implements ChatCompletion {
   /** What became of the request, as far as that has come. */
   #model: ResolvedModel | null = null;
   #plan: GenerationPlan | null = null;
+  #passed: PassedPrompt | null = null;
 
   constructor(shared: Shared, asked: Asked) {
     this.#shared = shared;
@@ -140,7 +145,7 @@ class Completion implements ChatCompletion {
           this.#usage = reader.usage;
           if (this.#header === null) {
             metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
-            this.#header = headerOf(plan, reader, clock.now());
+            this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed });
             yield [];
           }
           if (deltas.length > 0) yield deltas;
@@ -154,6 +159,7 @@ class Completion implements ChatCompletion {
       outcome = error instanceof ServiceError ? error.code : "internal";
       throw this.#asked.located?.(error) ?? error;
     } finally {
+      if (outcome !== "completed") this.#passed?.letGo();
       for (const end of this.#ends.toReversed()) end();
       metrics.ended(outcome, clock.monotonicMs() - startedMs);
     }
@@ -172,7 +178,13 @@ class Completion implements ChatCompletion {
     const { keyId: client, entity } = caller;
     const plan = await planGeneration(request, model, base, { client, entity, signal });
     throwIfAborted(signal);
-    const generation = base.engine.submit({ ...plan.generation, id });
+    const asked = await this.#pass(plan, model, base).catch((error: unknown) => {
+      throwIfAborted(signal);
+      throw error;
+    });
+    throwIfAborted(signal);
+    const { generation: planned } = plan;
+    const generation = base.engine.submit({ ...planned, id, prompt: { ...planned.prompt, ...asked } });
     [this.#model, this.#plan, this.#usage] = [model, plan, usageAtStart(plan)];
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
@@ -186,6 +198,22 @@ class Completion implements ChatCompletion {
     return { base, plan, generation };
   }
 
+  /** What the engine is asked beside, for a prompt that passes between servers; fetches it where another one holds it. */
+  async #pass(
+    plan: GenerationPlan,
+    model: ResolvedModel,
+    base: ServedBase,
+  ): Promise<PassedPrompt["asked"] | null> {
+    const exchange = this.#shared.exchange ?? null;
+    const { request, caller, signal } = this.#asked;
+    const { transfers } = base.engine;
+    if (request.passing === null || exchange === null || transfers === undefined) return null;
+    const context = { model, base, exchange, transfers, entity: caller.entity, signal };
+    this.#passed = await passPrompt(request.passing, plan, context);
+    this.#ends.push(this.#passed.forget);
+    return this.#passed.asked;
+  }
+
   /** The model and its base, whose engine is loaded and stays so until the end. */
   async #reachModel(): Promise<{ model: ResolvedModel; base: ServedBase }> {
     const { directory, adapters, bases } = this.#shared;
@@ -195,7 +223,11 @@ class Completion implements ChatCompletion {
     const { base, release } = await bases.use(model.base);
     this.#ends.push(release);
     refuseCalls(request, base);
-    refuseMissingFeatures(request, base.engine.capabilities);
+    refuseMissingFeatures(
+      request,
+      base.engine.capabilities,
+      refusedPassing(request, base, this.#shared.exchange ?? null),
+    );
     const { kind } = base.engine.status().state;
     if (base.hold !== undefined) this.#ends.push(await base.hold({ signal }));
     // Which weights it has, and so what may run on them, is known for sure once it is loaded.
@@ -212,11 +244,21 @@ class Completion implements ChatCompletion {
   }
 }
 
-function headerOf({ header, notices }: GenerationPlan, reader: DeltaReader, createdAt: Date): ChatHeader {
-  const notice = [...notices, ...reader.notices].join("; ") || null;
-  const { promptLogprobs, choiceCount } = reader;
-  return { ...header, createdAt, promptLogprobs, choiceCount, notice };
+function headerOf(
+  { header, notices }: GenerationPlan,
+  reader: DeltaReader,
+  { createdAt, passed }: { readonly createdAt: Date; readonly passed: PassedPrompt | null },
+): ChatHeader {
+  const { promptLogprobs, choiceCount, isPromptHeld } = reader;
+  const place = passed?.place ?? null;
+  const heldAt =
+    isPromptHeld && place !== null ? { ...place, tokenCount: header.promptTokenIds.length } : null;
+  const unheld = place !== null && heldAt === null ? [noRoom] : [];
+  const notice = [...notices, ...reader.notices, ...(passed?.notices ?? []), ...unheld].join("; ") || null;
+  return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice };
 }
+
+const noRoom = "The prompt is not held for another server: those that are held already leave no room for it.";
 
 /** A request's id among all that run: ids belong to their entity, and one entity's say nothing to another. */
 function runningId({ identity }: ChatRequest, { entity }: Caller): string {

@@ -24,8 +24,15 @@ const otherFields: {
   "cache-salt": "identity.cacheSalt",
 };
 
-/** @throws ServiceError `unsupported` naming every field that asks for what chat or the engine cannot do */
-export function refuseMissingFeatures(request: ChatRequest, capabilities: EngineCapabilities): void {
+/**
+ * @param others what is refused beside, with it
+ * @throws ServiceError `unsupported` naming every field that asks for what chat or the engine cannot do
+ */
+export function refuseMissingFeatures(
+  request: ChatRequest,
+  capabilities: EngineCapabilities,
+  others: readonly Fault[] = [],
+): void {
   const { identity, sampling, constraint, stopping, output } = request;
   const { features } = capabilities;
   const asked = { ...identity, sampling, constraint, stopping, outputs: output, choices: output.choices };
@@ -35,7 +42,7 @@ export function refuseMissingFeatures(request: ChatRequest, capabilities: Engine
     .map((field) => chatFault(field, { message: messageOf(request, field), type: "unsupported" }));
   const unknown = features.has("logits-processors") ? unknownProcessors(request, capabilities) : [];
   const held = missingOf(constraint, capabilities).length === 0 ? [] : [constraintFault(capabilities)];
-  const all = [...request.unserved, ...faults, ...held, ...unknown];
+  const all = [...request.unserved, ...faults, ...held, ...unknown, ...others];
   if (all.length > 0) throw new ServiceError({ code: "unsupported", faults: all });
 }
 

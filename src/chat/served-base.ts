@@ -25,6 +25,8 @@ export interface ServedBase {
   readonly tokenizer: Tokenizer;
   readonly defaults: GenerationDefaults;
   readonly replies: ReplyAbilities;
+  /** In which its engine computes; absent for float32. */
+  readonly precision?: string;
   /** Tokens in prompt and answer together, as the model was made; the engine may hold fewer. */
   readonly contextLength: number;
 }

@@ -1,6 +1,7 @@
 // One chat completion in the domain's words: what is asked, what comes back. How a wire spells either is not said here.
 import type { Constraint, ConstraintRule } from "./constraint.ts";
 import type { ChoiceRequest, FinishReason } from "./generation.ts";
+import type { HeldPlace, PromptPassing } from "./prompt-transfer.ts";
 import type { SamplingParameters } from "./sampling.ts";
 import type { Fault } from "./service-error.ts";
 import type { JsonObject, MessageRecord } from "./trajectory.ts";
@@ -159,11 +160,13 @@ export interface ChatRequest {
   readonly calls: ChatCalls;
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
+  /** Null where its prompt is computed and used here alone. */
+  readonly passing: PromptPassing | null;
   /** Options that were asked for and that chat has not, where they were sent: refused together with what the engine lacks. */
   readonly unserved: readonly Fault[];
 }
 
-type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved">> =
+type FieldsOf<Group extends Exclude<keyof ChatRequest, "unserved" | "passing">> =
   `${Group}.${string & Exclude<KeysOf<ChatRequest[Group]>, "kind">}`;
 
 /** Of a union the keys of every member. */
@@ -177,7 +180,8 @@ export type ChatField =
   | "constraint"
   | FieldsOf<"calls">
   | FieldsOf<"stopping">
-  | FieldsOf<"output">;
+  | FieldsOf<"output">
+  | "passing";
 
 /**
  * A fault in a field, or below it. Texts name fields in backquotes (`` `sampling.minP` ``), so that a wire can put its own
@@ -240,6 +244,8 @@ export interface ChatHeader {
   readonly logprobs: "off" | "text" | "token-id";
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
+  /** Where another server finds the prompt, where it is held for one. */
+  readonly heldAt: (HeldPlace & { readonly tokenCount: number }) | null;
   /** What the client should know of how its request was understood, in a sentence; null where there is nothing. */
   readonly notice: string | null;
 }

@@ -13,6 +13,23 @@ export interface PromptOrigin {
   readonly adapter: string | null;
 }
 
+/** Where another server finds a prompt that is held. */
+export interface HeldPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly handle: string;
+  /** Of the server's start that holds it: it is lost with that. */
+  readonly engineId: string;
+}
+
+/** What a request asks for that a prompt passes from one server to another. */
+export interface PromptPassing {
+  /** Whether its prompt is to be held for another server. */
+  readonly isHeld: boolean;
+  /** Which server holds its prompt; null where it is to be computed here. */
+  readonly from: Omit<HeldPlace, "engineId"> | null;
+}
+
 /** Asks an engine to hold what it computes of a prompt, for another one. */
 export interface PromptHold {
   /** Under which it can be taken, once; whoever knows it and the owner gets it, so nobody can guess it. */

@@ -154,6 +154,7 @@ export class LoopEngine implements Engine {
     const transfers = new TransferStore(runner.shape, {
       bytesMax: settings.transferBytesMax,
       clock: systemClock,
+      ...(onStep && { onLetGo: onStep }),
     });
     this.#transfers = transfers;
     const { draftTokensMax } = settings;

@@ -14,6 +14,7 @@ import type { FileService } from "../files/file-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import type { ModelService } from "../registry/model-service.ts";
+import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -70,6 +71,8 @@ export interface ListedBase {
 export interface HttpDependencies {
   readonly chat: ChatPort;
   readonly tokenization: TokenizationService;
+  /** Null where prompts do not pass between servers. */
+  readonly exchange: Pick<PromptExchange, "open"> | null;
   readonly engineHealth: () => EngineHealth;
   /** Resolves when the database answers. */
   readonly checkDatabase: () => Promise<void>;

@@ -35,6 +35,7 @@ import { checkpointExportRoute } from "./routes/checkpoints/export.ts";
 import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
 import { completionRoute } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
+import { promptTransferRoute } from "./routes/prompt-transfers.ts";
 import { responseRoute } from "./routes/responses.ts";
 import { fileRoutes } from "./routes/supervised/files.ts";
 import { healthRoutes } from "./routes/health.ts";
@@ -134,6 +135,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   routes.watch(app);
   await documentRoutes(app, dependencies.version);
   healthRoutes(app, dependencies, inFlight);
+  promptTransferRoute(app, dependencies, counts);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);
     countPages(scope, reads);

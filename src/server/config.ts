@@ -231,5 +231,6 @@ export function addToChildEnvironment(
 
 /** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
 export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
-  for (const name of ["HONE_API_KEY", "HONE_DATABASE_URL", "HF_TOKEN"]) delete environment[name];
+  for (const name of ["HONE_API_KEY", "HONE_DATABASE_URL", "HONE_TRANSFER_SECRET", "HF_TOKEN"])
+    delete environment[name];
 }

@@ -37,6 +37,9 @@ import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { trainingSettingsWith, type TrainingSettings } from "../training/settings.ts";
+import { createPromptExchange } from "../transfer/prompt-exchange.ts";
+import type { Address } from "../transfer/peers.ts";
+import { transferSettingsWith, type TransferSettings } from "../transfer/settings.ts";
 import type { HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
@@ -95,6 +98,7 @@ export interface ServerLimits {
   readonly training?: Partial<TrainingSettings>;
   readonly jobs?: Partial<JobSettings>;
   readonly memory?: Partial<SharedMemorySettings>;
+  readonly transfer?: Partial<TransferSettings>;
 }
 
 /** What an operator set, with the settings of each part that nobody sets. */
@@ -112,6 +116,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
     models: config.models,
     memory: sharedMemorySettingsWith(limits.memory),
+    transfer: transferSettingsWith({ ...config.transfer, ...limits.transfer }),
   };
 }
 
@@ -166,7 +171,16 @@ async function build(
   });
   let isUp = false;
   let isDraining = false;
-  const ground = { database, log, logger, audit, isUp: () => isUp, isDraining: () => isDraining };
+  let address: Address = { host, port };
+  const ground = {
+    database,
+    log,
+    logger,
+    audit,
+    isUp: () => isUp,
+    isDraining: () => isDraining,
+    listening: () => address,
+  };
   const parts = await construct(config, settingsOfParts(config, limits), ground);
   const {
     bases,
@@ -194,6 +208,7 @@ async function build(
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
   await start(listener);
+  address = { host, port: Number(new URL(listener.url()).port || 80) };
   await Promise.all(bases.map((base) => start(base.engine)));
   // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
   await Promise.all(bases.map((base) => start(base.texts)));
@@ -239,13 +254,14 @@ interface Ground {
   /** Whether requests are answered as fast as they will be. */
   readonly isUp: () => boolean;
   readonly isDraining: () => boolean;
+  readonly listening: () => Address;
 }
 
 /** Everything on top of the database, in reading order; nothing of it runs yet. */
 async function construct(
   config: HoneConfig,
   settings: ReturnType<typeof settingsOfParts>,
-  { database, log, logger, audit, isUp, isDraining }: Ground,
+  { database, log, logger, audit, isUp, isDraining, listening }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
@@ -284,6 +300,7 @@ async function construct(
     const state = engineOf(name)?.status().state;
     return (state?.kind === "ready" ? state.weights : records.hashesOf(name)?.weights) ?? null;
   };
+  const build = `hone-${version}`;
   const directory = createModelDirectory({
     store: database.models,
     bases: baseNames,
@@ -292,10 +309,19 @@ async function construct(
     artifacts,
     useVersion: (version) => uses.use(version),
     precisionOf: (name) => bases.find(({ model }) => model.name === name)?.precision ?? null,
-    build: `hone-${version}`,
+    build,
   });
   const shelf = servedBases(bases);
-  const chat = createChatService({ directory, bases: shelf, clock, metrics, logger });
+  const exchange = createPromptExchange({
+    settings: settings.transfer,
+    build,
+    listening,
+    engines: () => bases.flatMap(({ engine }) => engine.transfers ?? []),
+    clock,
+    metrics,
+    logger,
+  });
+  const chat = createChatService({ directory, bases: shelf, exchange, clock, metrics, logger });
 
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
     const adapter = await adapterOf(version, artifacts);
@@ -398,6 +424,7 @@ async function construct(
   const http: HttpDependencies = {
     chat,
     tokenization: createTokenizationService({ directory, bases: shelf }),
+    exchange,
     engineHealth: () => engineHealth(bases, { isUp: isUp() }),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),

@@ -8,6 +8,7 @@ import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
 import { modelSettings } from "../registry/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
+import { transferSettings } from "../transfer/settings.ts";
 
 const serverSettings = {
   host: { kind: "text", default: "127.0.0.1", about: "Address to listen on.", isEssential: true },
@@ -109,6 +110,7 @@ export const sections = {
   jobs: jobSettings,
   files: fileSettings,
   http: httpSettings,
+  transfer: transferSettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
 
 export type SectionName = keyof typeof sections;
@@ -151,7 +153,6 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "engine.contextLengthMax",
     "engine.kvCacheBytesMax",
     "engine.prefixCachePercent",
-    "engine.transferBytesMax",
     "engine.draftTokensMax",
     "models.memoryBytes",
     "models.keepAliveSeconds",
@@ -168,6 +169,15 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "http.connections",
     "engine.waitingCountMax",
     "server.drainSeconds",
+  ],
+  "Prompts that one server computes and another answers": [
+    "transfer.secret",
+    "transfer.peers",
+    "transfer.address",
+    "transfer.holdSeconds",
+    "transfer.fetchSeconds",
+    "transfer.onFailure",
+    "engine.transferBytesMax",
   ],
   Training: [
     "jobs.concurrency",

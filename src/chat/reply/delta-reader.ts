@@ -39,6 +39,7 @@ export class DeltaReader {
   readonly #choices: ChoiceState[];
   readonly #promptLogprobs: (ChatPromptLogprob | null)[] = [];
   #usage: ChatUsage;
+  #isPromptHeld = false;
 
   constructor(generation: Pick<Generation, "stopChoice">, plan: GenerationPlan, options: DeltaOptions) {
     this.#generation = generation;
@@ -61,6 +62,11 @@ export class DeltaReader {
   /** As {@link choiceCount}. */
   get promptLogprobs(): ChatHeader["promptLogprobs"] {
     return this.#plan.generation.outputs.promptLogprobCount === null ? null : this.#promptLogprobs;
+  }
+
+  /** Whether the engine holds the prompt for another server; known as {@link choiceCount}. */
+  get isPromptHeld(): boolean {
+    return this.#isPromptHeld;
   }
 
   get isFinished(): boolean {
@@ -92,6 +98,7 @@ export class DeltaReader {
         return;
       case "prompt-computed":
         this.#usage = { ...this.#usage, cachedTokens: event.cachedTokenCount };
+        this.#isPromptHeld = event.isHeld === true;
         return;
       case "choices-found":
         this.#choices.length = event.count;

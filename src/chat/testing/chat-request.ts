@@ -54,6 +54,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
     skipSpecialTokens: true,
     includeReasoning: true,
   },
+  passing: null,
   unserved: [],
 };
 
@@ -79,6 +80,7 @@ export function chatRequest(changes: RequestChanges = {}): ChatRequest {
     calls: { ...plainRequest.calls, ...changes.calls },
     stopping: { ...plainRequest.stopping, ...changes.stopping },
     output: { ...plainRequest.output, ...changes.output },
+    passing: null,
     unserved: changes.unserved ?? [],
   };
 }

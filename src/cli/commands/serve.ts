@@ -35,7 +35,8 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
       if (flags["printConfig"] === true) {
         const shown = {
           ...config,
-          server: { ...config.server, apiKey: config.server.apiKey === null ? null : "(set)" },
+          server: { ...config.server, apiKey: config.server.apiKey && "(set)" },
+          transfer: { ...config.transfer, secret: config.transfer.secret && "(set)" },
         };
         process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         return;

@@ -37,21 +37,30 @@ interface Entry {
   readonly end: AbortController;
 }
 
+interface TransferStoreOptions {
+  readonly bytesMax: number;
+  readonly clock: Clock;
+  /** Called when something was let go since its time is over. */
+  readonly onLetGo?: () => void;
+}
+
 export class TransferStore implements PromptTransfers {
   readonly #shape: PromptShape;
   readonly #bytesMax: number;
   readonly #clock: Clock;
+  readonly #onLetGo: () => void;
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
 
   /** @param shape of the engine's model */
   constructor(
     { layerCount, kvHeadCount, headSize, vocabularySize }: PromptShape,
-    { bytesMax, clock }: { readonly bytesMax: number; readonly clock: Clock },
+    { bytesMax, clock, onLetGo = () => undefined }: TransferStoreOptions,
   ) {
     this.#shape = { layerCount, kvHeadCount, headSize, vocabularySize };
     this.#bytesMax = bytesMax;
     this.#clock = clock;
+    this.#onLetGo = onLetGo;
   }
 
   get bytes(): number {
@@ -155,6 +164,7 @@ export class TransferStore implements PromptTransfers {
       await this.#clock.sleep(seconds * 1000, { signal });
       if (entry.owner === null) await this.#clock.sleep(seconds * 1000, { signal });
       this.#remove(handle, entry);
+      this.#onLetGo();
     } catch {
       // It was let go before.
     }

@@ -84,6 +84,7 @@ export class FakeChat implements ChatPort {
       promptTokenIds: [1, 2, 3],
       echoedTokens: null,
       promptLogprobs: null,
+      heldAt: null,
       notice,
       logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
       tokenIds: {

@@ -148,6 +148,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   });
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
+    exchange: null,
     tokenization: {
       tokenize: async ({ wantsTexts }) => ({
         tokenIds: [7, 9],

@@ -5,6 +5,7 @@ import { checkCalls } from "./chat-calls.ts";
 import type { Fields } from "../fields/field.ts";
 import { checkConstraint } from "./chat-constraint.ts";
 import { generationFields } from "./chat-request.ts";
+import { checkPassing } from "../transfer/passing-params.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 
 type Body = Readonly<Record<string, unknown>>;
@@ -46,6 +47,7 @@ export function checkGeneration(body: Body, maxTokens: unknown, findings: Findin
   checkStop(body["stop"], findings);
   checkLists(body, findings);
   checkConstraint(body, findings);
+  checkPassing(body, findings);
 }
 
 const wholeVocabulary =

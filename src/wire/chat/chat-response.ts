@@ -10,6 +10,7 @@ import type {
 } from "../../domain/chat.ts";
 import { JsonList, type TakeBytes } from "../json-text.ts";
 import { judgedEntry, promptLogprobsBody } from "./chat-logprobs.ts";
+import { passingParams } from "../transfer/passing-params.ts";
 import type { ChatAnswerForm } from "./read-chat-request.ts";
 
 /** A choice of an answer that is no stream, as far as it has come, without log-probabilities. */
@@ -57,7 +58,7 @@ export function chatAnswer(
       usage: usageBody(usage),
       prompt_logprobs: header.promptLogprobs && promptLogprobsBody(header.promptLogprobs),
       prompt_token_ids: header.tokenIds.top ? header.promptTokenIds : null,
-      kv_transfer_params: null,
+      kv_transfer_params: passingParams(header.heldAt),
     }),
   };
 }

@@ -21,6 +21,7 @@ import { refuseBeyondLimits, type ChatLimits } from "./chat-limits.ts";
 import { chatFields, type ChatRequestBody, type GenerationBody } from "./chat-request.ts";
 import type { conversationFields } from "./fields/conversation-fields.ts";
 import { samplingFields } from "./fields/sampling-fields.ts";
+import { readPassing } from "../transfer/passing-params.ts";
 import { asFunctionTool, withFunctionCalls } from "./custom-tools.ts";
 
 /** How the answer is written. */
@@ -102,7 +103,7 @@ function echoedLogprobCount(body: ChatRequestBody): number | null {
 }
 
 /** What a request says of how answers are drawn, ended and written, whatever they answer. */
-export type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint"> & {
+export type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint" | "passing"> & {
   readonly stopping: Omit<ChatStopping, "maxTokens">;
   readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
 };
@@ -129,6 +130,7 @@ export function readGeneration(
     },
     sampling: samplingOf(body),
     constraint,
+    passing: readPassing(body.kv_transfer_params),
     stopping: {
       minTokens: body.min_tokens ?? 0,
       stop: typeof stop === "string" ? [stop] : (stop ?? []),

@@ -43,7 +43,7 @@ export const completionAnswerSchema = Type.Object(
       }),
     ),
     usage: usageSchema,
-    kv_transfer_params: Type.Null(),
+    kv_transfer_params: orNull(Type.Object({}, { additionalProperties: true })),
   },
   { title: "Completion" },
 );

@@ -12,6 +12,7 @@ import {
   type GatheredChoice,
 } from "../chat/chat-response.ts";
 import { promptLogprobsBody } from "../chat/chat-logprobs.ts";
+import { passingParams } from "../transfer/passing-params.ts";
 import type { TakeBytes } from "../json-text.ts";
 import { echoedLogprobs, GatheredLogprobs } from "./completion-logprobs.ts";
 import type { CompletionForm, ReadCompletion } from "./read-completion.ts";
@@ -74,7 +75,7 @@ export function completionAnswer({ requests, form }: ReadCompletion, take: TakeB
           }));
         }),
         usage: usageBody(usageAsAnswered(usage, form)),
-        kv_transfer_params: null,
+        kv_transfer_params: passingParams(prompts[0].header.heldAt),
       };
     },
   };

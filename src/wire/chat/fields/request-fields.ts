@@ -1,9 +1,8 @@
 // The fields that say whom a request is for, how much of its prompt is kept, and how its answer is sent.
 import { Type } from "typebox";
-import { anyObject } from "../../fields/any-object.ts";
-import { isEmpty } from "../../body.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
+import { passingSchema } from "../../transfer/passing-params.ts";
 
 export const requestFields = {
   model: field("identity.model", nullable(Type.String()), {
@@ -36,12 +35,12 @@ export const requestFields = {
     example: "a secret nobody guesses",
     isEngines: true,
   }),
-  // No engine here takes part in disaggregated serving.
-  kv_transfer_params: field(null, nullable(anyObject), {
-    about: "Parameters of disaggregated serving, which no engine here takes part in.",
-    default: {},
-    example: { do_remote_prefill: true },
-    refusedUnless: isEmpty,
+  kv_transfer_params: field("passing", nullable(passingSchema), {
+    about:
+      "Has a prompt computed by one server and answered by another, as proxies before vLLM's servers ask for it: see [prefill-and-decode.md](prefill-and-decode.md). Refused unless the operator has servers share a secret (`transfer.secret`).",
+    otherwise: "the prompt is computed and answered here",
+    example: { do_remote_decode: true },
+    isEngines: true,
     inResponses: false,
   }),
   truncate_prompt_tokens: field(

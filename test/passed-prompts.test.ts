@@ -1,0 +1,386 @@
+// Prompts that one server computes and another answers, over HTTP as a proxy before both asks for it: answers are to the last
+// bit the other server's own, and what goes wrong on the way is told.
+import assert from "node:assert/strict";
+import { cpSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+import { createProxy } from "../examples/prefill-decode-proxy.ts";
+import type { TransferSettings } from "../src/transfer/settings.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
+import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
+
+const secret = "a secret that servers share";
+/** Of a client of both servers. */
+const key = "hone_a_key_that_both_servers_know";
+/** Of what the test at hand began, and of what all of them share. */
+const ends: (() => unknown)[] = [];
+const lastEnds: (() => unknown)[] = [];
+const endAll = async (list: (() => unknown)[]): Promise<void> => {
+  for (const end of list.splice(0).reverse()) await end();
+};
+afterEach(() => endAll(ends));
+after(() => endAll(lastEnds));
+
+/** A server that shares a secret, whatever else it may do. */
+async function serverWith(
+  transfer: Partial<TransferSettings>,
+  { dataFolder = newDataFolder(), flags = model, bytes = 2 ** 26 } = {},
+): Promise<RunningServer> {
+  const limits = { transfer: { secret, ...transfer }, engine: { transferBytesMax: bytes } };
+  writeFileSync(join(dataFolder, "admin-key"), key);
+  const server = await startServer({ dataFolder, flags: [...flags, "--api-key", key], limits });
+  ends.push(async () => {
+    if (server.process.exitCode === null && server.process.signalCode === null) await server.terminate();
+    removeDataFolder(dataFolder);
+  });
+  return server;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+const story = "Sam has a red ball and Ann has a blue one. ".repeat(4);
+const chat: Body = {
+  messages: [{ role: "user", content: story }],
+  max_tokens: 8,
+  temperature: 1,
+  seed: 3,
+  logprobs: true,
+  top_logprobs: 2,
+  return_token_ids: true,
+};
+const chatPath = "/v1/chat/completions";
+
+/** The prefill request as vLLM's proxies make it of a client's; what its answer says of the prompt. */
+async function prefill(server: RunningServer, body: Body, path = chatPath) {
+  const nothing = { remote_engine_id: null, remote_block_ids: null, remote_host: null, remote_port: null };
+  const params = { do_remote_decode: true, do_remote_prefill: false, ...nothing };
+  const { stream_options: _, ...rest } = body;
+  const asked = { ...rest, stream: false, max_tokens: 1, kv_transfer_params: params };
+  const answer = await call(server, "POST", path, { body: asked, headers: { "x-request-id": "proxied" } });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return { params: answer.body.kv_transfer_params, notice: answer.headers.get("x-hone-notice") };
+}
+
+/** The decode request. */
+async function decode(server: RunningServer, body: Body, params: unknown, path = chatPath) {
+  const headers = { "x-request-id": "proxied" };
+  const asked = { ...body, min_completion_tokens: null, kv_transfer_params: params };
+  const {
+    status,
+    body: answer,
+    headers: answered,
+  } = await call(server, "POST", path, { body: asked, headers });
+  return { status, answer, notice: answered.get("x-hone-notice") };
+}
+
+const cachedOf = ({ usage }: any): readonly number[] => [
+  usage.prompt_tokens_details.cached_tokens,
+  usage.prompt_tokens,
+];
+
+let saltCount = 0;
+/** Keeps a request from what others left of its prompt. */
+const fresh = (body: Body): Body => ({ ...body, cache_salt: `salt ${++saltCount}` });
+
+/** Has a prompt computed by one server and answered by the other, as that answers it alone. */
+async function checkPassed(
+  [prefilling, decoding]: readonly [RunningServer, RunningServer],
+  body: Body,
+  path = chatPath,
+): Promise<void> {
+  const { params } = await prefill(prefilling, body, path);
+  const passed = await decode(decoding, fresh(body), params, path);
+  assert.equal(passed.status, 200, JSON.stringify(passed.answer));
+  assert.equal(passed.notice, null);
+  const [cached, all] = cachedOf(passed.answer);
+  assert.equal(cached, all, "nothing of the prompt was computed");
+  const alone = await call(decoding, "POST", path, { body: fresh(body) });
+  assert.deepEqual(cachedOf(alone.body)[0], 0);
+  assert.deepEqual(passed.answer.choices, alone.body.choices);
+  const again = await decode(decoding, fresh(body), params, path);
+  assert.match(again.notice ?? "", /does not hold the prompt.*It was computed here/);
+  assert.deepEqual(again.answer.choices, alone.body.choices);
+}
+
+const peerOf = (server: { readonly url: string }): readonly string[] => [server.url];
+
+let prefilling: RunningServer;
+let decoding: RunningServer;
+before(async () => {
+  prefilling = await serverWith({});
+  decoding = await serverWith({ peers: peerOf(prefilling), fetchSeconds: 20 });
+  lastEnds.push(...ends.splice(0));
+});
+
+test("with `kv_transfer_params` a prompt is computed by one server and answered by another, to the last bit as by that alone", async () => {
+  await checkPassed([prefilling, decoding], chat);
+  await checkPassed([prefilling, decoding], { ...chat, n: 3, seed: 5 });
+  await checkPassed([prefilling, decoding], { ...chat, response_format: { type: "json_object" } });
+  const { temperature: _, seed: __, ...drawsNothing } = chat;
+  await checkPassed([prefilling, decoding], { ...drawsNothing, use_beam_search: true, n: 2 });
+  const completion = { prompt: story, max_tokens: 8, temperature: 1, seed: 4, logprobs: 2 };
+  await checkPassed([prefilling, decoding], completion, "/v1/completions");
+});
+
+for (const bits of ["8", "4"]) {
+  test(`the same holds in ${bits} bits, and another precision is computed where it is answered`, async () => {
+    const flags = [...model, "--quantize", bits];
+    const one = await serverWith({}, { flags });
+    const other = await serverWith({ peers: [one.url, prefilling.url] }, { flags });
+    await checkPassed([one, other], chat);
+    const { params } = await prefill(prefilling, chat);
+    const { answer, notice } = await decode(other, chat, params);
+    assert.match(notice ?? "", /with another precision\. It was computed here/);
+    assert.equal(cachedOf(answer)[0], 0);
+  });
+}
+
+test("a version of a trained model passes where both have the same adapter, and no other does", async () => {
+  const dataFolder = newDataFolder();
+  const trained = await serverWith({}, { dataFolder });
+  await finish(trained, await submitJob(trained, await registerModel(trained, "m"), 1));
+  await trained.terminate();
+  const copy = newDataFolder();
+  cpSync(dataFolder, copy, { recursive: true });
+  const one = await serverWith({}, { dataFolder });
+  const other = await serverWith({ peers: peerOf(one) }, { dataFolder: copy });
+  await checkPassed([one, other], { ...chat, model: "p/m" });
+  const { params } = await prefill(one, { ...chat, model: "p/m:step0" });
+  const { notice } = await decode(other, { ...chat, model: "p/m" }, params);
+  assert.match(notice ?? "", /with another adapter/);
+});
+
+test("a stream of a prompt that came from another server is the stream of one that did not", async () => {
+  const { params } = await prefill(prefilling, chat);
+  const streamed = { ...chat, stream: true, stream_options: { include_usage: true } };
+  const textOf = async (body: Body): Promise<string> =>
+    String((await call(decoding, "POST", chatPath, { body })).body);
+  const passed = await textOf({ ...streamed, kv_transfer_params: params });
+  const alone = await textOf(fresh(streamed));
+  const deltasOf = (text: string): readonly unknown[] =>
+    [...text.matchAll(/^data: (\{.*)$/gm)].flatMap(([, data = ""]) => JSON.parse(data).choices);
+  assert.ok(deltasOf(passed).length > 1);
+  const joined = (deltas: readonly any[]): unknown => [
+    deltas.map(({ delta }) => delta.content ?? "").join(""),
+    deltas.flatMap(({ logprobs }) => logprobs?.content ?? []),
+  ];
+  assert.deepEqual(joined(deltasOf(passed)), joined(deltasOf(alone)));
+});
+
+test("of another prompt only what begins alike is used, and the answer says so", async () => {
+  const { params } = await prefill(prefilling, chat);
+  const longer = { ...chat, messages: [{ role: "user", content: `${story} Who has a ball?` }] };
+  const { answer, notice } = await decode(decoding, fresh(longer), params);
+  assert.match(notice ?? "", /of the first \d+ tokens of the prompt; the rest was computed here/);
+  const [cached, all] = cachedOf(answer);
+  assert.ok(cached > 32 && cached < all, `${cached} of ${all}`);
+  const alone = await call(decoding, "POST", chatPath, { body: fresh(longer) });
+  assert.deepEqual(answer.choices, alone.body.choices);
+});
+
+test("a request for the prompt's log-probabilities computes them", async () => {
+  const { params } = await prefill(prefilling, chat);
+  const { answer, notice } = await decode(decoding, { ...chat, prompt_logprobs: 1 }, params);
+  assert.match(notice ?? "", /computed here, for its log-probabilities/);
+  assert.equal(answer.prompt_logprobs.length, answer.usage.prompt_tokens);
+});
+
+test("a proxy before both servers answers as the second does, whole and as a stream", async () => {
+  const proxy = createProxy({ prefill: prefilling.url, decode: decoding.url }).listen(0, "127.0.0.1");
+  ends.push(() => proxy.close());
+  await new Promise((resolve) => proxy.once("listening", resolve));
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const body = fresh(chat);
+  const proxied = await call({ ...decoding, url }, "POST", chatPath, { body });
+  assert.deepEqual(cachedOf(proxied.body)[0], cachedOf(proxied.body)[1]);
+  const alone = await call(decoding, "POST", chatPath, { body: fresh(chat) });
+  assert.deepEqual(proxied.body.choices, alone.body.choices);
+  const stream = await call({ ...decoding, url }, "POST", chatPath, { body: { ...body, stream: true } });
+  assert.match(String(stream.body), /^data: .*data: \[DONE\]\n\n$/s);
+  const refused = await call({ ...decoding, url }, "POST", chatPath, { body: { messages: 3 } });
+  assert.equal(refused.status, 422);
+});
+
+/** Answers for an address that is allowed, with what the right server answers. */
+async function fakePeer(
+  answer: (...parts: Parameters<RequestListener>) => unknown,
+): Promise<{ readonly url: string; readonly params: (real: any) => object }> {
+  const server = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  ends.push(
+    () => server.closeAllConnections(),
+    () => server.close(),
+  );
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    params: (real) => ({ ...real, remote_host: "127.0.0.1", remote_port: port }),
+  };
+}
+
+/** The bytes that the server which holds a prompt answers. */
+async function realBody(request: Parameters<RequestListener>[0]): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  const { authorization = "" } = request.headers;
+  const answer = await fetch(`${prefilling.url}/v1/kv-transfers`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization },
+    body: Buffer.concat(pieces),
+  });
+  assert.equal(answer.status, 200);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+test("whatever goes wrong on the way, the prompt is computed where it is answered, and the answer says why", async () => {
+  const alone = await call(decoding, "POST", chatPath, { body: fresh(chat) });
+  const truncated = await fakePeer(async (request, response) => {
+    const body = await realBody(request);
+    response.end(body.subarray(0, body.length - 5000));
+  });
+  const broken = await fakePeer(async (request, response) => {
+    const body = await realBody(request);
+    response.writeHead(200, { "content-length": body.length });
+    response.write(body.subarray(0, 9000), () => response.destroy());
+  });
+  const changed = await fakePeer(async (request, response) => {
+    const body = await realBody(request);
+    body[body.length - 4000] ^= 1;
+    response.end(body);
+  });
+  const silent = await fakePeer(() => undefined);
+  const redirecting = await fakePeer((_, response) =>
+    response.writeHead(307, { location: prefilling.url }).end(),
+  );
+  const nobody = await fakePeer(() => undefined);
+  const expiring = await serverWith({ holdSeconds: 0.05 });
+  const stranger = await serverWith({ secret: "another secret of servers" });
+  const small = await serverWith({}, { bytes: 1000 });
+  const peers = [truncated, broken, changed, silent, redirecting, nobody, expiring, stranger, prefilling];
+  const server = await serverWith({ peers: peers.map(({ url }) => url), fetchSeconds: 3 });
+  const check = async (params: unknown, reason: RegExp): Promise<void> => {
+    const { status, answer, notice } = await decode(server, fresh(chat), params);
+    assert.equal(status, 200, JSON.stringify(answer));
+    assert.match(notice ?? "", reason);
+    assert.match(notice ?? "", /It was computed here/);
+    assert.deepEqual(answer.choices, alone.body.choices);
+  };
+  const real = async (): Promise<any> => (await prefill(prefilling, chat)).params;
+  await check(truncated.params(await real()), /ended early/);
+  await check(broken.params(await real()), /cannot be reached, or the connection broke/);
+  await check(changed.params(await real()), /changed on the way/);
+  await check(silent.params(await real()), /did not give the prompt within 3 s/);
+  await check(redirecting.params(await real()), /cannot be reached/);
+  await check((await prefill(stranger, chat)).params, /does not know this server's secret/);
+  const expired = (await prefill(expiring, chat)).params;
+  await eventually("its time is over", async () => ((await gaugeOf(expiring)) === 0 ? true : null));
+  await check(expired, /does not hold the prompt/);
+  await check({ ...(await real()), remote_request_id: "guessed" }, /does not hold the prompt/);
+  const { params, notice } = await prefill(small, chat);
+  assert.equal(params, null);
+  assert.match(notice ?? "", /leave no room for it/);
+});
+
+async function gaugeOf(server: RunningServer, name = "hone_engine_transfer_bytes"): Promise<number> {
+  const text = String((await call(server, "GET", "/metrics")).body);
+  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1]);
+}
+
+test("a server that was started again holds nothing any more", async () => {
+  const dataFolder = newDataFolder();
+  const first = await serverWith({}, { dataFolder });
+  const { params } = await prefill(first, chat);
+  await first.kill();
+  const second = await serverWith({}, { dataFolder });
+  const server = await serverWith({ peers: [first.url, second.url] });
+  const gone = await decode(server, chat, params);
+  assert.match(gone.notice ?? "", /cannot be reached/);
+  const { port } = new URL(second.url);
+  const lost = await decode(server, chat, { ...params, remote_port: Number(port) });
+  assert.match(lost.notice ?? "", /does not hold the prompt/);
+});
+
+test("where the operator wants it so a prompt that cannot be fetched fails its request", async () => {
+  const server = await serverWith({ peers: peerOf(prefilling), onFailure: "fail" });
+  const { params } = await prefill(prefilling, chat);
+  const { status, answer } = await decode(server, chat, { ...params, remote_request_id: "guessed" });
+  assert.equal(status, 503);
+  assert.equal(answer.error.code, "unavailable");
+  assert.match(server.output(), /does not hold the prompt/);
+});
+
+test("no address but those that the operator named is asked, whatever a request says", async () => {
+  let asked = 0;
+  const other = await fakePeer((_, response) => {
+    asked += 1;
+    response.end();
+  });
+  const { params } = await prefill(prefilling, chat);
+  const { status, answer } = await decode(decoding, chat, other.params(params));
+  assert.equal(status, 400);
+  assert.match(answer.error.message, /none of the servers that the operator named/);
+  assert.equal(asked, 0);
+});
+
+test("what is held is given to servers that sign, for the entity that had it computed", async () => {
+  const { params } = await prefill(prefilling, chat);
+  const ask = async (authorization: string): Promise<number> => {
+    const headers = { "content-type": "application/json", authorization };
+    const body = JSON.stringify({ handle: params.remote_request_id, entity: "local" });
+    const answer = await fetch(`${prefilling.url}/v1/kv-transfers`, { method: "POST", headers, body });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  assert.equal(await ask(`Bearer ${prefilling.apiKey}`), 401);
+  assert.equal(await ask(`Hone-Transfer ${"0".repeat(64)}`), 401);
+  const others = await serverWith({ peers: peerOf(prefilling) }, { flags: [...model, "--entity", "others"] });
+  const { notice } = await decode(others, chat, params);
+  assert.match(notice ?? "", /does not hold the prompt/);
+  const { notice: none } = await decode(decoding, fresh(chat), params);
+  assert.equal(none, null);
+});
+
+test("a client that leaves while its prompt is fetched leaves nothing behind", async () => {
+  let isAsked = false;
+  const silent = await fakePeer(() => {
+    isAsked = true;
+  });
+  const server = await serverWith({ peers: peerOf(silent) });
+  const { params } = await prefill(prefilling, chat);
+  const leaving = new AbortController();
+  const left = fetch(`${server.url}${chatPath}`, {
+    method: "POST",
+    signal: leaving.signal,
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...chat, kv_transfer_params: silent.params(params) }),
+  });
+  await eventually("the other server is asked", async () => (isAsked ? true : null));
+  assert.equal(await gaugeOf(server, "hone_kv_transfers_fetching"), 1);
+  leaving.abort();
+  await assert.rejects(left);
+  for (const gauge of ["hone_kv_transfers_fetching", "hone_chat_running", "hone_engine_transfer_bytes"])
+    await eventually(`${gauge} is 0`, async () => ((await gaugeOf(server, gauge)) === 0 ? true : null));
+});
+
+test("what `kv_transfer_params` lack or contradict is refused, and what asks for nothing is not", async () => {
+  const statusOf = async (body: Body): Promise<number> =>
+    (await call(decoding, "POST", body["prompt"] === undefined ? chatPath : "/v1/completions", { body }))
+      .status;
+  const hold = { do_remote_decode: true };
+  assert.equal(await statusOf({ ...chat, kv_transfer_params: { do_remote_prefill: true } }), 422);
+  assert.equal(await statusOf({ ...chat, kv_transfer_params: { do_remote_decode: "yes" } }), 422);
+  assert.equal(await statusOf({ ...chat, stream: true, kv_transfer_params: hold }), 422);
+  assert.equal(await statusOf({ prompt: ["a", "b"], kv_transfer_params: hold }), 422);
+  assert.equal(await statusOf({ prompt: ["a"], kv_transfer_params: hold }), 200);
+  const nothing = { do_remote_prefill: false, remote_host: null, anything: { else: 1 } };
+  assert.equal(await statusOf({ ...chat, kv_transfer_params: nothing }), 200);
+});
