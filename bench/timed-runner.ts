@@ -3,7 +3,7 @@
 import type { AdapterReference } from "../src/domain/generation.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import type { KvLane } from "../src/engine/cache/kv-lane.ts";
-import type { LoadedAdapter, ModelRunner, PromptPart } from "../src/engine/model-runner.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "../src/engine/model-runner.ts";
 import type { ModelShape } from "../src/engine/model-shape.ts";
 
 export class TimedRunner implements ModelRunner {
@@ -56,6 +56,14 @@ export class TimedRunner implements ModelRunner {
 
   isReadyForDrafts(adapter: LoadedAdapter | null): boolean {
     return this.#runner.isReadyForDrafts(adapter);
+  }
+
+  decodePair(pair: readonly [DecodingRows, DecodingRows]): Promise<readonly [Float32Array, Float32Array]> {
+    return this.#time(() => this.#runner.decodePair(pair));
+  }
+
+  pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean {
+    return this.#runner.pairs(one, other);
   }
 
   close(): Promise<void> {

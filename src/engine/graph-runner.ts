@@ -4,15 +4,20 @@ import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { float32Data, float32Tensor, int64Tensor, type Tensor } from "../graph/tensor.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { largeWeightBytes } from "../model/large-weights.ts";
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
+import { keptBytes } from "../model/quantized/weight-forms.ts";
 import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
 import { requireExactIntegerProducts } from "../runtime/integer-products.ts";
+import { groupName, pairedGroups } from "../model/serving/paired-graph.ts";
+import { feedsOf } from "./adapters/read-adapter.ts";
 import { AdapterCache } from "./adapters/adapter-cache.ts";
 import { AdapterThread } from "./adapters/adapter-thread.ts";
 import { type ArrangedCache, arrangedForSessions } from "./sessions/arranged-cache.ts";
 import type { EntryRange, KvLane } from "./cache/kv-lane.ts";
 import { IdleWork } from "./idle-work.ts";
-import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import type { ModelShape } from "./model-shape.ts";
 import { layOutDrafts } from "./drafts/draft-layout.ts";
 import { laterPartCaches, layOutFirstParts, layOutLaterParts } from "./part-layout.ts";
@@ -32,6 +37,11 @@ export interface GraphRunnerOptions extends SessionsOptions {
    * first use.
    */
   readonly clock?: Clock;
+  /**
+   * Whether rows of two lanes share calls where they have adapters. Absent goes by the weights: those that a processor's
+   * caches hold are read twice in less time than the operations of two adapters take.
+   */
+  readonly pairsAdapters?: boolean;
   /** With it, large weights are arranged for the runtime once and mapped; without, every session has a copy in memory. */
   readonly arrangedCache?: ArrangedCache;
 }
@@ -75,12 +85,19 @@ class GraphRunner implements ModelRunner {
   readonly #thread: AdapterThread | null;
   readonly #adapters: AdapterCache;
   #hasBlocks = false;
+  readonly #config: ModelConfig;
+  readonly #pairsLanes: boolean;
+  readonly #pairsAdapters: boolean;
+  #zeros: LoadedAdapter["feeds"] | null = null;
 
   constructor(
-    { config, adapterCountMax, weightsHash }: GraphRunnerOptions,
+    { config, forms, device = "cpu", pairsAdapters, adapterCountMax, weightsHash }: GraphRunnerOptions,
     sessions: ServingSessions,
     idleWork: IdleWork | null,
   ) {
+    this.#config = config;
+    this.#pairsLanes = device === "cpu";
+    this.#pairsAdapters = pairsAdapters ?? keptBytes(config, forms ?? new Map()) >= largeWeightBytes;
     this.#sessions = sessions;
     this.#idleWork = idleWork;
     this.#thread = idleWork === null ? null : new AdapterThread(config);
@@ -150,6 +167,53 @@ class GraphRunner implements ModelRunner {
       { outputs, positionCount: 1 },
     );
     return float32Data(outputs["logits"]);
+  }
+
+  async decodePair(
+    pair: readonly [DecodingRows, DecodingRows],
+  ): Promise<readonly [Float32Array, Float32Array]> {
+    const { vocabularySize } = this.shape;
+    const counts = pair.map(({ tokenIds }) => tokenIds.length);
+    const starts = [0, counts[0]];
+    const isAdapted = pair.some(({ adapter }) => adapter !== null);
+    const feeds = pairedGroups.flatMap((group) => {
+      const { lane, adapter, tokenIds } = pair[group];
+      const count = counts[group];
+      const rows = tokenIds.map((_, row) => starts[group] + row);
+      const own: Readonly<Record<string, Tensor>> = {
+        tokens: int64Tensor([count, 1], tokenIds),
+        past_lengths: int64Tensor([count], lane.lengths.slice(0, count)),
+        rows: int64Tensor([count], rows),
+        ...this.#cacheFeeds(lane, count),
+        ...(isAdapted ? (adapter?.feeds ?? this.#noAdapter()) : {}),
+      };
+      return Object.entries(own).map(([name, tensor]) => [groupName(name, group), tensor] as const);
+    });
+    this.#idleWork?.postpone();
+    const session = await this.#sessions.get("pair", isAdapted ? "whole" : null);
+    const outputs = await session.run(Object.fromEntries(feeds));
+    for (const group of pairedGroups) {
+      const entries = pair[group].tokenIds.map((_, slot) => ({
+        slot,
+        range: { row: starts[group] + slot, start: 0, count: 1 },
+      }));
+      this.#keep(pair[group].lane, entries, { outputs, positionCount: 1 });
+    }
+    const [first, second] = splitRows(float32Data(outputs["logits"]), vocabularySize, counts);
+    return [first, second];
+  }
+
+  pairs(one: LoadedAdapter | null, other: LoadedAdapter | null): boolean {
+    if (!this.#pairsLanes || loraOf(one) === "blocks" || loraOf(other) === "blocks") return false;
+    const lora = one === null && other === null ? null : "whole";
+    if (lora !== null && !this.#pairsAdapters) return false;
+    return this.#idleWork === null || this.#sessions.has("pair", lora);
+  }
+
+  /** For rows of the base model beside others: an adapter that adds nothing. */
+  #noAdapter(): LoadedAdapter["feeds"] {
+    this.#zeros ??= feedsOf(this.#config, null).feeds;
+    return this.#zeros;
   }
 
   async decodeDrafts(

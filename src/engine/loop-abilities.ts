@@ -2,7 +2,7 @@
 import { constraintFeatures, type EngineCapabilities, type EngineGauge } from "../domain/generation.ts";
 import { samplingFeatures } from "../domain/sampling.ts";
 import type { DraftCounts } from "./loop/engine-loop.ts";
-import type { PrefixCounts } from "./loop/lanes.ts";
+import type { LaneCounts, PrefixCounts } from "./loop/lanes.ts";
 import type { CacheCounts } from "./token-masks/constraint-cache.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
 import { processorNames, readRegistrations } from "./logits-processors/registrations.ts";
@@ -39,6 +39,7 @@ export function loopGauges(
   { settings, constraints }: { readonly settings: EngineSettings; readonly constraints: ConstraintSettings },
   held: {
     readonly kvCacheBytes: number;
+    readonly lanes: LaneCounts | undefined;
     readonly prefixes: PrefixCounts | undefined;
     readonly drafts: DraftCounts | undefined;
     readonly constraintCache: CacheCounts | undefined;
@@ -54,6 +55,18 @@ export function loopGauges(
       value: held?.kvCacheBytes ?? 0,
       limit: settings.kvCacheBytesMax,
       about: "Memory of keys and values of running requests.",
+    },
+    {
+      name: "kv_cache_slots",
+      value: held?.lanes?.slotCount ?? 0,
+      limit: settings.slotCountMax,
+      about: "Choices of requests that have keys and values.",
+    },
+    {
+      name: "kv_cache_lanes",
+      value: held?.lanes?.laneCount ?? 0,
+      limit: null,
+      about: "Lanes of keys and values: for each adapter in use, and for each class of lengths of its rows.",
     },
     {
       name: "prefix_cache_bytes",

@@ -122,6 +122,7 @@ export class LoopEngine implements Engine {
   status(): EngineStatus {
     const held = {
       kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
+      lanes: this.#loop?.laneCounts,
       prefixes: this.#loop?.keptPrefixes,
       drafts: this.#loop?.draftCounts,
       constraintCache: this.#constraints?.kept,

@@ -15,7 +15,7 @@ import { weightsInMemory } from "../model/testing/weights-in-memory.ts";
 import { feedsOf } from "./adapters/read-adapter.ts";
 import { KvLane } from "./cache/kv-lane.ts";
 import { createGraphRunner } from "./graph-runner.ts";
-import type { LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import { searchedOf, searchSeeds } from "../domain/testing/search.ts";
 
 const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
@@ -85,10 +85,18 @@ for (const quantization of ["8", "4"] as const) {
     writeModelWeights(folder, config, { weights, type: "F32" });
     const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
     rmSync(folder, { recursive: true });
-    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1 };
+    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1, pairsAdapters: true };
     const runner = await createGraphRunner(options);
     await checkBatches(runner, null, `${quantization} bits`);
-    await checkBatches(runner, randomAdapter(config, 16), `${quantization} bits with an adapter`);
+    const adapter = randomAdapter(config, 16);
+    await checkBatches(runner, adapter, `${quantization} bits with an adapter`);
+    const random = seededRandom("pairs", quantization);
+    for (const pair of [
+      [null, null],
+      [null, adapter],
+      [adapter, randomAdapter(config, 3)],
+    ] as const)
+      await checkPairs(runner, pair, random);
     await runner.close();
   });
 }
@@ -103,6 +111,50 @@ test("at every rank, a row of an adapter is the same alone and in any batch", as
   }
   await runner.close();
 });
+
+/** Rows of two lanes in one call, of other lengths, numbers and capacities; each is compared with its lane by itself. */
+async function checkPairs(
+  runner: ModelRunner,
+  [one, other]: readonly [LoadedAdapter | null, LoadedAdapter | null],
+  random: Random,
+): Promise<void> {
+  const { vocabularySize, layerCount } = runner.shape;
+  const fill = async (
+    adapter: LoadedAdapter | null,
+    count: number,
+    capacity: number,
+  ): Promise<DecodingRows> => {
+    const lane = new KvLane(runner.shape);
+    lane.reshape(count, capacity);
+    const ids = (length: number): readonly number[] =>
+      Array.from({ length }, () => random.index(vocabularySize));
+    const parts = Array.from({ length: count }, (): PromptPart => {
+      const slot = lane.takeSlot();
+      return { slot, tokenIds: ids(1 + random.index(50)), logits: "none" };
+    });
+    await runner.prefill(lane, adapter, parts);
+    return { lane, adapter, tokenIds: ids(count) };
+  };
+  const pair = [
+    await fill(one, 1 + random.index(9), 64),
+    await fill(other, 1 + random.index(9), 192),
+  ] as const;
+  const computed = ({ lane }: DecodingRows): readonly Float32Array[] =>
+    lane.lengths.flatMap((_, slot) =>
+      Array.from({ length: layerCount }, (_, layer) => lane.keys(layer, slot, 1).slice()),
+    );
+  const takeBack = ({ lane }: DecodingRows): void =>
+    lane.lengths.forEach((_, slot) => lane.advance(slot, -1));
+  for (let step = 0; step < 3; step++) {
+    const logits: Float32Array[] = [];
+    for (const { lane, adapter, tokenIds } of pair) logits.push(await runner.decode(lane, adapter, tokenIds));
+    const alone = pair.map(computed);
+    pair.forEach(takeBack);
+    assert.ok(runner.pairs(one, other));
+    assert.deepEqual(await runner.decodePair(pair), logits, `step ${step}`);
+    assert.deepEqual(pair.map(computed), alone, `keys of step ${step}`);
+  }
+}
 
 /** Prompts cut and grouped at random; every row of scores that comes back is checked. */
 async function checkCuts(runner: ModelRunner, adapter: LoadedAdapter | null, random: Random): Promise<void> {
@@ -146,12 +198,20 @@ for (const [name, quantization] of [
   ["llama", "4"],
   ["gemma3", "8"],
 ] as const) {
-  test(`${name}, ${quantization}: parts of prompts give the rows of whole prompts, cut and grouped in any way`, async () => {
+  test(`${name}, ${quantization}: parts of prompts give the rows of whole prompts, cut and grouped in any way, and rows of two lanes those of each`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
     const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
-    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1 };
+    const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1, pairsAdapters: true };
     const runner = await createGraphRunner(options);
+    const small = randomAdapter(config, 4);
+    for (const pair of [
+      [null, null],
+      [small, null],
+      [small, small],
+      [randomAdapter(config, 16), small],
+    ] as const)
+      await checkPairs(runner, pair, seededRandom("pairs", name));
     for (const adapter of [null, randomAdapter(config, 4), randomAdapter(config, 20)]) {
       for (const seed of searchSeeds(1)) {
         await checkCuts(runner, adapter, seededRandom("cuts", name, seed));

@@ -42,23 +42,34 @@ export function storedLinear(
     return hasBias ? builder.add(product, present(weights.values.get(bias), bias)) : product;
   };
   return (projection, x) => {
-    const names = loraNames(projection.path);
-    const a = lora?.matrices.get(names.a);
-    if (lora === null || a === undefined) return weighted(projection, x);
-    const b = present(lora.matrices.get(names.b), names.b);
+    if (lora === null || !lora.matrices.has(loraNames(projection.path).a)) return weighted(projection, x);
     const rows = asRows(builder, x);
-    const y = addLowRankProduct(
-      builder,
-      { x: rows, y: weighted(projection, rows) },
-      { a, b, scale: lora.scale },
-    );
+    const y = addLowRank(builder, projection, { x: rows, y: weighted(projection, rows) }, lora);
     return builder.reshape(y, [...x.shape.slice(0, -1), dimensionAt(y.shape, -1)]);
   };
 }
 
 /** x [..., K] as a matrix [N, K]. */
-function asRows(builder: GraphBuilder, x: Value): Value {
+export function asRows(builder: GraphBuilder, x: Value): Value {
   return builder.reshape(x, [dimensionProduct(x.shape.slice(0, -1)), dimensionAt(x.shape, -1)]);
+}
+
+/**
+ * What a projection gives with its low-rank product, where it is adapted.
+ *
+ * @param x [N, inputSize], what it is applied to; y [N, outputSize], what the weights give for it
+ */
+export function addLowRank(
+  builder: GraphBuilder,
+  { path }: Projection,
+  { x, y }: { readonly x: Value; readonly y: Value },
+  { matrices, scale }: DecoderLora,
+): Value {
+  const names = loraNames(path);
+  const a = matrices.get(names.a);
+  if (a === undefined) return y;
+  const b = present(matrices.get(names.b), names.b);
+  return addLowRankProduct(builder, { x, y }, { a, b, scale });
 }
 
 /** The embeddings of tokens of any shape, [...tokens, D]. */

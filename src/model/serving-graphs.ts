@@ -233,7 +233,8 @@ function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {
   return { lora, ...(forms && { forms: promptForms(forms) }) };
 }
 
-function weightParts(
+/** How a decoder applies the weights of a graph, and its adapter where it takes one. */
+export function weightParts(
   builder: GraphBuilder,
   config: ModelConfig,
   { lora, forms }: ServingOptions,

@@ -23,9 +23,9 @@ export function readAdapter(
   }
 }
 
-/** An adapter of a model in the form that its serving graphs are fed. */
-export function feedsOf(config: ModelConfig, adapter: LoraAdapter): AdapterFeeds {
+/** An adapter of a model in the form that its serving graphs are fed; null adds nothing to the base model. */
+export function feedsOf(config: ModelConfig, adapter: LoraAdapter | null): AdapterFeeds {
   const inputs = [...servingLoraInputs(config, adapter)];
   const feeds = inputs.map(([name, { shape, data }]) => [name, float32Tensor(shape, data)] as const);
-  return { rank: adapter.rank, feeds: Object.fromEntries(feeds) };
+  return { rank: adapter?.rank ?? 1, feeds: Object.fromEntries(feeds) };
 }

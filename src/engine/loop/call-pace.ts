@@ -41,7 +41,7 @@ export class CallPace {
         ? 0
         : all
             .filter(({ rows }) => rows.length > 0)
-            .reduce((sum, lane) => sum + expectedMs(decode, decodeWork(lane)), 0);
+            .reduce((sum, lane) => sum + expectedMs(decode, decodeWork([lane])), 0);
     return { msMax: promptMsMax(decodeMs, ownerLoads(all)), costs };
   }
 }
@@ -52,8 +52,8 @@ function timedWork(
   lanes: Lanes,
 ): { readonly kind: CallKind; readonly work: CallWork } | null {
   if (call.kind === "decode") {
-    const lane = lanes.find(call.laneId);
-    return lane === undefined ? null : { kind: "decode", work: decodeWork(lane) };
+    const decoding = lanes.decodingIn(call);
+    return decoding.length === 0 ? null : { kind: "decode", work: decodeWork(decoding) };
   }
   const chunks = call.chunks.filter(({ prompt }) => prompt.slot !== null);
   if (chunks.length === 0) return null;
@@ -61,7 +61,8 @@ function timedWork(
 }
 
 /** Also of rows that wait for their constraints: they go on before a long call would end. */
-function decodeWork({ rows }: Lane): CallWork {
+function decodeWork(lanes: readonly Lane[]): CallWork {
+  const rows = lanes.flatMap((lane) => lane.rows);
   return {
     tokenCount: rows.length,
     pairCount: rows.reduce((sum, { computedCount }) => sum + computedCount, 0),

@@ -21,7 +21,7 @@ import type { ProcessorRegistry } from "../logits-processors/processor-registry.
 import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 import type { TransferStore } from "../transfers/transfer-store.ts";
 import { CallPace } from "./call-pace.ts";
-import { Lanes, type PrefixCounts } from "./lanes.ts";
+import { Lanes, type LaneCounts, type PrefixCounts } from "./lanes.ts";
 import { planCalls, type PlannedCall } from "../schedule/plan-calls.ts";
 import { noTurns, type Turns } from "../schedule/prompt-turns.ts";
 import { runCall, type CallResult } from "./run-call.ts";
@@ -41,6 +41,8 @@ export interface LoopOptions {
   readonly slotCountMax: number;
   readonly kvCacheBytesMax: number;
   readonly prefixCachePercent: number;
+  /** From how many positions fewer in each step on a second lane pays; absent goes by the model's sizes. */
+  readonly lanePositions?: number;
   readonly tokensPerStepMax: number;
   readonly promptChunkTokens: number;
   /** Absent where the vocabulary's size decides. */
@@ -131,6 +133,10 @@ export class EngineLoop {
 
   get kvCacheBytes(): number {
     return this.#lanes.kvCacheBytes;
+  }
+
+  get laneCounts(): LaneCounts {
+    return this.#lanes.counts;
   }
 
   get keptPrefixes(): PrefixCounts {
@@ -325,7 +331,11 @@ export class EngineLoop {
       this.#prompts().filter(({ running }) => running.received === null),
       [...this.#lanes].map(({ load }) => load),
       this.#budget,
-      { time: this.#pace.promptTime(this.#lanes), turns: this.#turns },
+      {
+        time: this.#pace.promptTime(this.#lanes),
+        turns: this.#turns,
+        pairGain: (one, other) => this.#lanes.pairGain(one, other),
+      },
     );
     this.#turns = turns;
     return calls;

@@ -11,7 +11,7 @@ import { searchSeeds } from "../../domain/testing/search.ts";
 const setUp = (): Lane => {
   const kv = new KvLane(fakeShape);
   kv.reshape(64, 64);
-  return new Lane("", null, kv);
+  return new Lane({ id: "", adapterKey: "" }, null, kv);
 };
 
 const sequencesOf = (count: number): readonly Sequence[] =>

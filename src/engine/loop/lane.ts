@@ -1,5 +1,5 @@
-// Which sequence holds which slot of one adapter's keys and values. Decoding rows come first, prompts on their way after
-// them, so that both kinds are contiguous; slots move when a sequence leaves, and each learns its new place.
+// Which sequence holds which slot of a lane of one adapter's keys and values. Decoding rows come first, prompts on their way
+// after them, so that both kinds are contiguous; slots move when a sequence leaves, and each learns its new place.
 // Does not compute and does not decide who gets a slot.
 import { assert, present } from "../../domain/assert.ts";
 import type { LaneProspect } from "../cache/kv-cache.ts";
@@ -10,6 +10,8 @@ import type { Sequence } from "./sequence.ts";
 
 export class Lane {
   readonly id: string;
+  /** As of its sequences. */
+  readonly adapterKey: string;
   readonly adapter: LoadedAdapter | null;
   readonly kv: KvLane;
   /** Row i holds slot i. */
@@ -17,8 +19,13 @@ export class Lane {
   /** Prompt i holds slot `rows.length + i`. */
   readonly prompts: Sequence[] = [];
 
-  constructor(id: string, adapter: LoadedAdapter | null, kv: KvLane) {
+  constructor(
+    { id, adapterKey }: Pick<Lane, "id" | "adapterKey">,
+    adapter: LoadedAdapter | null,
+    kv: KvLane,
+  ) {
     this.id = id;
+    this.adapterKey = adapterKey;
     this.adapter = adapter;
     this.kv = kv;
   }
@@ -118,6 +125,17 @@ export class Lane {
       common += 1;
     this.kv.copySlot(slotOf(from), slotOf(to), Math.min(computedCount, tokenCount + common));
     to.copyAnswer(from);
+  }
+
+  /** A row goes on in another lane, which has no prompts and room for one more. */
+  moveRow(row: Sequence, target: Lane): void {
+    assert(target.prompts.length === 0, "a moved row comes last in its lane");
+    const slot = target.kv.takeSlot();
+    this.kv.copySlot(slotOf(row), slot, 0, target.kv);
+    this.removeRow(row);
+    target.rows.push(row);
+    row.slot = slot;
+    row.placedIn = target.id;
   }
 
   /** Takes a row's slot away; the last row and the last prompt fill the holes. */

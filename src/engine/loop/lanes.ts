@@ -1,15 +1,24 @@
-// All lanes with the memory behind them: one for the base model and for each adapter in use, opened when a sequence needs
-// it and closed when it is empty. The scheduler admits only what fits.
+// All lanes with the memory behind them: for the base model and for each adapter in use one, and more where their sequences
+// are of very different lengths; opened when a sequence needs it and closed when it is empty. The scheduler admits only what
+// fits.
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
+import { grownCapacity, KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
 import { positionBytes } from "../cache/kv-lane.ts";
-import type { ModelRunner } from "../model-runner.ts";
+import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
+import type { ModelShape } from "../model-shape.ts";
 import { PrefixCache } from "../prefix-cache/prefix-cache.ts";
 import { sharedCountMin } from "../prefix-cache/shared-tokens.ts";
 import { heldArrays } from "../transfers/held-arrays.ts";
 import type { ReceivedPrompt } from "../transfers/received-prompt.ts";
 import type { TransferStore } from "../transfers/transfer-store.ts";
+import {
+  placeSequence,
+  type LaneCosts,
+  type LaneState,
+  type PlacedNeed,
+} from "../schedule/place-sequence.ts";
+import type { PlannedCall } from "../schedule/plan-calls.ts";
 import { Lane, slotOf } from "./lane.ts";
 import { successorOf, type Sequence } from "./sequence.ts";
 
@@ -19,8 +28,16 @@ export interface LaneLimits {
   readonly kvCacheBytesMax: number;
   /** Of the memory for keys and values, for prompts that later ones may begin with. */
   readonly prefixCachePercent: number;
+  /** From how many positions fewer in each step on a second lane pays; absent goes by the model's sizes. */
+  readonly lanePositions?: number;
   /** Absent where prompts are neither held for other engines nor received. */
   readonly transfers?: TransferStore;
+}
+
+export interface LaneCounts {
+  readonly laneCount: number;
+  /** That are in use. */
+  readonly slotCount: number;
 }
 
 /** What is kept of prompts. */
@@ -32,6 +49,14 @@ export interface PrefixCounts {
   readonly hits: number;
 }
 
+/** A row that fills so much of its slot will soon need more room. */
+const longPart = 0.8;
+
+/** Takes some ten milliseconds. */
+const copiedBytesMax = 2 ** 25;
+
+const layerBytesOfSecond = 2 ** 20;
+
 export class Lanes implements Iterable<Lane> {
   readonly #runner: ModelRunner;
   readonly #cache: KvCache;
@@ -39,18 +64,21 @@ export class Lanes implements Iterable<Lane> {
   readonly #prefixes: PrefixCache;
   readonly #transfers: TransferStore | undefined;
   readonly #lanes = new Map<string, Lane>();
+  readonly #costs: LaneCosts;
+  #openedCount = 0;
   #queries = 0;
   #hits = 0;
 
   constructor(
     runner: ModelRunner,
-    { slotCountMax, kvCacheBytesMax, prefixCachePercent, transfers }: LaneLimits,
+    { slotCountMax, kvCacheBytesMax, prefixCachePercent, lanePositions, transfers }: LaneLimits,
     clock: Pick<Clock, "monotonicMs">,
   ) {
     const { shape } = runner;
     const { contextLength } = shape;
     const bytesPerPosition = positionBytes(shape);
     this.#runner = runner;
+    this.#costs = laneCosts(shape, lanePositions);
     this.#cache = new KvCache(shape, { bytesMax: kvCacheBytesMax, slotCountMax }, clock);
     this.#bytesMax = keyValueBytesMax({ kvCacheBytesMax, slotCountMax, contextLength, bytesPerPosition });
     this.#prefixes = new PrefixCache(shape, (this.#bytesMax * prefixCachePercent) / 100);
@@ -59,6 +87,11 @@ export class Lanes implements Iterable<Lane> {
 
   get kvCacheBytes(): number {
     return this.#cache.bytes;
+  }
+
+  get counts(): LaneCounts {
+    const lanes = [...this.#lanes.values()];
+    return { laneCount: lanes.length, slotCount: lanes.reduce((sum, { kv }) => sum + kv.usedCount, 0) };
   }
 
   get keptPrefixes(): PrefixCounts {
@@ -77,14 +110,31 @@ export class Lanes implements Iterable<Lane> {
     return this.#lanes.get(id);
   }
 
+  /** Those of a call that are still there. */
+  decodingIn({ laneId, pairedId }: Extract<PlannedCall<Sequence>, { kind: "decode" }>): readonly Lane[] {
+    const ids = pairedId === undefined ? [laneId] : [laneId, pairedId];
+    return ids.flatMap((id) => this.#lanes.get(id) ?? []);
+  }
+
+  /** What two lanes gain by decoding in one call; operations of adapters are left out where neither has one. */
+  pairGain(one: string, other: string): number {
+    const [first, second] = [one, other].map(
+      (id) => present(this.#lanes.get(id), "a lane with rows").adapter,
+    );
+    if (!this.#runner.pairs(first, second)) return 0;
+    return first === null && second === null ? 2 : 1;
+  }
+
   /**
-   * Gives a sequence a slot in the lane of its adapter.
+   * Gives a sequence a slot in a lane of its adapter.
    *
    * @throws ServiceError when the adapter cannot be read
    */
   admit(sequence: Sequence): void {
-    const lane = this.#open(sequence);
-    this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount: 1, also: sequence });
+    const positionCount = sequence.tokenCount + sequence.answerTokenIds.length + 1;
+    const lane = this.#laneFor(sequence, { positionCount, slotCount: sequence.slotCount });
+    this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
+    for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
     lane.addPrompt(sequence);
     // One whose log-probabilities are wanted has to be computed, and leaves what it computes to others.
     const isShared = !sequence.needsLogprobs && sequence.tokenCount <= this.#prefixes.positionCountMax;
@@ -186,8 +236,9 @@ export class Lanes implements Iterable<Lane> {
     this.#tidy(lane);
   }
 
-  /** Goes on with giving lanes the room that they will need. Once a step, between calls of the runner. */
+  /** Goes on with giving lanes the room that they will need. Once a step, between calls of the runner: slots move. */
   resize(): void {
+    this.#moveLongRows();
     const lanes = new Map([...this.#lanes.values()].map((lane) => [lane.kv, lane]));
     this.#cache.resizeLanes((kv) => present(lanes.get(kv), "the lane of keys and values").prospect);
     this.#limitPrefixes();
@@ -225,17 +276,84 @@ export class Lanes implements Iterable<Lane> {
     }
   }
 
-  #open({ laneId, running }: Sequence): Lane {
-    const open = this.#lanes.get(laneId);
-    if (open !== undefined) {
-      running.adapter = open.adapter;
-      return open;
-    }
+  /** Of the lanes of its adapter the best for a sequence; a new one where that is better. */
+  #laneFor(
+    { adapterKey, running, positionCountMax }: Sequence,
+    need: Pick<PlacedNeed, "positionCount" | "slotCount">,
+  ): Lane {
+    const lanes = this.#lanesOf(adapterKey);
+    const place = placeSequence({ ...need, positionCountMax }, lanes.map(stateOf), this.#costs);
+    if (lanes.length > 0) running.adapter = lanes[0].adapter;
+    if (place !== null) return lanes[place];
     const reference = running.request.prompt.adapter;
     if (reference !== null) running.adapter ??= this.#runner.loadAdapter(reference);
-    const lane = new Lane(laneId, running.adapter, this.#cache.openLane());
-    this.#lanes.set(laneId, lane);
+    return this.#open(adapterKey, running.adapter);
+  }
+
+  /** Of an adapter, first the one that the scheduler counts with. */
+  #lanesOf(adapterKey: string): readonly Lane[] {
+    const lanes = [...this.#lanes.values()].filter((lane) => lane.adapterKey === adapterKey);
+    return lanes.toSorted((one, other) => Number(other.id === adapterKey) - Number(one.id === adapterKey));
+  }
+
+  #open(adapterKey: string, adapter: LoadedAdapter | null): Lane {
+    this.#openedCount += 1;
+    // No key of an adapter is a number.
+    const id = this.#lanes.has(adapterKey) ? `${this.#openedCount}` : adapterKey;
+    const lane = new Lane({ id, adapterKey }, adapter, this.#cache.openLane());
+    this.#lanes.set(id, lane);
     return lane;
+  }
+
+  /**
+   * Rows that outgrow a lane, where the lane of all need not grow for them, go to another one of their adapter. What they
+   * hold is copied at once, so only while that is little.
+   */
+  #moveLongRows(): void {
+    for (const lane of this.#lanes.values()) {
+      const row = this.#longRowOf(lane);
+      if (row === undefined) continue;
+      const { positionCountMax, computedCount } = row;
+      const positionCount = grownCapacity(lane.kv.capacity + 1, positionCountMax);
+      const others = this.#lanesOf(lane.adapterKey).filter((other) => other !== lane);
+      const target = this.#targetOf(row, { from: lane, others, positionCount });
+      if (target === null) continue;
+      const into = target === "new" ? this.#open(lane.adapterKey, lane.adapter) : target;
+      this.#cache.ensure(into.kv, into.kv.usedCount + 1, computedCount + 1, positionCountMax);
+      lane.moveRow(row, into);
+      this.#tidy(lane);
+    }
+  }
+
+  /** The one row of a lane that will soon need more room than the lane has; undefined where others do too. */
+  #longRowOf({ rows, prompts, kv }: Lane): Sequence | undefined {
+    if (prompts.length > 0 || rows.length < 2) return undefined;
+    const long = rows.filter(({ computedCount }) => computedCount > longPart * kv.capacity);
+    const [row] = long;
+    const mayMove =
+      long.length === 1 &&
+      row.running.search === null &&
+      row.computedCount <= this.#costs.copiedCountMax &&
+      row.positionCountMax > kv.capacity;
+    return mayMove ? row : undefined;
+  }
+
+  /** Where a long row goes; null where its lane better grows for it. */
+  #targetOf(
+    { positionCountMax }: Sequence,
+    {
+      from,
+      others,
+      positionCount,
+    }: { readonly from: Lane; readonly others: readonly Lane[]; readonly positionCount: number },
+  ): Lane | "new" | null {
+    const need = { slotCount: 1, positionCount, positionCountMax };
+    const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
+    const states = [left, ...others.map(stateOf)];
+    const place = placeSequence(need, states, this.#costs);
+    if (place === 0) return null;
+    const target = place === null ? "new" : others[place - 1];
+    return target !== "new" && target.prompts.length > 0 ? null : target;
   }
 
   /** @param need.also what the lane gets next */
@@ -261,6 +379,21 @@ export class Lanes implements Iterable<Lane> {
     this.#lanes.delete(lane.id);
     this.#limitPrefixes();
   }
+}
+
+function stateOf(lane: Lane): LaneState {
+  const { slotCount, positionCountMax } = lane.load;
+  const heldCount = lane.kv.lengths.reduce((sum, length) => sum + length, 0);
+  return { slotCount, positionCountMax, heldCount, capacity: lane.kv.capacity };
+}
+
+/**
+ * What another lane costs, in positions that a step reads. The operations of a second lane take about as long as reading a
+ * megabyte for each layer, and a call of its own some eight times that.
+ */
+function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
+  const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
+  return { second, call: 8 * second, copiedCountMax: copiedBytesMax / positionBytes(shape) };
 }
 
 /** What a prompt's keys and values depend on beside its tokens: the weights, and whom its request lets share them. */

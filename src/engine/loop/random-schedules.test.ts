@@ -64,7 +64,7 @@ function randomRequest(random: Random): GenerationRequest {
 before(async () => {
   const config = readModelConfig(modelFolder);
   const weights = readModelWeights(modelFolder, config, { cacheFolder: null });
-  runner = await createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1 });
+  runner = await createGraphRunner({ config, weights, threads: 1, adapterCountMax: 1, pairsAdapters: true });
   const twin = new NaiveEngine({ modelFolder, vocabulary: packVocabulary([]), waitingCountMax: 1 });
   await twin.start();
   for (const request of requests) expected.push(await answerOf(twin, request));
@@ -111,6 +111,7 @@ function randomLimits(random: Random): Omit<LoopOptions, "emit"> {
     // Every request fits into 128 positions.
     kvCacheBytesMax: pick([1, 2, 5, 30]) * 128 * positionBytes(runner.shape),
     prefixCachePercent: pick([0, 0, 50, 100]),
+    lanePositions: pick([0, 0, 100, 10_000]),
     tokensPerStepMax: pick([1, 16, 64]),
     promptChunkTokens: pick([3, 8, 16, 64, 64]),
     logprobTokensPerStepMax: pick([2, 100]),

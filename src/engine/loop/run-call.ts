@@ -6,7 +6,7 @@ import { systemClock } from "../../domain/clock.ts";
 import type { PromptLogprob } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { draftsOf, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
-import type { ModelRunner } from "../model-runner.ts";
+import type { DecodingRows, ModelRunner } from "../model-runner.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { slotOf, type Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
@@ -46,9 +46,17 @@ export async function runCall(
   runner: ModelRunner,
   drafter: Drafter | null,
 ): Promise<CallResult> {
+  if (call.kind === "decode") {
+    const [one, other] = lanes
+      .decodingIn(call)
+      .filter(({ rows }) => rows.some(({ isDecoding }) => isDecoding));
+    if (one === undefined) return nothing;
+    return other === undefined
+      ? decodeRows(one, lanes, runner, drafter)
+      : decodePair([one, other], lanes, runner);
+  }
   const lane = lanes.find(call.laneId);
   if (lane === undefined) return nothing;
-  if (call.kind === "decode") return decodeRows(lane, lanes, runner, drafter);
   const chunks = call.chunks.filter(({ prompt }) => prompt.slot !== null);
   return prefillChunks(chunks, { lane, lanes, runner });
 }
@@ -104,6 +112,33 @@ async function scoresAfter(
   const logits_BV = await runner.decode(kv, adapter, tokenIds);
   const { vocabularySize } = runner.shape;
   return rows.map((_, row) => logits_BV.subarray(row * vocabularySize, (row + 1) * vocabularySize));
+}
+
+/** A row's next token for each of two lanes; nothing is drafted where so many wait for the step. */
+async function decodePair(
+  pair: readonly [Lane, Lane],
+  lanes: Lanes,
+  runner: ModelRunner,
+): Promise<CallResult> {
+  const groups = pair.map((lane) => ({ lane, rows: lane.rows.slice(0, lane.arrangeRows()) }));
+  for (const { lane, rows } of groups)
+    lanes.makeRoom(lane, Math.max(0, ...rows.map(({ computedCount }) => computedCount + 1)));
+  const [one, other] = groups.map(({ lane: { kv, adapter }, rows }): DecodingRows => ({
+    lane: kv,
+    adapter,
+    tokenIds: rows.map(({ inputTokenId }) => inputTokenId),
+  }));
+  const logits = await runner.decodePair([one, other]);
+  const { vocabularySize } = runner.shape;
+  const scored = groups.flatMap(({ rows }, group) =>
+    rows.flatMap((sequence, row) => {
+      sequence.computedCount += 1;
+      if (!sequence.isComputed) return [];
+      const logits_V = logits[group].subarray(row * vocabularySize, (row + 1) * vocabularySize);
+      return [{ sequence, logits_V }];
+    }),
+  );
+  return { scored, drafted: [], promptLogprobs: [] };
 }
 
 async function prefillChunks(

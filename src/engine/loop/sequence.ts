@@ -84,6 +84,8 @@ export class Sequence {
   prefixScope: string | null = null;
   /** Written by its lane alone; null while it has none. */
   slot: number | null = null;
+  /** Of several lanes of its adapter the one that it was given; null while it waits. */
+  placedIn: string | null = null;
   /** Its place in its constraint while it runs; null where it has none. */
   cursor: ConstraintCursor | null = null;
   /** The scores of its next token while it waits for what its constraint allows; it is not computed meanwhile. */
@@ -103,10 +105,15 @@ export class Sequence {
     this.history = new TokenHistory(running.prompt, this.answerTokenIds);
   }
 
-  /** Sequences of different lanes use different weights: the adapter's id and its hash, empty for the base model. */
-  get laneId(): string {
+  /** Of its adapter, by its id and its hash: empty for the base model. */
+  get adapterKey(): string {
     const { adapter } = this.running.request.prompt;
     return adapter === null ? "" : `${adapter.id} ${adapter.hash ?? ""}`;
+  }
+
+  /** The lane that it is in; while it waits, the first one of its adapter. */
+  get laneId(): string {
+    return this.placedIn ?? this.adapterKey;
   }
 
   /** Lower is earlier. */
@@ -170,6 +177,7 @@ export class Sequence {
   /** Gives up what is computed of it, and keeps its tokens: they are computed again when it runs again. */
   forgetComputed(): void {
     this.computedCount = 0;
+    this.placedIn = null;
     this.held = null;
     if (this.hypothesis !== null) this.candidates = null;
     this.cursor?.close();

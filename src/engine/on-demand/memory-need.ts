@@ -17,14 +17,14 @@ const processBytes = 160 * 2 ** 20;
 const maskThreadBytes = 20 * 2 ** 20;
 const maskTokenBytes = 512;
 
-/** Ten sessions' programs, the memory that the C library keeps from loading them included, for each layer of a model. */
-const programBytesPerLayer = 8 * 2 ** 20;
+/** Twelve sessions' programs, the memory that the C library keeps from loading them included, for each layer of a model. */
+const programBytesPerLayer = 9.5 * 2 ** 20;
 
 /**
  * How many times a model's weights stand in memory: those of large ones as they are and arranged, mapped; those of small ones
- * in each of ten sessions.
+ * in each of twelve sessions.
  */
-const weightCopies = { large: 2, small: 11 } as const;
+const weightCopies = { large: 2, small: 13 } as const;
 
 /** The C library keeps about as much as a step takes for the next ones, in pieces between what is in use. */
 const keptStepCount = 2;

@@ -6,6 +6,7 @@ import { laterPartCount } from "../../model/serving-graphs.ts";
 import { computesForOther, type PromptOnItsWay } from "../prefix-cache/shared-tokens.ts";
 import { expectedMs, type CallCosts, type CallWork } from "./call-times.ts";
 import { inTurn, turnsAfter, type Turns, type TurnTaker } from "./prompt-turns.ts";
+import { pairLanes, type PairGain } from "./pair-lanes.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
 
 /** What the plan needs to know of a prompt. The caller passes its own objects, and finds them in the plan. */
@@ -31,8 +32,9 @@ export interface PrefillCall<Prompt> {
 
 /** What is computed together. */
 export type PlannedCall<Prompt> =
-  /** One token for each decoding row of the lane. */
-  { readonly kind: "decode"; readonly laneId: string } | PrefillCall<Prompt>;
+  | PrefillCall<Prompt>
+  /** One token for each decoding row of a lane, and of another one where two share the call. */
+  | { readonly kind: "decode"; readonly laneId: string; readonly pairedId?: string };
 
 /** What prompts may take of a step. */
 export interface PromptTime {
@@ -66,18 +68,27 @@ const leastRestPart = 0.25;
 /**
  * @param prompts that have slots and are not computed yet
  * @param options.turns of the plan before
+ * @param options.pairGain of two lanes, by their ids
  */
 export function planCalls<Prompt extends PlannedPrompt>(
   prompts: readonly Prompt[],
   lanes: readonly LaneLoad[],
   budget: StepBudget,
-  { time, turns }: { readonly time: PromptTime; readonly turns: Turns },
+  {
+    time,
+    turns,
+    pairGain = () => 0,
+  }: { readonly time: PromptTime; readonly turns: Turns; readonly pairGain?: PairGain<string> },
 ): StepPlan<Prompt> {
   const decodingCount = lanes.reduce((sum, lane) => sum + lane.decodingCount, 0);
-  const decodes = lanes.filter((lane) => lane.decodingCount > 0);
+  const decoding = lanes.filter((lane) => lane.decodingCount > 0).map(({ laneId }) => laneId);
+  const decodes = pairLanes(decoding, pairGain).map(
+    ([laneId, pairedId]) =>
+      ({ kind: "decode", laneId, ...(pairedId !== undefined && { pairedId }) }) as const,
+  );
   const chunks = chooseChunks(withoutWaiting(inTurn(prompts, turns)), decodingCount, budget, time);
   return {
-    calls: [...decodes.map(({ laneId }) => ({ kind: "decode", laneId }) as const), ...groupChunks(chunks)],
+    calls: [...decodes, ...groupChunks(chunks)],
     turns: turnsAfter(prompts, turns, chunks),
   };
 }

@@ -13,12 +13,16 @@ import {
   buildPrefillGraph,
   type ServingOptions,
 } from "../../model/serving-graphs.ts";
+import { buildPairedGraph } from "../../model/serving/paired-graph.ts";
 import type { WeightForms } from "../../model/quantized/weight-forms.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { createSession, type Session } from "../../runtime/session.ts";
 
-/** First parts of prompts, later parts of several, that of one alone, one token a row, and several a row that were drafted. */
-export type GraphKind = "first" | "later" | "later-alone" | "token" | "drafts";
+/**
+ * First parts of prompts, later parts of several, that of one alone, one token a row, several a row that were drafted, and
+ * one a row of two caches.
+ */
+export type GraphKind = "first" | "later" | "later-alone" | "token" | "drafts" | "pair";
 
 /** In which form a graph takes an adapter; null takes none. */
 type Lora = LoraForm | null;
@@ -74,6 +78,8 @@ export class ServingSessions {
       ["later-alone", "whole"],
       ["drafts", null],
       ["drafts", "whole"],
+      ["pair", null],
+      ["pair", "whole"],
     ];
     const wanted = kinds.filter(([kind]) => kind !== "drafts" || this.#options.takesDrafts);
     return wanted.map(
@@ -137,6 +143,8 @@ function graphOf(kind: GraphKind, config: ModelConfig, options: ServingOptions):
       return buildDecodeGraph(config, options);
     case "drafts":
       return buildDraftGraph(config, options);
+    case "pair":
+      return buildPairedGraph(config, options);
     default:
       return unreachable(kind);
   }

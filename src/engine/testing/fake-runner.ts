@@ -4,7 +4,7 @@ import { assert } from "../../domain/assert.ts";
 import type { AdapterReference } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { KvLane } from "../cache/kv-lane.ts";
-import type { LoadedAdapter, ModelRunner, PromptPart } from "../model-runner.ts";
+import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "../model-runner.ts";
 import type { ModelShape } from "../model-shape.ts";
 
 export const fakeShape: ModelShape = {
@@ -27,6 +27,8 @@ export class FakeRunner implements ModelRunner {
   /** The number of rows of each call, for tests that look at batches. */
   readonly prefillSizes: number[] = [];
   readonly decodeSizes: number[] = [];
+  /** Of each call for two lanes the rows of both. */
+  readonly pairSizes: (readonly number[])[] = [];
   /** Of each call with drafts the number of tokens of each row. */
   readonly draftSizes: (readonly number[])[] = [];
   readonly droppedIds: string[] = [];
@@ -105,6 +107,18 @@ export class FakeRunner implements ModelRunner {
   }
 
   isReadyForDrafts(): boolean {
+    return true;
+  }
+
+  async decodePair(
+    pair: readonly [DecodingRows, DecodingRows],
+  ): Promise<readonly [Float32Array, Float32Array]> {
+    this.pairSizes.push(pair.map(({ tokenIds }) => tokenIds.length));
+    const [one, other] = pair.map(({ lane, adapter, tokenIds }) => this.decode(lane, adapter, tokenIds));
+    return [await one, await other];
+  }
+
+  pairs(): boolean {
     return true;
   }
 
