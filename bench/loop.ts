@@ -81,8 +81,12 @@ async function measureSubject(subject: Subject, { rounds, threads }: BenchOption
     const adapter = { id: "bench:1", folder };
     const rate = (count: number, adapter: AdapterReference | null): Promise<number> =>
       loopTokensPerSecond(runner, requestsOf(subject, count, adapter), count, threads);
-    // The first use of an adapter makes its sessions.
-    await rate(1, adapter);
+    // First uses make sessions, those of later parts of one prompt and of several with them.
+    for (const used of [null, adapter])
+      for (const count of [2, 1]) {
+        const long = requestsOf(subject, count, used, { prompt: 600, answer: 2 });
+        await loopTokensPerSecond(runner, long, count, threads);
+      }
     const ratios: Record<(typeof batchSizes)[number], number[]> = { 1: [], 8: [], 16: [], 64: [] };
     for (let round = 0; round < rounds; round++) {
       for (const size of batchSizes) {

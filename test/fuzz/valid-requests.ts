@@ -12,6 +12,7 @@ import { logSchema } from "../../src/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
 import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
+import { transferRequestSchema } from "../../src/wire/transfer/transfer-request.ts";
 import type { Random } from "../../src/domain/random.ts";
 import { responsesForm } from "../../src/wire/responses/responses-fields.ts";
 import { formType, oddForm, oddTar, validForm, validTar } from "./odd-uploads.ts";
@@ -278,6 +279,11 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         { model: "tiny", max_output_tokens: 8, ...response },
         { names: namesIn(responsesForm.schema), schema: responsesForm.schema },
       ),
+    ),
+    post(
+      "/v1/kv-transfers",
+      { handle: "held", entity: "fuzz" },
+      { names: namesIn(transferRequestSchema), schema: transferRequestSchema },
     ),
     ...checks.map((check) =>
       post("/v1/preview/structured-outputs/check", check, { names: namesIn(constraintCheckForm.schema) }),

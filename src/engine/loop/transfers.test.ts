@@ -53,9 +53,12 @@ const carry = async (
 
 const computedOf = ({ events }: Transcript) => events.find((event) => event.kind === "prompt-computed");
 
+/** By choice: which of them goes on first, others beside them may change. */
 const answerOf = ({ events, failure }: Transcript) => ({
   failure,
-  tokens: events.flatMap((event) => (event.kind === "tokens" ? [event] : [])),
+  tokens: events
+    .filter((event) => event.kind === "tokens")
+    .toSorted((one, other) => one.choice - other.choice),
 });
 
 const limitsOf = (random: Random, runner: ModelRunner): LoopOptions => ({

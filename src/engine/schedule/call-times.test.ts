@@ -59,6 +59,13 @@ test("one call that something else held up changes little", () => {
   assert.ok(expected(times, work(64)) < 24);
 });
 
+test("a first call that was held up is forgotten with the next one", () => {
+  const times = new CallTimes();
+  times.observe("later", work(64), 2000);
+  times.observe("later", work(64), 20);
+  assert.ok(Math.abs(expected(times, work(64)) - 20) < 1e-9);
+});
+
 test("follows a machine that becomes slower, and one that becomes faster", () => {
   const times = new CallTimes();
   for (const ms of [20, 200, 5]) {

@@ -55,7 +55,14 @@ export class CallTimes {
       return;
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
-    const error = Math.min(Math.max(ms - expected, -errorPartMax * expected), errorPartMax * expected);
+    if (ms < errorPartMax * expected) {
+      // What is known is of calls that something held up, such as the first of their kind.
+      const part = ms / expected;
+      const { callMs, tokenMs, pairMs } = known;
+      this.#costs[kind] = { callMs: part * callMs, tokenMs: part * tokenMs, pairMs: part * pairMs };
+      return;
+    }
+    const error = Math.min(ms - expected, errorPartMax * expected);
     const norm = features.reduce((sum, feature) => sum + feature * feature, 0);
     const weights = [known.callMs / tokensPerCall, known.tokenMs, known.pairMs * pairsPerToken];
     const learned = weights.map((weight, place) =>

@@ -15,11 +15,12 @@ export interface OwnerLoad {
 const promptTimes = 1.5;
 
 /** Choices that wait for prompts, for each of an owner's rows, from which on its rows wait longer. */
-const burstPart = 0.5;
+const burstPart = 0.25;
 
 /**
  * Rows wait for prompts no longer than {@link promptTimes} says, unless everyone who has rows has so many choices that wait
- * for prompts: who starts many at once wants them all to begin, and few rows a step are computed at a bad rate.
+ * for prompts: who starts many at once wants them all to begin, and few rows a step are computed at a bad rate. It grows with
+ * the square, so that a burst has begun within few steps and little of it is left to steps of the usual pace.
  *
  * @param decodeMs what the rows take of this step
  * @returns milliseconds; Infinity where there are no rows
@@ -28,5 +29,5 @@ export function promptMsMax(decodeMs: number, owners: Iterable<OwnerLoad>): numb
   let least = Infinity;
   for (const { rowCount, promptedCount } of owners)
     if (rowCount > 0) least = Math.min(least, promptedCount / rowCount);
-  return least === Infinity ? Infinity : promptTimes * Math.max(1, least / burstPart) * decodeMs;
+  return least === Infinity ? Infinity : promptTimes * Math.max(1, (least / burstPart) ** 2) * decodeMs;
 }
