@@ -321,10 +321,11 @@ export class EngineLoop {
       this.#budget,
     );
     // What was stopped waits for the next step: room that it made is for others.
-    this.#waiting = this.#waiting
-      .filter((sequence) => !admitted.includes(sequence))
-      .concat(preempted)
-      .sort(compareRanks);
+    if (admitted.length + preempted.length > 0) {
+      const begun = new Set(admitted);
+      const left = this.#waiting.filter((sequence) => !begun.has(sequence));
+      this.#waiting = [...left, ...preempted].sort(compareRanks);
+    }
     for (const sequence of admitted) this.#admit(sequence);
     await this.#readKept();
     const { calls, turns } = planCalls(

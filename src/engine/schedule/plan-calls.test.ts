@@ -4,20 +4,12 @@ import type { CallCosts } from "./call-times.ts";
 import { planCalls, prefillWork, type PlannedCall, type PlannedPrompt } from "./plan-calls.ts";
 import { noTurns, type Turns } from "./prompt-turns.ts";
 import type { LaneLoad, StepBudget } from "./slot-holder.ts";
+import { smallBudget as budget } from "../testing/step-budget.ts";
 
 /** A prompt with a name for the tests. */
 interface NamedPrompt extends PlannedPrompt {
   readonly name: number;
 }
-
-const budget: StepBudget = {
-  slotCountMax: 8,
-  kvCacheBytesMax: 100_000,
-  bytesPerPosition: 10,
-  tokensPerStepMax: 100,
-  promptChunkTokens: 40,
-  logprobTokensPerStepMax: 30,
-};
 
 const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {}): NamedPrompt => ({
   name,

@@ -2,20 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choosePreempted, planAdmissions, slotsThatFit } from "./scheduler.ts";
 import type { LaneLoad, SlotHolder, StepBudget } from "./slot-holder.ts";
+import { smallBudget as budget } from "../testing/step-budget.ts";
 
 /** A prompt with a name for the tests. */
 interface NamedPrompt extends SlotHolder {
   readonly name: number;
 }
-
-const budget: StepBudget = {
-  slotCountMax: 8,
-  kvCacheBytesMax: 100_000,
-  bytesPerPosition: 10,
-  tokensPerStepMax: 100,
-  promptChunkTokens: 40,
-  logprobTokensPerStepMax: 30,
-};
 
 const prompt = (name: number, tokenCount: number, more: Partial<NamedPrompt> = {}): NamedPrompt => ({
   name,
