@@ -2,10 +2,11 @@
 // their room is unused, since a step computes over the whole capacity of a lane. Both are done ahead, a few milliseconds a
 // step, so that no step waits for what many rows hold to be copied.
 // Whether a request may start is decided before, in the scheduler: its whole need is reserved, so growing never fails.
-import { assert } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { ModelShape } from "../model-shape.ts";
-import { KvLane, positionBytes, roundUpPositions } from "./kv-lane.ts";
+import { KvLane, roundUpPositions } from "./kv-lane.ts";
+import { positionBytes } from "./slab.ts";
+import { SpareSlabs } from "./spare-slabs.ts";
 
 /** Short answers leave a lane and come to it within a few steps. */
 const patienceSteps = 64;
@@ -21,6 +22,9 @@ const firstBytesPerMs = 2e6;
  * of 2 MB once it is used, and would take more of them than what is used where that is less.
  */
 const fullRoomBytes = 2 ** 20;
+
+/** Of slabs that no lane uses: clearing as much takes some twenty milliseconds. */
+const spareBytesMax = 2 ** 27;
 
 /** The bytes to set aside for slots that may each grow to `positionCountMax` positions in one lane. */
 export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {
@@ -57,6 +61,7 @@ export class KvCache {
   readonly #clock: Pick<Clock, "monotonicMs">;
   /** For how many steps in a row each has needed few of its slots. */
   readonly #lanes = new Map<KvLane, number>();
+  readonly #spares = new SpareSlabs(spareBytesMax);
   #bytesPerMs = firstBytesPerMs;
 
   constructor(shape: ModelShape, limits: KvCacheLimits, clock: Pick<Clock, "monotonicMs">) {
@@ -65,7 +70,7 @@ export class KvCache {
     this.#clock = clock;
   }
 
-  /** What the slabs take at this moment. */
+  /** What the slabs of lanes take at this moment. */
   get bytes(): number {
     let total = 0;
     for (const lane of this.#lanes.keys()) total += lane.bytes;
@@ -73,14 +78,19 @@ export class KvCache {
   }
 
   openLane(): KvLane {
-    const lane = new KvLane(this.#shape);
+    const lane = new KvLane(this.#shape, this.#spares);
     this.#lanes.set(lane, 0);
     return lane;
   }
 
   closeLane(lane: KvLane): void {
-    assert(lane.usedCount === 0, "only an empty lane is closed");
+    lane.close();
     this.#lanes.delete(lane);
+  }
+
+  /** Keeps no more than this of what no lane uses. */
+  limitSpares(bytesMax: number): void {
+    this.#spares.limit(bytesMax);
   }
 
   /**
@@ -96,8 +106,10 @@ export class KvCache {
     const sizes = [...(staysSo ? [lane.capacity] : []), lane.comingCapacity ?? lane.capacity];
     const capacity = sizes.find((size) => size >= needed) ?? grownCapacity(needed, positionCountMax);
     if (!this.#fits(lane, slots, capacity)) this.#shrinkAll();
+    this.#spares.limit(this.#limits.bytesMax - this.bytes);
     if (slots <= lane.slotRoom && needed <= lane.capacity) return;
-    if (this.#fits(lane, slots, capacity)) lane.reshape(this.#slotRoom(slots, capacity), capacity);
+    const slotRoom = this.#spares.slotRoom(slots, capacity) ?? this.#slotRoom(slots, capacity);
+    if (this.#fits(lane, slots, capacity)) lane.reshape(slotRoom, capacity);
     else lane.reshape(slots, roundUpPositions(needed));
   }
 

@@ -4,15 +4,11 @@
 // Knows neither what a slot is used for, nor its adapter, nor how much memory there is in all: the cache does.
 import { assert } from "../../domain/assert.ts";
 import type { ModelShape } from "../model-shape.ts";
-import { copyRun, Slab } from "./slab.ts";
+import { copyRun, positionBytes, Slab } from "./slab.ts";
+import type { SpareSlabs } from "./spare-slabs.ts";
 
 /** Capacities are multiples of this, so that sums over a row are grouped alike at every capacity. */
 export const positionGranule = 64;
-
-/** The bytes that the keys and values of one position of one slot take, over all layers. */
-export function positionBytes(shape: Pick<ModelShape, "layerCount" | "kvHeadCount" | "headSize">): number {
-  return shape.layerCount * 2 * shape.kvHeadCount * shape.headSize * Float32Array.BYTES_PER_ELEMENT;
-}
 
 export function roundUpPositions(count: number): number {
   return Math.ceil(count / positionGranule) * positionGranule;
@@ -60,13 +56,14 @@ export class KvLane {
   readonly shape: ModelShape;
   /** Positions filled, by slot. */
   readonly lengths: number[] = [];
+  readonly #spares: SpareSlabs | null;
   #slab: Slab;
-  /** The most slots that were used at once since the slab was made: what has been written takes memory. */
-  #slotCapacity = 0;
   #resizing: Resizing | null = null;
 
-  constructor(shape: ModelShape) {
+  /** @param spares where slabs come from and go to; absent, each is made anew */
+  constructor(shape: ModelShape, spares: SpareSlabs | null = null) {
     this.shape = shape;
+    this.#spares = spares;
     this.#slab = new Slab(shape, 0, 0);
   }
 
@@ -79,9 +76,9 @@ export class KvLane {
     return this.#slab.capacity;
   }
 
-  /** Slots that have been used. */
+  /** Slots that have been used, or were of another lane: what has been written takes memory. */
   get slotCapacity(): number {
-    return this.#slotCapacity;
+    return this.#slab.writtenSlotCount;
   }
 
   /** Slots that could be. */
@@ -105,8 +102,7 @@ export class KvLane {
 
   /** What may have been written, in the slab that is to come too. */
   get bytes(): number {
-    const coming = this.#resizing === null ? 0 : this.usedCount * this.#resizing.slab.capacity;
-    return (this.#slotCapacity * this.capacity + coming) * positionBytes(this.shape);
+    return this.#slab.writtenBytes + (this.#resizing?.slab.writtenBytes ?? 0);
   }
 
   /** A view, not a copy: keys of consecutive slots, [slotCount, kv head, capacity, head size]. */
@@ -125,8 +121,9 @@ export class KvLane {
     this.#resizing?.copiedCounts.push(0);
     this.#resizing?.passCounts.push(0);
     const slot = this.lengths.push(0) - 1;
-    this.#slotCapacity = Math.max(this.#slotCapacity, this.usedCount);
     if (this.#resizing !== null && this.usedCount > this.#resizing.slab.slotRoom) this.stopResizing();
+    for (const slab of [this.#slab, ...(this.#resizing === null ? [] : [this.#resizing.slab])])
+      slab.writtenSlotCount = Math.max(slab.writtenSlotCount, this.usedCount);
     return slot;
   }
 
@@ -266,13 +263,23 @@ export class KvLane {
   startResizing(slotRoom: number, capacity: number): void {
     assert(this.#resizing === null, "a lane is resized once at a time");
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
-    const slab = new Slab(this.shape, slotRoom, capacity);
+    const slab = this.#spares?.take(slotRoom, capacity) ?? new Slab(this.shape, slotRoom, capacity);
+    slab.writtenSlotCount = Math.max(slab.writtenSlotCount, this.usedCount);
     const counts = this.lengths.map(() => 0);
     this.#resizing = { slab, copiedCounts: counts, passCounts: [...counts], cursor: null };
   }
 
   stopResizing(): void {
+    if (this.#resizing !== null) this.#spares?.give(this.#resizing.slab);
     this.#resizing = null;
+  }
+
+  /** Leaves its memory to others; nothing is used. */
+  close(): void {
+    assert(this.usedCount === 0, "only an empty lane is closed");
+    this.stopResizing();
+    this.#spares?.give(this.#slab);
+    this.#slab = new Slab(this.shape, 0, 0);
   }
 
   /**
@@ -291,8 +298,8 @@ export class KvLane {
     while (this.#resizing !== null) {
       if (resizing.cursor === null) {
         if (this.lengths.every((length, slot) => copiedCounts[slot] === length)) {
+          this.#spares?.give(this.#slab);
           this.#slab = slab;
-          this.#slotCapacity = this.usedCount;
           this.#resizing = null;
           break;
         }

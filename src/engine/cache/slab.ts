@@ -2,6 +2,11 @@
 // consecutive slots are a view that a graph takes without a copy. Does not know how much of a slot is filled.
 import type { ModelShape } from "../model-shape.ts";
 
+/** The bytes that the keys and values of one position of one slot take, over all layers. */
+export function positionBytes(shape: Pick<ModelShape, "layerCount" | "kvHeadCount" | "headSize">): number {
+  return shape.layerCount * 2 * shape.kvHeadCount * shape.headSize * Float32Array.BYTES_PER_ELEMENT;
+}
+
 /** Positions [position, position + count) of a slot. */
 export interface SlotRange {
   readonly slot: number;
@@ -14,6 +19,8 @@ export class Slab {
   readonly slotRoom: number;
   /** Positions that a slot has room for. */
   readonly capacity: number;
+  /** The first slots, of which some have been written: their room takes memory. */
+  writtenSlotCount = 0;
   /** By layer. */
   readonly keys: readonly Float32Array[];
   readonly values: readonly Float32Array[];
@@ -38,6 +45,16 @@ export class Slab {
   start(slot: number, head: number): number {
     const { kvHeadCount, headSize } = this.#shape;
     return (slot * kvHeadCount + head) * this.capacity * headSize;
+  }
+
+  get writtenBytes(): number {
+    return this.writtenSlotCount * this.capacity * positionBytes(this.#shape);
+  }
+
+  /** Makes it as new; what it has written stays memory. */
+  clear(): void {
+    const size = this.start(this.writtenSlotCount, 0);
+    for (const part of [...this.keys, ...this.values]) part.fill(0, 0, size);
   }
 
   /** The keys of each layer and its values lie by themselves. */

@@ -16,6 +16,8 @@ const graceMs = 1;
 /** How long the engine may be deaf to messages where all that runs waits for masks. */
 const pauseMs = 2;
 
+const noBlocks: DrawBlocks = { raw: null, tempered: null };
+
 /** Scores of a sequence's next token, with blocks that save passes over them. */
 interface DrawnSequence extends HeldScores {
   readonly sequence: Sequence;
@@ -69,16 +71,18 @@ export class Drawer {
   /** Of each of the rows what its request has a use for. */
   async #blocksOf(scored: readonly ScoredSequence[]): Promise<readonly DrawBlocks[]> {
     const session = this.#blocks;
-    const wanted = scored.map(({ sequence: { running } }) => {
-      if (session === null) return { raw: null, tempered: null };
-      return running.search === null ? blockTemperatures(running.rules) : { raw: 1, tempered: null };
-    });
+    if (session === null) return scored.map(() => noBlocks);
+    const wanted = scored.map(({ sequence: { running } }) =>
+      running.search === null ? blockTemperatures(running.rules) : { raw: 1, tempered: null },
+    );
+    if (wanted.every(({ raw, tempered }) => raw === null && tempered === null))
+      return scored.map(() => noBlocks);
     const blocksAt = async (temperatures: readonly (number | null)[]): Promise<(ScoreBlocks | null)[]> => {
       const places = temperatures.flatMap((temperature, place) =>
         temperature === null ? [] : [{ place, row: { logits_V: scored[place].logits_V, temperature } }],
       );
       const blocks: (ScoreBlocks | null)[] = temperatures.map(() => null);
-      const computed = (await session?.blocksOf(places.map(({ row }) => row))) ?? [];
+      const computed = await session.blocksOf(places.map(({ row }) => row));
       for (const [index, { place }] of places.entries()) blocks[place] = computed[index];
       return blocks;
     };

@@ -8,7 +8,7 @@ import { systemClock, type Clock } from "../../domain/clock.ts";
 import type { Constraint } from "../../domain/constraint.ts";
 import type { AdapterReference, ChoiceRequest, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { positionBytes } from "../cache/kv-lane.ts";
+import { positionBytes } from "../cache/slab.ts";
 import type { ConstraintBackend, PreparedConstraint } from "../token-masks/constraint-backend.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";

@@ -8,7 +8,7 @@ import { seededRandom, type Random } from "../../domain/random.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readQuantizedWeights } from "../../model/weights.ts";
-import { positionBytes } from "../cache/kv-lane.ts";
+import { positionBytes } from "../cache/slab.ts";
 import { adapter } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";

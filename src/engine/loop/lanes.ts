@@ -4,7 +4,7 @@
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { grownCapacity, KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
-import { positionBytes } from "../cache/kv-lane.ts";
+import { positionBytes } from "../cache/slab.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { PrefixCache } from "../prefix-cache/prefix-cache.ts";
@@ -370,6 +370,7 @@ export class Lanes implements Iterable<Lane> {
   /** What runs comes first: prompts are kept in what it leaves. */
   #limitPrefixes(): void {
     this.#prefixes.limit(this.#bytesMax - this.#cache.bytes);
+    this.#cache.limitSpares(this.#bytesMax - this.#cache.bytes - this.#prefixes.bytes);
   }
 
   /** Closes a lane that is empty. */

@@ -9,7 +9,7 @@ import { choiceCountOf, type GenerationEvent, type GenerationRequest } from "../
 import { seededRandom, type Random } from "../../domain/random.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readModelWeights } from "../../model/weights.ts";
-import { positionBytes } from "../cache/kv-lane.ts";
+import { positionBytes } from "../cache/slab.ts";
 import { adapter, answerOf, modelFolder } from "../contract/engine-under-test.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { ModelRunner } from "../model-runner.ts";

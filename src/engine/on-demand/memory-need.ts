@@ -7,7 +7,7 @@ import { largeWeightBytes } from "../../model/large-weights.ts";
 import { keptBytes, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { readForms } from "../../model/weights.ts";
 import { keyValueBytesMax } from "../cache/kv-cache.ts";
-import { positionBytes } from "../cache/kv-lane.ts";
+import { positionBytes } from "../cache/slab.ts";
 import type { EngineSettings } from "../settings.ts";
 
 /** What an engine's process takes without a model: Node, the native code, and garbage that is not collected yet. */

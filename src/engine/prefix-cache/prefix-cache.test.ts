@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KvLane, positionBytes } from "../cache/kv-lane.ts";
+import { KvLane } from "../cache/kv-lane.ts";
+import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 

@@ -2,7 +2,8 @@
 // used of which go when there are too many. It is only given what a prefill made, so that reading it changes no bit: how
 // a prompt is cut into parts changes none either.
 // Nothing is held while it is in use: whoever reads it gets a copy, in the slot of a lane.
-import { positionBytes, type KvLane } from "../cache/kv-lane.ts";
+import { type KvLane } from "../cache/kv-lane.ts";
+import { positionBytes } from "../cache/slab.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { EndScores } from "./end-scores.ts";
 import { PrefixTree } from "./prefix-tree.ts";

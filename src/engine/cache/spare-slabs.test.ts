@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { KvCache } from "./kv-cache.ts";
+import type { KvLane } from "./kv-lane.ts";
+import { Slab } from "./slab.ts";
+import { SpareSlabs } from "./spare-slabs.ts";
+
+const shape = { layerCount: 2, kvHeadCount: 3, headSize: 4, vocabularySize: 8, contextLength: 1024 };
+
+const used = (slotRoom: number, capacity: number, slots: number): Slab => {
+  const slab = new Slab(shape, slotRoom, capacity);
+  slab.writtenSlotCount = slots;
+  return slab;
+};
+
+const fillSlots = (lane: KvLane, slots: number): void => {
+  const entries = { keys: new Float32Array(12).fill(NaN), values: new Float32Array(12).fill(NaN) };
+  for (let slot = 0; slot < slots; slot++) {
+    lane.takeSlot();
+    for (let layer = 0; layer < shape.layerCount; layer++)
+      lane.write(layer, slot, { row: 0, start: 0, count: 1 }, { ...entries, positionCount: 1 });
+    lane.advance(slot, 1);
+  }
+};
+
+const empty = (lane: KvLane): void => {
+  while (lane.usedCount > 0) lane.dropLastSlot();
+};
+
+test("a lane takes the memory that one before it has left, and finds nothing in it", () => {
+  const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
+  const first = cache.openLane();
+  cache.ensure(first, 8, 64, 64);
+  fillSlots(first, 8);
+  const { buffer } = first.keys(0, 0, 1);
+  empty(first);
+  cache.closeLane(first);
+  assert.equal(cache.bytes, 0);
+
+  const second = cache.openLane();
+  cache.ensure(second, 1, 64, 64);
+  assert.equal(second.keys(0, 0, 1).buffer, buffer);
+  assert.equal(second.slotRoom, 8, "no room is made anew as slots come");
+  for (let slot = 0; slot < 8; slot++) second.takeSlot();
+  for (let layer = 0; layer < shape.layerCount; layer++)
+    for (const held of [second.keys(layer, 0, 8), second.values(layer, 0, 8)])
+      assert.ok(held.every((value) => value === 0));
+
+  const third = cache.openLane();
+  cache.ensure(third, 8, 64, 64);
+  assert.notEqual(third.keys(0, 0, 1).buffer, buffer);
+});
+
+test("counts what a lane before has written as memory of the lane that has it", () => {
+  const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
+  const first = cache.openLane();
+  cache.ensure(first, 8, 64, 64);
+  fillSlots(first, 6);
+  const { bytes } = cache;
+  empty(first);
+  cache.closeLane(first);
+  const second = cache.openLane();
+  cache.ensure(second, 1, 64, 64);
+  assert.equal(cache.bytes, bytes);
+});
+
+test("gives up what no lane uses where a lane needs the room", () => {
+  const slotBytes = 64 * 2 * 2 * 3 * 4 * 4;
+  const cache = new KvCache(shape, { bytesMax: 10 * slotBytes, slotCountMax: 128 }, { monotonicMs: () => 0 });
+  const first = cache.openLane();
+  cache.ensure(first, 8, 64, 64);
+  fillSlots(first, 8);
+  empty(first);
+  cache.closeLane(first);
+  const second = cache.openLane();
+  cache.ensure(second, 3, 128, 128);
+  for (let slot = 0; slot < 3; slot++) second.takeSlot();
+  const third = cache.openLane();
+  cache.ensure(third, 1, 64, 64);
+  assert.equal(third.slotRoom, 1, "eight slots beside six would have been too many");
+});
+
+test("keeps the newest, as many as its limit allows, and those alone that were written", () => {
+  const { writtenBytes } = used(4, 64, 4);
+  const spares = new SpareSlabs(2 * writtenBytes);
+  const [old, middle, young] = [used(4, 64, 4), used(8, 64, 4), used(4, 64, 4)];
+  for (const slab of [old, middle, young, used(16, 64, 0), used(16, 64, 16)]) spares.give(slab);
+  assert.equal(spares.bytes, 2 * writtenBytes);
+  assert.equal(spares.slotRoom(5, 64), 8);
+  assert.equal(spares.slotRoom(9, 64), null);
+  assert.equal(spares.slotRoom(1, 128), null);
+  assert.equal(spares.take(4, 64), young);
+  assert.equal(spares.take(4, 64), null);
+  spares.limit(0);
+  assert.equal(spares.take(8, 64), null);
+});
