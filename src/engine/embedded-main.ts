@@ -20,7 +20,11 @@ serveEngine((given, progress, supplement) => {
   // Both are sent by `createEmbeddedEngine` alone.
   const load = given as EmbeddedLoad;
   const logger = createLogger(load.log).child({ component: "engine" });
-  const collection = new QuietCollection(systemClock, garbageCollector());
+  const collect = garbageCollector();
+  const collection = new QuietCollection(systemClock, () => {
+    engine.releaseSpares();
+    collect();
+  });
   const engine = new LoopEngine({
     ...load,
     vocabulary: supplement as Promise<TokenVocabulary>,

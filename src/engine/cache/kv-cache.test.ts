@@ -53,7 +53,7 @@ const cacheOf = (bytesMax = 2 ** 30, msPerLook = 0): KvCache => {
 
 test("keeps what slots hold when the lane grows, and when it shrinks again", () => {
   const cache = cacheOf();
-  const lane = cache.openLane();
+  const lane = cache.openLane("base");
   cache.ensure(lane, 1, 10, 900);
   fill(lane, lane.takeSlot(), 1, 10);
   cache.ensure(lane, 3, 20, 900);
@@ -74,7 +74,7 @@ test("a lane that will soon be full grows in portions, whatever happens to its s
   for (const seed of searchSeeds(20)) {
     const random = seededRandom("portions", seed);
     const cache = cacheOf(2 ** 30, 1);
-    const lane = cache.openLane();
+    const lane = cache.openLane("base");
     const prospect = { positionCount: 0, positionCountMax: 1024 };
     cache.ensure(lane, 8, 200, 1024);
     const marks: number[] = [];
@@ -117,7 +117,7 @@ test("a lane that will soon be full grows in portions, whatever happens to its s
 
 test("resizing stops for the step once its time is over, and goes on in the next", () => {
   const cache = cacheOf(2 ** 30, 3);
-  const lane = cache.openLane();
+  const lane = cache.openLane("base");
   cache.ensure(lane, 4, 256, 1024);
   for (let slot = 0; slot < 4; slot++) fill(lane, lane.takeSlot(), slot, 320);
   const capacities = Array.from({ length: 30 }, () => {
@@ -131,7 +131,7 @@ test("resizing stops for the step once its time is over, and goes on in the next
 
 test("swaps and copies whole slots", () => {
   const cache = cacheOf();
-  const lane = cache.openLane();
+  const lane = cache.openLane("base");
   cache.ensure(lane, 4, 30, 64);
   for (const [mark, count] of [
     [1, 10],
@@ -156,7 +156,7 @@ test("swaps and copies whole slots", () => {
 
 test("writes the real positions of padded rows", () => {
   const cache = cacheOf();
-  const lane = cache.openLane();
+  const lane = cache.openLane("base");
   cache.ensure(lane, 1, 8, 64);
   const slot = lane.takeSlot();
   const { kvHeadCount, headSize } = shape;
@@ -179,7 +179,7 @@ test("never holds more than the reservations that were made", () => {
     const random = seededRandom("kv cache", seed);
     const bytesMax = 40 * 256 * positionBytes(shape);
     const cache = cacheOf(bytesMax, 1);
-    const lanes = [cache.openLane(), cache.openLane()].map((lane) => ({ lane, max: 1 }));
+    const lanes = [cache.openLane("base"), cache.openLane("base")].map((lane) => ({ lane, max: 1 }));
     for (let step = 0; step < 60; step++) {
       const entry = lanes[random.index(2)];
       const { lane } = entry;
@@ -212,7 +212,7 @@ test("never holds more than the reservations that were made", () => {
 
 test("rows that come one by one copy few others, and have what they need where memory ends", () => {
   const cache = cacheOf(96 * 64 * positionBytes(shape));
-  const lane = cache.openLane();
+  const lane = cache.openLane("base");
   const slotRooms = Array.from({ length: 96 }, (_, row) => {
     cache.ensure(lane, row + 1, 1, 64);
     fill(lane, lane.takeSlot(), row, 1);
@@ -224,7 +224,7 @@ test("rows that come one by one copy few others, and have what they need where m
 
 test("gives slots back once few have been needed for long, and positions unless prompts will fill them", () => {
   const cache = cacheOf();
-  const lane = cache.openLane();
+  const lane = cache.openLane("base");
   const resize = (positionCount: number): void =>
     cache.resizeLanes(() => ({ positionCount, positionCountMax: 900 }));
   const useOnce = (count: number): void => {

@@ -23,8 +23,8 @@ const firstBytesPerMs = 2e6;
  */
 const fullRoomBytes = 2 ** 20;
 
-/** Of slabs that no lane uses: clearing as much takes some twenty milliseconds. */
-const spareBytesMax = 2 ** 27;
+/** Of slabs that no lane uses. */
+const spareBytesMax = 2 ** 29;
 
 /** The bytes to set aside for slots that may each grow to `positionCountMax` positions in one lane. */
 export function laneBytes(slotCount: number, positionCountMax: number, bytesPerPosition: number): number {
@@ -77,8 +77,9 @@ export class KvCache {
     return total;
   }
 
-  openLane(): KvLane {
-    const lane = new KvLane(this.#shape, this.#spares);
+  /** @param owner whose keys and values they are: what computes them */
+  openLane(owner: string): KvLane {
+    const lane = new KvLane(this.#shape, owner, this.#spares);
     this.#lanes.set(lane, 0);
     return lane;
   }

@@ -56,13 +56,18 @@ export class KvLane {
   readonly shape: ModelShape;
   /** Positions filled, by slot. */
   readonly lengths: number[] = [];
+  readonly #owner: string;
   readonly #spares: SpareSlabs | null;
   #slab: Slab;
   #resizing: Resizing | null = null;
 
-  /** @param spares where slabs come from and go to; absent, each is made anew */
-  constructor(shape: ModelShape, spares: SpareSlabs | null = null) {
+  /**
+   * @param owner whose keys and values these are: what computes them
+   * @param spares where slabs come from and go to; absent, each is made anew
+   */
+  constructor(shape: ModelShape, owner = "", spares: SpareSlabs | null = null) {
     this.shape = shape;
+    this.#owner = owner;
     this.#spares = spares;
     this.#slab = new Slab(shape, 0, 0);
   }
@@ -263,14 +268,15 @@ export class KvLane {
   startResizing(slotRoom: number, capacity: number): void {
     assert(this.#resizing === null, "a lane is resized once at a time");
     assert(slotRoom >= this.usedCount, "a slab keeps its used slots");
-    const slab = this.#spares?.take(slotRoom, capacity) ?? new Slab(this.shape, slotRoom, capacity);
+    const spare = this.#spares?.take(slotRoom, capacity, this.#owner);
+    const slab = spare ?? new Slab(this.shape, slotRoom, capacity);
     slab.writtenSlotCount = Math.max(slab.writtenSlotCount, this.usedCount);
     const counts = this.lengths.map(() => 0);
     this.#resizing = { slab, copiedCounts: counts, passCounts: [...counts], cursor: null };
   }
 
   stopResizing(): void {
-    if (this.#resizing !== null) this.#spares?.give(this.#resizing.slab);
+    if (this.#resizing !== null) this.#spares?.give(this.#resizing.slab, this.#owner);
     this.#resizing = null;
   }
 
@@ -278,7 +284,7 @@ export class KvLane {
   close(): void {
     assert(this.usedCount === 0, "only an empty lane is closed");
     this.stopResizing();
-    this.#spares?.give(this.#slab);
+    this.#spares?.give(this.#slab, this.#owner);
     this.#slab = new Slab(this.shape, 0, 0);
   }
 
@@ -298,7 +304,7 @@ export class KvLane {
     while (this.#resizing !== null) {
       if (resizing.cursor === null) {
         if (this.lengths.every((length, slot) => copiedCounts[slot] === length)) {
-          this.#spares?.give(this.#slab);
+          this.#spares?.give(this.#slab, this.#owner);
           this.#slab = slab;
           this.#resizing = null;
           break;

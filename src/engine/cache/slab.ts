@@ -51,7 +51,7 @@ export class Slab {
     return this.writtenSlotCount * this.capacity * positionBytes(this.#shape);
   }
 
-  /** Makes it as new; what it has written stays memory. */
+  /** Makes every number 0, as in a new one; what was written stays memory. */
   clear(): void {
     const size = this.start(this.writtenSlotCount, 0);
     for (const part of [...this.keys, ...this.values]) part.fill(0, 0, size);

@@ -27,9 +27,9 @@ const empty = (lane: KvLane): void => {
   while (lane.usedCount > 0) lane.dropLastSlot();
 };
 
-test("a lane takes the memory that one before it has left, and finds nothing in it", () => {
+test("a lane takes the memory that one before it has left, and finds nothing of another owner in it", () => {
   const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
-  const first = cache.openLane();
+  const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
   fillSlots(first, 8);
   const { buffer } = first.keys(0, 0, 1);
@@ -37,7 +37,7 @@ test("a lane takes the memory that one before it has left, and finds nothing in 
   cache.closeLane(first);
   assert.equal(cache.bytes, 0);
 
-  const second = cache.openLane();
+  const second = cache.openLane("adapter");
   cache.ensure(second, 1, 64, 64);
   assert.equal(second.keys(0, 0, 1).buffer, buffer);
   assert.equal(second.slotRoom, 8, "no room is made anew as slots come");
@@ -46,20 +46,20 @@ test("a lane takes the memory that one before it has left, and finds nothing in 
     for (const held of [second.keys(layer, 0, 8), second.values(layer, 0, 8)])
       assert.ok(held.every((value) => value === 0));
 
-  const third = cache.openLane();
+  const third = cache.openLane("base");
   cache.ensure(third, 8, 64, 64);
   assert.notEqual(third.keys(0, 0, 1).buffer, buffer);
 });
 
 test("counts what a lane before has written as memory of the lane that has it", () => {
   const cache = new KvCache(shape, { bytesMax: 2 ** 30, slotCountMax: 128 }, { monotonicMs: () => 0 });
-  const first = cache.openLane();
+  const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
   fillSlots(first, 6);
   const { bytes } = cache;
   empty(first);
   cache.closeLane(first);
-  const second = cache.openLane();
+  const second = cache.openLane("base");
   cache.ensure(second, 1, 64, 64);
   assert.equal(cache.bytes, bytes);
 });
@@ -67,15 +67,15 @@ test("counts what a lane before has written as memory of the lane that has it", 
 test("gives up what no lane uses where a lane needs the room", () => {
   const slotBytes = 64 * 2 * 2 * 3 * 4 * 4;
   const cache = new KvCache(shape, { bytesMax: 10 * slotBytes, slotCountMax: 128 }, { monotonicMs: () => 0 });
-  const first = cache.openLane();
+  const first = cache.openLane("base");
   cache.ensure(first, 8, 64, 64);
   fillSlots(first, 8);
   empty(first);
   cache.closeLane(first);
-  const second = cache.openLane();
+  const second = cache.openLane("base");
   cache.ensure(second, 3, 128, 128);
   for (let slot = 0; slot < 3; slot++) second.takeSlot();
-  const third = cache.openLane();
+  const third = cache.openLane("base");
   cache.ensure(third, 1, 64, 64);
   assert.equal(third.slotRoom, 1, "eight slots beside six would have been too many");
 });
@@ -84,13 +84,25 @@ test("keeps the newest, as many as its limit allows, and those alone that were w
   const { writtenBytes } = used(4, 64, 4);
   const spares = new SpareSlabs(2 * writtenBytes);
   const [old, middle, young] = [used(4, 64, 4), used(8, 64, 4), used(4, 64, 4)];
-  for (const slab of [old, middle, young, used(16, 64, 0), used(16, 64, 16)]) spares.give(slab);
+  for (const slab of [old, middle, young, used(16, 64, 0)]) spares.give(slab, "base");
   assert.equal(spares.bytes, 2 * writtenBytes);
   assert.equal(spares.slotRoom(5, 64), 8);
   assert.equal(spares.slotRoom(9, 64), null);
   assert.equal(spares.slotRoom(1, 128), null);
-  assert.equal(spares.take(4, 64), young);
-  assert.equal(spares.take(4, 64), null);
+  assert.equal(spares.take(4, 64, "base"), young);
+  assert.equal(spares.take(4, 64, "base"), null);
   spares.limit(0);
-  assert.equal(spares.take(8, 64), null);
+  assert.equal(spares.take(8, 64, "base"), null);
+});
+
+test("gives an owner its own before a newer one of others", () => {
+  const spares = new SpareSlabs(2 ** 30);
+  const [own, other] = [used(4, 64, 4), used(4, 64, 4)];
+  for (const slab of [own, other]) slab.keys[0].fill(1);
+  spares.give(own, "base");
+  spares.give(other, "adapter");
+  assert.equal(spares.take(4, 64, "base"), own);
+  assert.equal(own.keys[0][0], 1, "what is its own need not be cleared");
+  assert.equal(spares.take(4, 64, "base"), other);
+  assert.ok(other.keys[0].every((value) => value === 0));
 });

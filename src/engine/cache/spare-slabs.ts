@@ -1,11 +1,17 @@
-// Slabs that lanes have left, for lanes that come: memory that is new costs the machine several times what clearing used
-// memory does, and bursts of requests follow each other. Some megabytes at most, the newest.
+// Slabs that lanes have left, for lanes that come: memory that is new costs the machine more than all copying into it, and
+// bursts of requests follow each other. The newest are kept.
 import type { Slab } from "./slab.ts";
+
+interface Spare {
+  readonly slab: Slab;
+  /** Whose numbers are in it. */
+  readonly owner: string;
+}
 
 export class SpareSlabs {
   readonly #bytesMax: number;
   /** The newest last. */
-  #slabs: Slab[] = [];
+  #spares: Spare[] = [];
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
@@ -13,33 +19,40 @@ export class SpareSlabs {
 
   /** What has been written of them. */
   get bytes(): number {
-    return this.#slabs.reduce((sum, { writtenBytes }) => sum + writtenBytes, 0);
+    return this.#spares.reduce((sum, { slab }) => sum + slab.writtenBytes, 0);
   }
 
-  /** Keeps a slab that nobody uses any more, where it is small enough. */
-  give(slab: Slab): void {
-    if (slab.writtenSlotCount === 0 || slab.writtenBytes > this.#bytesMax) return;
-    slab.clear();
-    this.#slabs.push(slab);
+  /** Keeps a slab that its owner does not use any more. */
+  give(slab: Slab, owner: string): void {
+    if (slab.writtenSlotCount === 0) return;
+    this.#spares.push({ slab, owner });
     this.limit(this.#bytesMax);
   }
 
-  /** A slab of this size that is as new; null where there is none. */
-  take(slotRoom: number, capacity: number): Slab | null {
-    const index = this.#slabs.findLastIndex(
-      (slab) => slab.slotRoom === slotRoom && slab.capacity === capacity,
-    );
-    return index < 0 ? null : this.#slabs.splice(index, 1)[0];
+  /**
+   * A slab of this size; null where there is none. Nothing in it is another owner's: a step multiplies what lies behind a
+   * row's end by zero, which takes away any number but those of a broken model.
+   */
+  take(slotRoom: number, capacity: number, owner: string): Slab | null {
+    const fits = ({ slab }: Spare): boolean => slab.slotRoom === slotRoom && slab.capacity === capacity;
+    const own = this.#spares.findLastIndex((spare) => fits(spare) && spare.owner === owner);
+    const index = own < 0 ? this.#spares.findLastIndex(fits) : own;
+    if (index < 0) return null;
+    const [{ slab }] = this.#spares.splice(index, 1);
+    if (own < 0) slab.clear();
+    return slab;
   }
 
   /** The least room for at least so many slots that a slab of a capacity has; null where none does. */
   slotRoom(slots: number, capacity: number): number | null {
-    const fitting = this.#slabs.filter((slab) => slab.slotRoom >= slots && slab.capacity === capacity);
-    return fitting.length === 0 ? null : Math.min(...fitting.map(({ slotRoom }) => slotRoom));
+    const rooms = this.#spares
+      .filter(({ slab }) => slab.slotRoom >= slots && slab.capacity === capacity)
+      .map(({ slab }) => slab.slotRoom);
+    return rooms.length === 0 ? null : Math.min(...rooms);
   }
 
   /** Lets the oldest go until the others take no more than this. */
   limit(bytesMax: number): void {
-    while (this.#slabs.length > 0 && this.bytes > bytesMax) this.#slabs.shift();
+    while (this.#spares.length > 0 && this.bytes > bytesMax) this.#spares.shift();
   }
 }

@@ -3,7 +3,7 @@
 // fits.
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { grownCapacity, KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
+import { KvCache, keyValueBytesMax } from "../cache/kv-cache.ts";
 import { positionBytes } from "../cache/slab.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
 import type { ModelShape } from "../model-shape.ts";
@@ -55,7 +55,7 @@ const longPart = 0.8;
 /** Takes some ten milliseconds. */
 const copiedBytesMax = 2 ** 25;
 
-const layerBytesOfSecond = 2 ** 20;
+const layerBytesOfSecond = 2 ** 21;
 
 export class Lanes implements Iterable<Lane> {
   readonly #runner: ModelRunner;
@@ -300,7 +300,7 @@ export class Lanes implements Iterable<Lane> {
     this.#openedCount += 1;
     // No key of an adapter is a number.
     const id = this.#lanes.has(adapterKey) ? `${this.#openedCount}` : adapterKey;
-    const lane = new Lane({ id, adapterKey }, adapter, this.#cache.openLane());
+    const lane = new Lane({ id, adapterKey }, adapter, this.#cache.openLane(adapterKey));
     this.#lanes.set(id, lane);
     return lane;
   }
@@ -314,7 +314,7 @@ export class Lanes implements Iterable<Lane> {
       const row = this.#longRowOf(lane);
       if (row === undefined) continue;
       const { positionCountMax, computedCount } = row;
-      const positionCount = grownCapacity(lane.kv.capacity + 1, positionCountMax);
+      const positionCount = lane.kv.capacity + 1;
       const others = this.#lanesOf(lane.adapterKey).filter((other) => other !== lane);
       const target = this.#targetOf(row, { from: lane, others, positionCount });
       if (target === null) continue;
@@ -350,7 +350,8 @@ export class Lanes implements Iterable<Lane> {
     const need = { slotCount: 1, positionCount, positionCountMax };
     const left = { ...stateOf(from), slotCount: from.rows.length - 1 };
     const states = [left, ...others.map(stateOf)];
-    const place = placeSequence(need, states, this.#costs);
+    // Those that run beside it are known: what it would cost them to be in one lane with it has to pay for another one.
+    const place = placeSequence(need, states, this.#costs, 1);
     if (place === 0) return null;
     const target = place === null ? "new" : others[place - 1];
     return target !== "new" && target.prompts.length > 0 ? null : target;
@@ -365,6 +366,11 @@ export class Lanes implements Iterable<Lane> {
     const positionCountMax = Math.max(lane.positionCountMax, also?.positionCountMax ?? 0);
     this.#cache.ensure(lane.kv, slotCount, positionCount, positionCountMax);
     this.#limitPrefixes();
+  }
+
+  /** Gives memory back that no lane uses. */
+  releaseSpares(): void {
+    this.#cache.limitSpares(0);
   }
 
   /** What runs comes first: prompts are kept in what it leaves. */
@@ -389,12 +395,12 @@ function stateOf(lane: Lane): LaneState {
 }
 
 /**
- * What another lane costs, in positions that a step reads. The operations of a second lane take about as long as reading a
- * megabyte for each layer, and a call of its own some eight times that.
+ * What another lane costs, in positions that a step reads. The operations of a second lane take about as long as reading
+ * two megabytes for each layer, and a call of its own some four times that.
  */
 function laneCosts(shape: ModelShape, lanePositions: number | undefined): LaneCosts {
   const second = lanePositions ?? (layerBytesOfSecond * shape.layerCount) / positionBytes(shape);
-  return { second, call: 8 * second, copiedCountMax: copiedBytesMax / positionBytes(shape) };
+  return { second, call: 4 * second, copiedCountMax: copiedBytesMax / positionBytes(shape) };
 }
 
 /** What a prompt's keys and values depend on beside its tokens: the weights, and whom its request lets share them. */

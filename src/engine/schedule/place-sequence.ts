@@ -32,27 +32,27 @@ export interface LaneCosts {
   readonly copiedCountMax: number;
 }
 
-/**
- * Few of those that come next are known, so a lane need not pay with one sequence.
- */
+/** Few of those that come next are known, so a lane for one that has just come need not pay with it alone. */
 const sequencesToCome = 4;
 
 /**
  * The lane that is best for a sequence, of those that take no more memory, with all that was promised, than the first would.
  *
  * @param lanes the first is the one that the scheduler has counted with; where there is none, a new one
+ * @param sequenceCount how many sequences like it may share a lane of its own
  * @returns its place in `lanes`; null for a lane of its own
  */
 export function placeSequence(
   need: PlacedNeed,
   lanes: readonly LaneState[],
   costs: LaneCosts,
+  sequenceCount = sequencesToCome,
 ): number | null {
   const newCapacity = grownCapacity(need.positionCount, need.positionCountMax);
   const share = lanes.length === 1 ? costs.second : costs.call;
   const own = {
     place: null,
-    cost: need.slotCount * newCapacity + share / sequencesToCome,
+    cost: need.slotCount * newCapacity + share / sequenceCount,
     bytes: laneBytes(need.slotCount, need.positionCountMax, 1),
   };
   const options = lanes.map((lane, place) => ({ place, ...joining(lane, need, costs) }));
