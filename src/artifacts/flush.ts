@@ -1,10 +1,15 @@
 // Has what was written survive a loss of power.
-import { mkdir, open } from "node:fs/promises";
+import { mkdir, open, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Has the content of a file, or which files there are in a folder, survive a loss of power. */
+/**
+ * Has the content of a file, or which files there are in a folder, survive a loss of power. Windows flushes only what is open
+ * for writing, which a folder cannot be; its file system keeps a journal of names.
+ */
 export async function flush(path: string): Promise<void> {
-  const handle = await open(path, "r");
+  const isWindows = process.platform === "win32";
+  if (isWindows && (await stat(path)).isDirectory()) return;
+  const handle = await open(path, isWindows ? "r+" : "r");
   try {
     await handle.sync();
   } finally {

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
+import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { notFound } from "../domain/service-error.ts";
@@ -169,10 +170,24 @@ async function place(unfinished: string, target: string): Promise<void> {
     try {
       return await rename(unfinished, target);
     } catch (error) {
+      if (tried === placingTriesMax) throw error;
       // What was removed beside it just then took the empty folder along.
-      if (!isMissing(error) || tried === placingTriesMax) throw error;
+      if (isMissing(error)) continue;
+      if (!isHeldForAMoment(error)) throw error;
+      await systemClock.sleep(100 * tried);
     }
   }
+}
+
+/** On Windows nothing is renamed that another program has open, such as a scanner what was just written. */
+function isHeldForAMoment(error: unknown): boolean {
+  const codes = ["EPERM", "EACCES", "EBUSY"];
+  return (
+    process.platform === "win32" &&
+    error instanceof Error &&
+    "code" in error &&
+    codes.includes(String(error.code))
+  );
 }
 
 const placingTriesMax = 5;

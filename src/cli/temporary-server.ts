@@ -11,6 +11,9 @@ export interface TemporaryServer {
   readonly apiKey: string | null;
 }
 
+/** Windows holds files of a process that has just ended for a moment longer. */
+const leavingNothing = { recursive: true, force: true, maxRetries: 5 };
+
 /**
  * Starts a server, lets `use` work with it, and stops it whatever happens.
  *
@@ -23,7 +26,7 @@ export async function withTemporaryServer(
   const { createServer } = await import("../server/server.ts");
   const data = await mkdtemp(join(tmpdir(), "hone-"));
   // For a process that ends before this function removes the folder.
-  const remove = (): void => rmSync(data, { recursive: true, force: true });
+  const remove = (): void => rmSync(data, leavingNothing);
   process.once("exit", remove);
   const server = createServer(
     readConfig({ data, port: 0, host: "127.0.0.1", auth: "on", "log-level": "warn", ...flags }),
@@ -34,6 +37,6 @@ export async function withTemporaryServer(
   } finally {
     await server.stop();
     process.off("exit", remove);
-    await rm(data, { recursive: true, force: true });
+    await rm(data, leavingNothing);
   }
 }

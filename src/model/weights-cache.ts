@@ -84,7 +84,7 @@ function ensureFile(
   // One model keeps one file of a kind: what was made of its earlier weights is of no more use.
   for (const other of readdirSync(cacheFolder)) {
     const isEarlier = other.startsWith(`${modelKey}-`) && other.endsWith(ending) && other !== name;
-    if (isEarlier) rmSync(join(cacheFolder, other), { force: true });
+    if (isEarlier) removeUnlessMapped(join(cacheFolder, other));
   }
   return file;
 }
@@ -115,12 +115,31 @@ function write(file: string, entries: readonly CacheEntry[]): void {
       }
     }
     fsyncSync(descriptor);
-    renameSync(partial, file);
+    putInPlace(partial, file);
   } catch (error) {
     rmSync(partial, { force: true });
     throw error;
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Windows keeps the name of a file that a process has mapped for it: whoever was first has written the same bytes. */
+function putInPlace(partial: string, file: string): void {
+  try {
+    renameSync(partial, file);
+  } catch (error) {
+    if (process.platform !== "win32" || !existsSync(file)) throw error;
+    rmSync(partial, { force: true });
+  }
+}
+
+/** On Windows a process may still have it mapped; the next change of the model's files then takes it along. */
+function removeUnlessMapped(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    if (process.platform !== "win32") throw error;
   }
 }
 

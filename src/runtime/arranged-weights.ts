@@ -3,6 +3,7 @@
 // The file holds places (JSON behind its length), then, each on a page, the bytes of one parameter and all arranged weights.
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -59,9 +60,18 @@ export async function writeArrangedWeights(
     const parameters = readExternalParameters(readFileSync(modelFile));
     const whole = join(folder, "arranged");
     writePieces(whole, parameters, join(folder, dataName), options.weights);
-    renameSync(whole, file);
+    putInPlace(whole, file);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Windows keeps the name of a file that a process has mapped for it: whoever was first has written the same. */
+function putInPlace(whole: string, file: string): void {
+  try {
+    renameSync(whole, file);
+  } catch (error) {
+    if (process.platform !== "win32" || !existsSync(file)) throw error;
   }
 }
 

@@ -5,7 +5,6 @@
  * calling `process.exit` in it) inside `run` aborts the whole process: sessions belong in child
  * processes that are stopped between runs or killed whole. Weights in files are memory-mapped.
  */
-import { resolve } from "node:path";
 import { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import { assert, present } from "../domain/assert.ts";
 import type { Device } from "../domain/model.ts";
@@ -17,6 +16,7 @@ import { lower } from "../graph/onnx/lower.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteLengthOf, bytesOf, type WeightSource } from "../graph/weight-source.ts";
 import { silenceRuntime } from "./environment.ts";
+import { rootOfFiles } from "./file-root.ts";
 
 // When it is imported, which is before any thread is started that computes.
 silenceRuntime();
@@ -93,10 +93,10 @@ export async function loadProgram(
   options: SessionOptions,
   saved: SavedProgram | null = null,
 ): Promise<InferenceSession> {
-  const { model, externalData, attentionNames } = lowerWithWeights(graph, options.weights);
+  const { model, root, externalData, attentionNames } = lowerWithWeights(graph, options.weights);
   try {
     return await InferenceSession.create(model, {
-      ...ortOptions(options, saved),
+      ...ortOptions(options, root, saved),
       executionProviders: providersOf[options.device ?? "cpu"](attentionNames),
       ...(externalData.length > 0 ? { externalData } : {}),
     });
@@ -176,28 +176,31 @@ export class Session {
 function lowerWithWeights(graph: Graph, weights: SessionOptions["weights"]) {
   const lengths = new Map(graph.parameters.map(({ name, value }) => [name, byteLengthOf(value)]));
   const sourceOf = (name: string): WeightSource => present(weights.get(name), `a source of weight ${name}`);
-  const hasFiles = graph.parameters.some(({ name }) => "file" in sourceOf(name));
+  const files = graph.parameters.flatMap(({ name }) => {
+    const source = sourceOf(name);
+    return "file" in source ? [source.file] : [];
+  });
+  const root = rootOfFiles(files);
   const externalData: { path: string; data: Uint8Array }[] = [];
   const attentionNames: string[] = [];
   const sourceInModel = (name: string): WeightSource => {
     const source = sourceOf(name);
     if ("file" in source) {
-      // All paths are below one folder, the root; see `ortOptions`.
-      return { ...source, file: resolve(source.file).replace(/^\/+/, "") };
+      return { ...source, file: root.pathOf(source.file) };
     }
     const bytes = bytesOf(source.data);
     assert(
       bytes.length === lengths.get(name),
       `weight ${name} has ${lengths.get(name)} bytes, got ${bytes.length}`,
     );
-    if (hasFiles) return source;
+    if (files.length > 0) return source;
     externalData.push({ path: name, data: bytes });
     return { file: name, offset: 0 };
   };
   const model = lower(graph, sourceInModel, (operation, name) => {
     if (operation === "GroupQueryAttention") attentionNames.push(name);
   });
-  return { model, externalData, attentionNames };
+  return { model, root: root.folder, externalData, attentionNames };
 }
 
 /**
@@ -225,6 +228,7 @@ function ortOptions(
     optimizesProgram = true,
     flushesDenormals = true,
   }: SessionOptions,
+  root: string,
   saved: SavedProgram | null,
 ): InferenceSession.SessionOptions {
   return {
@@ -239,7 +243,7 @@ function ortOptions(
     logSeverityLevel: 3,
     extra: {
       session: {
-        model_external_initializers_file_folder_path: "/",
+        model_external_initializers_file_folder_path: root,
         intra_op: { allow_spinning: "1", spin_duration_us: `${spinMicroseconds}` },
         disable_prepacking: prepackWeights ? "0" : "1",
         set_denormal_as_zero: flushesDenormals ? "1" : "0",

@@ -35,6 +35,8 @@ export async function keepDataPrivate(
 }
 
 async function tighten(path: string, logger: Logger): Promise<void> {
+  // Windows has lists of who may do what, which a mode says nothing of; a folder of a user's own is that user's.
+  if (process.platform === "win32") return;
   const found = await stat(path).catch((error: unknown) => {
     // A database makes some of its files only while it is open.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
