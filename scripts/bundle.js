@@ -1,17 +1,37 @@
 // Joins what tsc built of the `hone` command and of each process and thread that it starts, with the libraries they use, into
-// few files: a start then loads a tenth as many. Checks and changes nothing of the code; what
-// has native code or files of its own stays in node_modules. docs/decisions/bundle.md says why.
+// few files: a start then loads a tenth as many. Checks nothing, and changes nothing of the code but where it finds files: what
+// libraries have beside theirs lies beside the bundle (`beside-bundle`). docs/decisions/bundle.md says why.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { build } from "esbuild";
+import { placeBesideBundle } from "./beside-bundle.js";
 import { bundleFolder, bundleStamp, root } from "./setup.js";
 
 const builtFolder = join(root, "dist", "src");
-/** They load native code, or files that lie beside theirs. */
-const keptPackages = ["onnxruntime-node", "libsql", "@fastify/swagger-ui"];
-/** Libraries written for CommonJS ask for Node's own modules by this name. */
-const requireForLibraries =
-  'import { createRequire as requireOfModule } from "node:module"; const require = requireOfModule(import.meta.url);';
+/** Its native code is a package of its own for each platform, of which npm installs the right one. */
+const keptPackages = ["libsql"];
+/** Libraries written for CommonJS ask for Node's own modules by the first name; the second ends with a slash. */
+const namesForLibraries = `import { createRequire as requireOfModule } from "node:module";
+import { fileURLToPath as pathOfUrl } from "node:url";
+const require = requireOfModule(import.meta.url), besideBundle = pathOfUrl(new URL("..", import.meta.url));`;
+/** How modules of libraries spell files beside theirs, and where those lie beside the bundle. */
+const movedFiles = [
+  {
+    module: /onnxruntime-node[\\/]dist[\\/]binding\.js$/,
+    spelled: "`../bin/napi-v6/",
+    moved: "`${besideBundle}onnxruntime/",
+  },
+  {
+    module: /swagger-ui[\\/]index\.js$/,
+    spelled: "__dirname, './static/logo.svg'",
+    moved: "besideBundle, 'swagger-ui', 'logo.svg'",
+  },
+  {
+    module: /swagger-ui[\\/]lib[\\/]routes\.js$/,
+    spelled: "__dirname, '..', 'static'",
+    moved: "besideBundle, 'swagger-ui'",
+  },
+];
 
 /** How the sources spell what they start as a process or thread of its own. */
 const startedModule = /new URL\(\s*"(\.[^"]+\.js)",\s*import\.meta\.url\s*\)/g;
@@ -33,7 +53,7 @@ const { metafile } = await build({
   target: "node20.19",
   external: keptPackages,
   inject: [join(root, "scripts", "source-lines.js")],
-  banner: { js: requireForLibraries },
+  banner: { js: namesForLibraries },
   sourcemap: true,
   sourcesContent: false,
   legalComments: "none",
@@ -46,8 +66,16 @@ const { metafile } = await build({
       name: "side-by-side",
       setup: (builder) => builder.onLoad({ filter: /[\\/]dist[\\/]src[\\/]/ }, sideBySide),
     },
+    {
+      name: "files-beside-bundle",
+      setup: (builder) =>
+        movedFiles.forEach((moved) =>
+          builder.onLoad({ filter: moved.module }, ({ path }) => withMovedFile(path, moved)),
+        ),
+    },
   ],
 });
+placeBesideBundle();
 writeFileSync(join(bundleFolder, "licences.txt"), licencesOf(Object.keys(metafile.inputs)));
 writeFileSync(bundleStamp, "");
 
@@ -68,6 +96,13 @@ function sideBySide({ path }) {
   return {
     contents: text.replaceAll(startedModule, (_, to) => `new URL("./${basename(to)}", import.meta.url)`),
   };
+}
+
+function withMovedFile(path, { spelled, moved }) {
+  const text = readFileSync(path, "utf8");
+  if (!text.includes(spelled))
+    throw new Error(`${path} has no ${spelled} any more: say how it finds its files.`);
+  return { contents: text.replace(spelled, () => moved) };
 }
 
 /** The licences of the packages that the files are of, each as its package has it. */

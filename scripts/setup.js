@@ -81,6 +81,8 @@ function run(command, parameters, environment) {
     cwd: root,
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...process.env, ...environment },
+    // npm is a batch file on Windows, which only a shell starts.
+    shell: process.platform === "win32" && command === "npm",
   });
   if (result.status !== 0) {
     const reason = result.error ? `: ${result.error.message}` : "";

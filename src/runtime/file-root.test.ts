@@ -27,6 +27,8 @@ test("files of two drives are refused, with what to do", () => {
   assert.throws(
     () => rootOfFiles(["C:\\model", "D:\\data\\cache"], win32),
     (error) =>
-      error instanceof ServiceError && error.code === "unsupported" && /C:\\ and D:\\.*--data/.test(error.message),
+      error instanceof ServiceError &&
+      error.code === "unsupported" &&
+      /C:\\ and D:\\.*--data/.test(error.message),
   );
 });

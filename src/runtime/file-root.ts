@@ -1,11 +1,11 @@
 // Where the runtime finds files of weights: it is given one folder, and paths below it. On Windows each drive has a root.
-import { win32, posix } from "node:path";
+import { posix, win32, type PlatformPath } from "node:path";
 import { ServiceError } from "../domain/service-error.ts";
 
 /** A folder that all files are below, and their paths from there. */
 export interface FileRoot {
   readonly folder: string;
-  pathOf(file: string): string;
+  readonly pathOf: (file: string) => string;
 }
 
 /**
@@ -17,7 +17,7 @@ export interface FileRoot {
  */
 export function rootOfFiles(
   files: readonly string[],
-  path: typeof posix | typeof win32 = process.platform === "win32" ? win32 : posix,
+  path: PlatformPath = process.platform === "win32" ? win32 : posix,
 ): FileRoot {
   const rootOf = (file: string): string => path.parse(path.resolve(file)).root;
   const roots = [...new Set(files.map((file) => rootOf(file).toUpperCase()))];
