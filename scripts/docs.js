@@ -1,4 +1,4 @@
-// `npm run docs`: writes the pages of the documentation that are made of the code, which test/docs/ makes.
+// `npm run docs`: writes what is made of the code, pages of the documentation and the client's types, which test/docs/ makes.
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
@@ -6,4 +6,4 @@ import { root, setUp } from "./setup.js";
 
 setUp();
 const { madePages } = await import(pathToFileURL(join(root, "dist", "test", "docs", "pages.js")).href);
-for (const [name, text] of Object.entries(await madePages())) writeFileSync(join(root, "docs", name), text);
+for (const [path, text] of Object.entries(await madePages())) writeFileSync(join(root, path), text);

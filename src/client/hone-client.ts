@@ -53,7 +53,7 @@ export class HoneClient {
       body: { ...body, stream: true },
       ...options,
     });
-    for await (const data of readServerSentEvents(response)) {
+    for await (const data of readServerSentEvents(bodyOf(response))) {
       if (data === "[DONE]") return;
       const event = JSON.parse(data) as ChatChunk & { readonly error?: { readonly message: string } };
       if (event.error !== undefined) {
@@ -293,7 +293,7 @@ export class HoneClient {
       { headers: { accept: "text/event-stream" }, query: { after }, ...options },
     );
     onOpen?.();
-    for await (const data of readServerSentEvents(response)) {
+    for await (const data of readServerSentEvents(bodyOf(response))) {
       if (data === "[DONE]") return;
       yield JSON.parse(data) as JobEventResource;
     }

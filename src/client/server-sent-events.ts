@@ -1,12 +1,11 @@
 // Reads a stream of server-sent events (the `data:` lines of the WHATWG format; ids and event names are not used here).
 
-/** The data of every event of the body, until it ends. */
-export async function* readServerSentEvents(response: Response): AsyncGenerator<string> {
-  if (response.body === null) return;
+/** The data of every event of the bytes, until they end. */
+export async function* readServerSentEvents(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pending = "";
   let data: string[] = [];
-  for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const bytes of pieces) {
     pending += decoder.decode(bytes, { stream: true });
     const lines = pending.split("\n");
     pending = lines.pop() ?? "";

@@ -136,7 +136,7 @@ function refuseGone(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
 }
 
 function refuseUnknownVariables(spellings: readonly SettingSpelling[], environment: NodeJS.ProcessEnv): void {
-  const known = new Set([...spellings.map((spelling) => spelling.variable), "HONE_URL"]);
+  const known = new Set([...spellings.map((spelling) => spelling.variable), "HONE_URL", "HONE_BASE_URL"]);
   const unknown = Object.keys(environment).filter((name) => name.startsWith("HONE_") && !known.has(name));
   if (unknown.length > 0) {
     throw new ServiceError({
@@ -202,6 +202,7 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
 } {
   return {
     url:
+      environment["HONE_BASE_URL"] ??
       environment["HONE_URL"] ??
       `http://127.0.0.1:${environment["HONE_PORT"] ?? sections.server.port.default}`,
     apiKey: environment["HONE_API_KEY"] ?? null,

@@ -10,7 +10,7 @@ import { rangeText, typeText } from "./schema-words.ts";
 
 test("the pages say what the code says", async () => {
   const outdated = Object.entries(await madePages()).filter(
-    ([name, text]) => readFileSync(`docs/${name}`, "utf8") !== text,
+    ([name, text]) => readFileSync(name, "utf8") !== text,
   );
   assert.deepEqual(
     outdated.map(([name]) => name),

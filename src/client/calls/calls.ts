@@ -1,0 +1,132 @@
+// Calls of routes by their names, typed by what the API's own document says of each (`api`): a route that there is not, a
+// body that is none of its, and an answer that it does not give do not compile.
+import type { Operations, Page } from "../api.ts";
+import type { Answer, Connection, Query, Request, RequestOptions } from "../connection.ts";
+import { HoneError, streamedError } from "../hone-error.ts";
+import { Pages } from "../pages.ts";
+import { readServerSentEvents } from "../server-sent-events.ts";
+
+/** A method and a path, as the document has them. */
+export type Route = keyof Operations;
+
+/** The routes that answer in this form, or are sent it. */
+export type RouteWith<Form extends string> = {
+  [R in Route]: Operations[R] extends Readonly<Record<Form, unknown>> ? R : never;
+}[Route];
+
+export type BodyOf<R extends RouteWith<"body">> = Operations[R]["body"];
+export type AnswerOf<R extends RouteWith<"answer">> = Operations[R]["answer"];
+export type EventOf<R extends RouteWith<"events">> = Operations[R]["events"];
+export type QueryOf<R extends Route> = Operations[R] extends { readonly query?: infer Q } ? NonNullable<Q> : never;
+
+/** The routes that answer with a page. */
+export type PagedRoute = {
+  [R in RouteWith<"answer">]: AnswerOf<R> extends Page<unknown> ? R : never;
+}[RouteWith<"answer">];
+export type ItemOf<R extends PagedRoute> = AnswerOf<R>["data"][number];
+
+/** What a call of a route takes of its path, query and body. */
+export type InputOf<R extends Route> = Pick<
+  Operations[R],
+  Extract<keyof Operations[R], "path" | "query" | "body">
+>;
+
+interface CallOptions extends RequestOptions, Pick<Request, "form" | "upload" | "scheme" | "accept"> {
+  /** Whether a POST does the same when it is sent twice; all other methods do. */
+  readonly isRepeatable?: boolean;
+  /** Of a stream: called once the server has answered. */
+  readonly onOpen?: (() => void) | undefined;
+}
+
+/** The routes by themselves; what is around them is made of these. */
+export class Calls {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** A fresh UUID, by which the server knows a request that is sent again. */
+  newId(): string {
+    return this.#connection.platform.newId();
+  }
+
+  /** The answer, parsed. @throws HoneError `not_json` where somebody else than the server answered */
+  async value<R extends RouteWith<"answer">>(
+    route: R,
+    input: InputOf<R>,
+    options?: CallOptions,
+  ): Promise<AnswerOf<R>> {
+    const text = await (await this.#open(route, input, options)).text();
+    try {
+      // The document says so of the route; this client trusts its own server.
+      return JSON.parse(text) as AnswerOf<R>;
+    } catch (cause) {
+      const message = `${this.#connection.baseUrl} answered ${route} with what is no JSON: ${text.slice(0, 200)}`;
+      throw new HoneError({ code: "not_json", message, body: text, cause });
+    }
+  }
+
+  /** The events of a stream as they come. @throws HoneError for what goes wrong on the way */
+  async *events<R extends RouteWith<"events">>(
+    route: R,
+    input: InputOf<R>,
+    options: CallOptions = {},
+  ): AsyncGenerator<EventOf<R>> {
+    const answer = await this.#open(route, input, { accept: "text/event-stream", ...options });
+    options.onOpen?.();
+    for await (const data of readServerSentEvents(answer.bytes())) {
+      if (data === "[DONE]") return;
+      const event: unknown = JSON.parse(data);
+      const error = streamedError(event, answer.headers.get("x-request-id"));
+      if (error !== null) throw error;
+      // As of the answer.
+      yield event as EventOf<R>;
+    }
+  }
+
+  /** The answer's bytes as they come, whatever they are. */
+  async bytes<R extends RouteWith<"bytes">>(
+    route: R,
+    input: InputOf<R>,
+    options?: CallOptions,
+  ): Promise<AsyncGenerator<Uint8Array>> {
+    return (await this.#open(route, input, { accept: "*/*", ...options })).bytes();
+  }
+
+  async text<R extends RouteWith<"text">>(
+    route: R,
+    input: InputOf<R>,
+    options?: CallOptions,
+  ): Promise<string> {
+    return (await this.#open(route, input, { accept: "text/plain", ...options })).text();
+  }
+
+  /** A list, whose pages have as many items as the server allows unless the query says otherwise. */
+  pages<R extends PagedRoute>(
+    route: R,
+    input: InputOf<R>,
+    options?: CallOptions,
+  ): Pages<ItemOf<R>, AnswerOf<R>> {
+    const { query } = input as Untyped;
+    return new Pages<ItemOf<R>, AnswerOf<R>>((after) => {
+      const behind = after === undefined ? {} : { after };
+      return this.value(route, { ...input, query: { limit: 100, ...query, ...behind } }, options);
+    });
+  }
+
+  #open<R extends Route>(route: R, input: InputOf<R>, options: CallOptions = {}): Promise<Answer> {
+    const [method = "", pattern = ""] = route.split(" ");
+    const { path = {}, query, body } = input as Untyped;
+    const filled = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
+    const isRepeatable = options.isRepeatable ?? method !== "POST";
+    return this.#connection.open({ ...options, method, path: filled, query, body, isRepeatable });
+  }
+}
+
+/** The input of whatever route. */
+interface Untyped {
+  readonly path?: Readonly<Record<string, string | number>>;
+  readonly query?: Query;
+  readonly body?: unknown;
+}

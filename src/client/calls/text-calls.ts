@@ -1,0 +1,32 @@
+// What can be known of a prompt or a constraint without an answer: its tokens, and whether it is served.
+import type { ConstraintCheck, ConstraintCheckRequest, Detokenized, DetokenizeRequest } from "../api.ts";
+import type { Tokenized, TokenizeRequest } from "../api.ts";
+import type { RequestOptions } from "../connection.ts";
+import type { Calls } from "./calls.ts";
+
+const isRepeatable = true;
+
+/** `hone.texts` */
+export class TextCalls {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  /** The tokens of a text, or of a conversation as a chat renders it. */
+  tokenize(body: TokenizeRequest, options?: RequestOptions): Promise<Tokenized> {
+    return this.#calls.value("POST /tokenize", { body }, { isRepeatable, ...options });
+  }
+
+  /** The text of tokens. */
+  detokenize(body: DetokenizeRequest, options?: RequestOptions): Promise<Detokenized> {
+    return this.#calls.value("POST /detokenize", { body }, { isRepeatable, ...options });
+  }
+
+  /** Whether a constraint is served exactly, and whether values could be an answer. */
+  checkConstraint(body: ConstraintCheckRequest, options?: RequestOptions): Promise<ConstraintCheck> {
+    const route = "POST /v1/preview/structured-outputs/check";
+    return this.#calls.value(route, { body }, { isRepeatable, ...options });
+  }
+}

@@ -1,0 +1,123 @@
+// Every operation of the API's own description has a call, or a reason why it has none; what each answers is as described.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ApiDocument } from "../http/testing/api-document.ts";
+import { fakeServer, keys, playJob } from "../http/testing/fake-server.ts";
+import { Hone } from "./hone.ts";
+import { HoneError } from "./hone-error.ts";
+import { fetchFrom } from "./testing/fake-fetch.ts";
+
+/** The operations without a call, with the reason. */
+const uncalled: Readonly<Record<string, string>> = {
+  "POST /v1/kv-transfers": "for servers among themselves, which sign and have no key",
+  "POST /v1/chat/completions/": "another spelling of POST /v1/chat/completions",
+  "GET /v1/health": "another name of GET /health",
+  "GET /ping": "another name of GET /health",
+};
+
+async function drained<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+test("every operation of the API has a call, or a reason", async () => {
+  const server = await fakeServer();
+  const requests: { readonly method: string; readonly path: string }[] = [];
+  const fetch = fetchFrom(server, (method, path) => void requests.push({ method, path }));
+  const hone = new Hone({ baseUrl: "http://host", apiKey: keys.member, fetch, retries: 0 });
+  await callAll(hone, server);
+
+  const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const isCalled = (operation: string): boolean => {
+    const [method = "", path = ""] = operation.split(" ");
+    const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+    return requests.some((request) => request.method === method && pattern.test(request.path));
+  };
+  assert.ok(operations.length > 50);
+  assert.deepEqual(operations.filter((operation) => !isCalled(operation)).sort(), Object.keys(uncalled).sort());
+  await server.close();
+});
+
+/** Makes every call once. */
+async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>>): Promise<void> {
+  const messages = [{ role: "user", content: "Hi" }];
+  const chat = await hone.chat.create({ messages });
+  assert.equal(chat.choices[0]?.message.content, "Hello");
+  const chunks = await drained(hone.chat.stream({ messages }));
+  assert.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join(""), "Hello");
+  assert.equal((await hone.completions.create({ prompt: "Hi" })).choices[0]?.text, "Hello");
+  assert.ok((await drained(hone.completions.stream({ prompt: "Hi" }))).length > 1);
+  assert.equal((await hone.responses.create({ input: "Hi" })).status, "completed");
+  assert.equal((await drained(hone.responses.stream({ input: "Hi" }))).at(-1)?.type, "response.completed");
+  assert.deepEqual((await hone.texts.tokenize({ prompt: "Hi" })).tokens, [7, 9]);
+  assert.equal((await hone.texts.detokenize({ tokens: [7, 9] })).prompt, "7 9");
+  const constraint = { structured_outputs: { choice: ["yes", "no"] } };
+  assert.equal((await hone.texts.checkConstraint(constraint)).served, true);
+
+  const model = await hone.model("p/m", { base: "tiny" });
+  assert.equal((await hone.models.list({ project: "p" }).all()).length, 1);
+  assert.equal((await hone.models.get(model.id)).name, "m");
+  assert.deepEqual((await hone.models.acceptBase(model.id)).accepted_steps, []);
+  assert.deepEqual(await hone.served.bases(), ["tiny", "small"]);
+  assert.ok((await hone.served.list()).some(({ id }) => id === "tiny"));
+  assert.equal((await hone.served.get(model.name)).parent, "tiny");
+
+  const group = { trajectories: [{ messages_and_choices: [...messages, ...chat.choices], reward: 1 }] };
+  assert.equal((await model.log([group], { split: "train" })).metrics["train/reward"], 1);
+  assert.equal((await model.trajectories().all())[0]?.reward, 1);
+  assert.equal((await hone.trajectories.logs(model.id).all())[0]?.split, "train");
+  assert.equal((await hone.trajectories.metrics(model.id).all())[0]?.metrics["train/reward"], 1);
+  assert.ok((await drained(await hone.trajectories.export(model.id, { format: "jsonl" }))).length > 0);
+
+  const jobId = await model.train([group], { learning_rate: 1e-4 });
+  await playJob(server, { step: 1, events: [{ type: "training_ended", data: {} }] });
+  assert.equal((await hone.jobs.wait(jobId)).result_step, 1);
+  assert.equal((await hone.jobs.list({ model_id: model.id }).all()).length, 1);
+  assert.equal((await hone.jobs.events(jobId).all()).at(-1)?.type, "training_ended");
+  await hone.jobs.replay(jobId).catch(onlyConflicts);
+  await hone.jobs.retry(jobId).catch(onlyConflicts);
+  assert.equal((await hone.jobs.cancel(jobId)).state, "succeeded");
+  const lesson = { messages: [...messages, { role: "assistant", content: "Hello" }] };
+  const lines = new Blob([`${JSON.stringify(lesson)}\n`]);
+  const file = await hone.files.upload(lines, "lessons.jsonl");
+  await hone.jobs.createSupervised({ model_id: model.id, training_data_url: file.id });
+  assert.equal((await hone.files.list().all())[0]?.id, file.id);
+  assert.equal((await hone.files.get(file.id)).filename, "lessons.jsonl");
+  assert.equal(Buffer.concat(await drained(await hone.files.content(file.id))).length, lines.size);
+  assert.equal((await hone.files.delete(file.id)).deleted, true);
+
+  assert.equal((await hone.checkpoints.import(model.id, new Blob([new Uint8Array(1024)]))).step, 2);
+  assert.equal((await model.checkpoints().all()).length, 3);
+  assert.equal((await hone.checkpoints.get(model.id, 1)).job_id, jobId);
+  assert.equal((await hone.checkpoints.pin(model.id, 1)).pinned, true);
+  assert.equal((await hone.checkpoints.unpin(model.id, 1)).pinned, false);
+  assert.ok((await drained(await hone.checkpoints.export(model.id, 1, "peft"))).length > 0);
+  assert.equal((await hone.checkpoints.delete(model.id, [2])).deleted_count, 1);
+
+  const record = {
+    project_id: "acme/p",
+    vendor_ref: "weave:///acme/p/call/1",
+    feedback_type: "vendor.reaction.1",
+    payload: { emoji: "👍" },
+  };
+  const { id } = await hone.feedback.create(record);
+  assert.equal((await hone.feedback.createBatch([record, record])).length, 2);
+  assert.equal((await hone.feedback.replace({ ...record, feedback_id: id })).id, id);
+  assert.deepEqual(await hone.feedback.history({ project_id: "acme/p", feedback_id: id }).all(), []);
+
+  assert.equal((await hone.server.health()).status, "ok");
+  assert.equal((await hone.server.check()).status, "ok");
+  assert.equal(await hone.server.version(), "0.0.0");
+  assert.equal(await hone.server.load(), 0);
+  assert.match(await hone.server.metrics(), /^# HELP/);
+  assert.equal((await hone.models.delete(model.id)).model_id, model.id);
+}
+
+/** What there is nothing to repeat of. */
+function onlyConflicts(error: unknown): void {
+  assert.ok(error instanceof HoneError && error.code === "conflict", String(error));
+}

@@ -1,0 +1,62 @@
+// The client: typed calls to every route of one server with one key. Runs wherever there is `fetch`.
+import { CheckpointCalls } from "./calls/checkpoint-calls.ts";
+import { Calls } from "./calls/calls.ts";
+import { FeedbackCalls } from "./calls/feedback-calls.ts";
+import { FileCalls } from "./calls/file-calls.ts";
+import { ChatCalls, CompletionCalls, ResponseCalls } from "./calls/generation-calls.ts";
+import { JobCalls } from "./calls/job-calls.ts";
+import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
+import { ServerCalls } from "./calls/server-calls.ts";
+import { TextCalls } from "./calls/text-calls.ts";
+import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { findOrCreateModel, type HoneCalls, type Model, type ModelOptions } from "./trained-model.ts";
+
+/** Every call throws HoneError for an answer that is not a success, and the signal's reason where it is given up. */
+export class Hone implements HoneCalls {
+  /** Without `/v1`, which other makers' clients put behind it. */
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  readonly chat: ChatCalls;
+  readonly completions: CompletionCalls;
+  readonly responses: ResponseCalls;
+  readonly texts: TextCalls;
+  readonly served: ServedCalls;
+  readonly models: ModelCalls;
+  readonly checkpoints: CheckpointCalls;
+  readonly trajectories: TrajectoryCalls;
+  readonly jobs: JobCalls;
+  readonly files: FileCalls;
+  readonly feedback: FeedbackCalls;
+  readonly server: ServerCalls;
+
+  /** @throws HoneError `invalid` for a base URL that is none of a server */
+  constructor(options: ConnectionOptions = {}) {
+    const connection = new Connection(options);
+    const calls = new Calls(connection);
+    this.baseUrl = connection.baseUrl;
+    this.apiKey = connection.apiKey;
+    this.chat = new ChatCalls(calls);
+    this.completions = new CompletionCalls(calls);
+    this.responses = new ResponseCalls(calls);
+    this.texts = new TextCalls(calls);
+    this.served = new ServedCalls(calls);
+    this.models = new ModelCalls(calls);
+    this.checkpoints = new CheckpointCalls(calls);
+    this.trajectories = new TrajectoryCalls(calls);
+    this.jobs = new JobCalls(calls, connection.platform);
+    this.files = new FileCalls(calls);
+    this.feedback = new FeedbackCalls(calls);
+    this.server = new ServerCalls(calls);
+  }
+
+  /**
+   * A model to train: registered with its base, or found where there is one of the name.
+   *
+   * @param name `project/name`, or `entity/project/name`
+   * @throws HoneError `not_found` where there is none and no base was given, `conflict` where it is over another base
+   */
+  model(name: string, options?: ModelOptions): Promise<Model> {
+    return findOrCreateModel(this, name, options);
+  }
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Pages } from "./pages.ts";
+
+/** The pages of a list, and after which items they were asked for. */
+function listOf(...parts: readonly (readonly string[])[]) {
+  const asked: (string | undefined)[] = [];
+  const pages = new Pages<string>(async (after) => {
+    const data = parts[asked.length] ?? assert.fail("asked for more than there is");
+    asked.push(after);
+    return { data, last_id: `after ${data.at(-1) ?? "nothing"}`, has_more: asked.length < parts.length };
+  });
+  return { pages, asked };
+}
+
+test("items come in order over pages, each asked for behind the one before", async () => {
+  const { pages, asked } = listOf(["a", "b"], [], ["c"]);
+  const items: string[] = [];
+  for await (const item of pages) items.push(item);
+  assert.deepEqual(items, ["a", "b", "c"]);
+  assert.deepEqual(asked, [undefined, "after b", "after nothing"]);
+});
+
+test("a page is asked for when its first item is read", async () => {
+  const { pages, asked } = listOf(["a", "b"], ["c"]);
+  assert.deepEqual(asked, []);
+  for await (const item of pages) if (item === "b") break;
+  assert.equal(asked.length, 1);
+});
+
+test("all items at once, and the first page alone", async () => {
+  assert.deepEqual(await listOf(["a"], ["b"]).pages.all(), ["a", "b"]);
+  const { pages, asked } = listOf(["a"], ["b"]);
+  assert.deepEqual(await pages.first(), { data: ["a"], last_id: "after a", has_more: true });
+  assert.equal(asked.length, 1);
+});
+
+test("a list that says no place to go on from is at its end", async () => {
+  let count = 0;
+  const pages = new Pages<string>(async () => ({ data: [`${++count}`], last_id: "", has_more: true }));
+  assert.deepEqual(await pages.all(), ["1"]);
+});

@@ -1,0 +1,43 @@
+// What this client needs of the place it runs in, by the web's own names: a test runs it where there is nothing else. Time,
+// randomness and the environment are read here alone.
+
+export interface Platform {
+  /** A variable of the environment; undefined where there is no environment, or nobody may read it. */
+  environment(name: string): string | undefined;
+  /** A fresh UUID. */
+  newId(): string;
+  /** Uniform in [0, 1). */
+  uniform(): number;
+  /** Milliseconds from an arbitrary start; never goes back. */
+  monotonicMs(): number;
+  /** Rejects with the signal's reason when that aborts first. */
+  sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const webPlatform: Platform = {
+  environment: (name) => {
+    const place = globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string>> } };
+    try {
+      return place.process?.env?.[name];
+    } catch {
+      // Deno asks for a permission, and was not given it.
+      return undefined;
+    }
+  },
+  newId: () => crypto.randomUUID(),
+  uniform: () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32,
+  monotonicMs: () => performance.now(),
+  sleep: (durationMs, signal) =>
+    new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      }, durationMs);
+      if (signal?.aborted === true) onAbort();
+      else signal?.addEventListener("abort", onAbort, { once: true });
+    }),
+};

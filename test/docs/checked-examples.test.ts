@@ -1,0 +1,22 @@
+// The examples of the client's pages do what the client's types say.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { checkExamples } from "./checked-examples.ts";
+
+test("every example in docs/client.md is one that compiles", () => {
+  const { count, faults } = checkExamples(["docs/client.md"]);
+  assert.ok(count >= 5);
+  assert.equal(faults, "");
+});
+
+test("an example that names what there is not is found", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-page-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const page = join(folder, "page.md");
+  const code = 'import { Hone } from "hone-server/client";\nawait new Hone().jobs.begin("j");';
+  writeFileSync(page, `\`\`\`ts\n${code}\n\`\`\`\n`);
+  assert.match(checkExamples([page]).faults, /Property 'begin' does not exist/);
+});

@@ -1,0 +1,218 @@
+// The file src/client/api.ts: the client's types of every body and answer, and of every operation, from the document that
+// /openapi.json is. What the server refuses when it asks for anything has no type.
+import type { ApiDocument, Media, Operation, Parameter, Schema } from "../../src/http/testing/api-document.ts";
+
+/** The whole file. */
+export function clientTypes({ paths }: ApiDocument): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      route: `${method.toUpperCase()} ${path}`,
+      operation,
+    })),
+  );
+  const types = new Types(operations.map(({ operation }) => operation));
+  const routes = operations.map(({ route, operation }) => operationText(route, operation, types));
+  return `${head}\n${types.declarations()}\n/** Every operation, by its method and path. */\nexport interface Operations {\n${routes.join("\n")}\n}\n`;
+}
+
+const head = `// Every body and answer of the API as a type, and every operation. Written by \`npm run docs\` from the schemas that check
+// requests; a test compares the two.
+// oxlint-disable typescript/no-explicit-any
+
+/** One page of a list. */
+export type Page<Item> = {
+  readonly object: "list";
+  readonly data: readonly Item[];
+  /** Empty where the page is. */
+  readonly first_id: string;
+  /** What \`after\` takes for the next page. */
+  readonly last_id: string;
+  readonly has_more: boolean;
+};
+`;
+
+const pageMembers = "object data first_id last_id has_more";
+
+/** Titles that would hide something of the web's, or of this client's. */
+const taken: readonly string[] = ["Error", "File", "Model", "Response"];
+
+/** The types that schemas with titles have: each is declared once. */
+class Types {
+  readonly #named = new Map<string, Schema>();
+  /** Reached from a body: whoever sends it may add members of any kind. */
+  readonly #sent = new Set<string>();
+
+  constructor(operations: readonly Operation[]) {
+    for (const { requestBody } of operations)
+      for (const { schema } of Object.values(requestBody?.content ?? {})) this.#visit(schema, true);
+    for (const { responses } of operations)
+      for (const { content } of Object.values(responses))
+        for (const { schema } of Object.values(content)) this.#visit(schema, false);
+  }
+
+  #visit(schema: Schema, isSent: boolean): void {
+    const name = nameOf(schema);
+    if (name !== null) {
+      const known = this.#named.get(name);
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
+        throw new Error(`Two schemas have the title ${name}; give one of them another.`);
+      if (known !== undefined && (!isSent || this.#sent.has(name))) return;
+      this.#named.set(name, schema);
+      if (isSent) this.#sent.add(name);
+    }
+    for (const inner of innerOf(schema)) this.#visit(inner, isSent);
+  }
+
+  declarations(): string {
+    return [...this.#named]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, schema]) => {
+        const type = this.#written(schema, { indent: "", isSent: this.#sent.has(name) });
+        return `${comment(schema.description ?? "", "")}export type ${name} = ${type};\n`;
+      })
+      .join("\n");
+  }
+
+  /** The type of a value of the schema. */
+  text(schema: Schema, place: Place): string {
+    return nameOf(schema) ?? this.#written(schema, place);
+  }
+
+  #written(schema: Schema, place: Place): string {
+    const { anyOf, enum: values, items, type } = schema;
+    if (anyOf !== undefined) return [...new Set(anyOf.map((one) => this.text(one, place)))].join(" | ");
+    if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
+    if (type === "array") return `readonly ${grouped(this.text(items ?? {}, place))}[]`;
+    if (type === "object") return this.#object(schema, place);
+    return scalars[type ?? ""] ?? "unknown";
+  }
+
+  #object(schema: Schema, place: Place): string {
+    const members = Object.entries(schema.properties ?? {}).filter(([, one]) => one["x-refused"] !== true);
+    const data = schema.properties?.["data"]?.items;
+    if (data !== undefined && members.map(([name]) => name).join(" ") === pageMembers)
+      return `Page<${this.text(data, place)}>`;
+    const others = othersOf(schema);
+    const value =
+      others === true ? (place.isSent ? "any" : "unknown") : others && this.text(others, place);
+    if (members.length === 0) return `{ readonly [name: string]: ${value ?? "unknown"} }`;
+    const indent = `${place.indent}  `;
+    const lines = members.map(([name, member]) => {
+      const mark = schema.required?.includes(name) === true ? "" : "?";
+      const type = this.text(member, { ...place, indent });
+      return `${comment(aboutOf(member), indent)}${indent}readonly ${keyOf(name)}${mark}: ${type};`;
+    });
+    const open = value === null ? [] : [`${indent}readonly [name: string]: ${value};`];
+    return `{\n${[...lines, ...open].join("\n")}\n${place.indent}}`;
+  }
+}
+
+interface Place {
+  readonly indent: string;
+  readonly isSent: boolean;
+}
+
+const scalars: Readonly<Record<string, string>> = {
+  string: "string",
+  integer: "number",
+  number: "number",
+  boolean: "boolean",
+  null: "null",
+};
+
+/** What else an object may have: anything, values of a schema, or nothing that is known. */
+function othersOf({ additionalProperties, patternProperties }: Schema): Schema | true | null {
+  if (typeof additionalProperties === "object") return additionalProperties;
+  if (additionalProperties === true) return true;
+  return Object.values(patternProperties ?? {})[0] ?? null;
+}
+
+/** The name of an object or a union with a title of its own; other titles say which type a value has. */
+function nameOf({ title = "", properties = {}, anyOf }: Schema): string | null {
+  if (!/^[A-Z]\w*$/.test(title)) return null;
+  if (anyOf === undefined && Object.keys(properties).length === 0) return null;
+  return taken.includes(title) ? `${title}Object` : title;
+}
+
+function innerOf(schema: Schema): readonly Schema[] {
+  const others = othersOf(schema);
+  return [
+    ...(schema.anyOf ?? []),
+    ...(schema.items === undefined ? [] : [schema.items]),
+    ...Object.values(schema.properties ?? {}).filter((one) => one["x-refused"] !== true),
+    ...(others === null || others === true ? [] : [others]),
+  ];
+}
+
+function grouped(type: string): string {
+  return type.includes(" | ") && !type.startsWith("{") ? `(${type})` : type;
+}
+
+function keyOf(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
+}
+
+/** What a field is, and what leaving it out means. */
+function aboutOf(schema: Schema): string {
+  const value = schema.default === undefined ? undefined : `\`${JSON.stringify(schema.default)}\``;
+  const otherwise = schema["x-default"] ?? value;
+  return [schema.description ?? "", otherwise === undefined ? "" : `Default: ${otherwise}.`]
+    .filter(Boolean)
+    .join(" ");
+}
+
+const columnMax = 110;
+
+function comment(text: string, indent: string): string {
+  if (text === "") return "";
+  const safe = text.replaceAll("*/", "*\\/").replaceAll(/\s+/g, " ");
+  if (`${indent}/** ${safe} */`.length <= columnMax) return `${indent}/** ${safe} */\n`;
+  const lines: string[] = [];
+  for (const word of safe.split(" ")) {
+    const line = lines.at(-1);
+    if (line === undefined || `${indent} * ${line} ${word}`.length > columnMax) lines.push(word);
+    else lines[lines.length - 1] = `${line} ${word}`;
+  }
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
+}
+
+/** The members of an operation: what it takes of path, query and body, and in which forms it answers. */
+function operationText(route: string, operation: Operation, types: Types): string {
+  const { summary, parameters = [], requestBody, responses } = operation;
+  const members = [
+    parametersText("path", parameters, types),
+    parametersText("query", parameters, types),
+    ...Object.entries(requestBody?.content ?? {}).map(([type, media]) => bodyText(type, media, types)),
+    ...Object.entries(responses["2XX"]?.content ?? {}).map(([type, media]) => answerText(type, media, types)),
+  ];
+  const lines = [...new Set(members.filter((member) => member !== ""))];
+  return `${comment(`${summary}.`, "  ")}  readonly ${JSON.stringify(route)}: {\n${lines.join("\n")}\n  };`;
+}
+
+const indent = "    ";
+
+function parametersText(place: "path" | "query", parameters: readonly Parameter[], types: Types): string {
+  const own = parameters.filter((parameter) => parameter.in === place);
+  if (own.length === 0) return "";
+  const isRequired = ({ required = false }: Parameter): boolean => place === "path" || required;
+  const properties = Object.fromEntries(
+    own.map(({ name, schema, description = "" }) => [name, { ...schema, description }]),
+  );
+  const required = own.filter(isRequired).map(({ name }) => name);
+  const type = types.text({ type: "object", properties, required }, { indent, isSent: true });
+  return `${indent}readonly ${place}${required.length === 0 ? "?" : ""}: ${type};`;
+}
+
+function bodyText(mediaType: string, { schema }: Media, types: Types): string {
+  if (mediaType === "application/json")
+    return `${indent}readonly body: ${types.text(schema, { indent, isSent: true })};`;
+  return `${indent}readonly ${mediaType === "multipart/form-data" ? "form" : "upload"}: true;`;
+}
+
+/** The kinds of answers: a value, the data of each event of a stream, a text, or bytes of whatever type. */
+function answerText(mediaType: string, { schema }: Media, types: Types): string {
+  const type = types.text(schema, { indent, isSent: false });
+  if (mediaType === "application/json") return `${indent}readonly answer: ${type};`;
+  if (mediaType === "text/event-stream") return `${indent}readonly events: ${type};`;
+  return `${indent}readonly ${mediaType === "text/plain" ? "text" : "bytes"}: true;`;
+}
