@@ -1,8 +1,8 @@
 // How much longer a chat takes while a training job runs: the same chats alone and beside a job, turn about on one server.
 import { systemClock } from "../src/domain/clock.ts";
 import { seededRandom } from "../src/domain/random.ts";
-import { HoneClient } from "../src/client/hone-client.ts";
-import type { TrajectoryGroupBody } from "../src/client/resources.ts";
+import { Hone } from "../src/client/hone.ts";
+import type { TrajectoryGroup } from "../src/client/api.ts";
 import { llama135m } from "./llama-135m.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { measureEach, ownFolder, runComparingBench, type BenchOptions } from "./run-bench.ts";
@@ -59,8 +59,8 @@ async function measure(
   const modelFolder = subject.make();
   const server = await serveBuild(ownFolder, { modelFolder, threads });
   try {
-    const client = new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
-    const model = await client.registerModel({ project: "bench", name: "beside", base_model: "endless" });
+    const client = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const model = await client.models.create({ project: "bench", name: "beside", base_model: "endless" });
     const reports: BesideReport[] = [];
     for (const atOnce of [1, 4]) {
       // The first chats wait for code to be compiled.
@@ -90,25 +90,25 @@ async function measure(
 
 /** The times of chats while a job takes its steps; the job is cancelled when they are done. */
 async function besideJob(
-  client: HoneClient,
+  client: Hone,
   modelId: string,
   subject: Subject,
   load: { readonly atOnce: number; readonly count: number },
 ): Promise<readonly number[]> {
   const groups = Array.from({ length: 128 }, () => groupOf(subject));
-  const jobId = await client.createTrainingJob({ model_id: modelId, trajectory_groups: groups });
-  for await (const { type } of client.watchTrainingJob(jobId)) if (type === "gradient_step") break;
+  const { id: jobId } = await client.jobs.create({ model_id: modelId, trajectory_groups: groups });
+  for await (const { type } of client.jobs.watch(jobId)) if (type === "gradient_step") break;
   const times = await chatTimes(client, load);
-  const { state } = await client.findTrainingJob(jobId);
+  const { state } = await client.jobs.get(jobId);
   if (state !== "running")
     throw new Error(`The job was ${state} before the chats were done; it is too short.`);
-  await client.cancelTrainingJob(jobId);
-  for await (const { type } of client.watchTrainingJob(jobId)) if (type === "training_failed") break;
+  await client.jobs.cancel(jobId);
+  for await (const { type } of client.jobs.watch(jobId)) if (type === "training_failed") break;
   return times;
 }
 
 /** Two trajectories of random tokens, one of them better. */
-function groupOf({ vocabularySize }: Subject): TrajectoryGroupBody {
+function groupOf({ vocabularySize }: Subject): TrajectoryGroup {
   const ids = (): number[] => Array.from({ length: sequenceLength / 2 }, () => random.index(vocabularySize));
   return {
     trajectories: [1, 0].map((reward) => {
@@ -129,7 +129,7 @@ function groupOf({ vocabularySize }: Subject): TrajectoryGroupBody {
 
 /** Milliseconds from each request to its whole answer. */
 async function chatTimes(
-  client: HoneClient,
+  client: Hone,
   { atOnce, count }: { readonly atOnce: number; readonly count: number },
 ): Promise<readonly number[]> {
   const times: number[] = [];
@@ -138,7 +138,7 @@ async function chatTimes(
     while (begun < count) {
       const content = `Tell me a story about Sam and a cat and a small bird in a small house, number ${begun++}.`;
       const startMs = systemClock.monotonicMs();
-      await client.chat({
+      await client.chat.create({
         model: "endless",
         messages: [{ role: "user", content }],
         max_tokens: answerLength,

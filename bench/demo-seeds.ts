@@ -2,7 +2,7 @@
 // Ends with status 1 when a run has not learned or took longer than the limit.
 import { parseArgs } from "node:util";
 import { systemClock } from "../src/domain/clock.ts";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { demoModel } from "../src/cli/demo/demo-model.ts";
 import { runDemo, type DemoResult } from "../src/cli/demo/run-demo.ts";
 import type { DemoTask } from "../src/cli/demo/tasks/task.ts";
@@ -47,7 +47,7 @@ async function runAll(): Promise<void> {
   const runs: Run[] = [];
   await withTemporaryServer(
     async ({ url, apiKey }) => {
-      const client = new HoneClient({ baseUrl: url, apiKey });
+      const client = new Hone({ baseUrl: url, apiKey });
       for (const task of tasks) {
         for (let count = 0; count < Number(values.seeds); count++) {
           const seed = Number(values.from) + count;
@@ -69,7 +69,7 @@ async function runAll(): Promise<void> {
 }
 
 async function runOne(
-  client: HoneClient,
+  client: Hone,
   baseModel: string,
   { task, seed }: { readonly task: DemoTask; readonly seed: number },
 ): Promise<DemoResult> {

@@ -3,7 +3,7 @@
 // before, and how much longer the version's first chat waits for its first token than its tenth.
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../src/domain/clock.ts";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { adapterArchive } from "./adapter-archive.ts";
 import { endlessLlama135m, endlessModel, removeModel } from "./endless-model.ts";
 import { median } from "./median.ts";
@@ -80,9 +80,9 @@ async function measure(
 }
 
 async function publishOnce(server: ServedBuild, archive: Buffer, tokens: number): Promise<Published> {
-  const client = new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
+  const client = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
   const name = `published-${Math.round(1e9 * Math.random())}`;
-  const model = await client.registerModel({ project: "bench", name, base_model: "endless" });
+  const model = await client.models.create({ project: "bench", name, base_model: "endless" });
   const arrivals = Array.from({ length: streamCount }, (): number[] => []);
   const streams = arrivals.map((times, index) =>
     streamedChat(
@@ -93,7 +93,7 @@ async function publishOnce(server: ServedBuild, archive: Buffer, tokens: number)
   );
   while (arrivals.some(({ length }) => length < 40)) await sleep(10);
   const startMs = systemClock.monotonicMs();
-  await client.importCheckpoint(model.id, piecesOf(archive));
+  await client.checkpoints.import(model.id, piecesOf(archive));
   const endMs = systemClock.monotonicMs();
   const firstTokens: number[] = [];
   for (let chat = 0; chat < 10; chat++) {

@@ -3,8 +3,8 @@
 // turn about, and the best of each counts; the first job of a server is told apart.
 import { systemClock } from "../src/domain/clock.ts";
 import { seededRandom } from "../src/domain/random.ts";
-import { HoneClient } from "../src/client/hone-client.ts";
-import type { TrainingConfigBody, TrajectoryGroupBody } from "../src/client/resources.ts";
+import { Hone } from "../src/client/hone.ts";
+import type { ExperimentalTrainingConfig, TrajectoryGroup } from "../src/client/api.ts";
 import type { TrainingSequence } from "../src/training/trainer.ts";
 import { endlessLlama135m, endlessModel, endlessVocabularySize, removeModel } from "./endless-model.ts";
 import { llama135m } from "./llama-135m.ts";
@@ -26,7 +26,7 @@ const loads = [
   { name: "a step for each sequence", config: {}, stepSize: 1 },
   { name: "25 sequences a step", config: { batch_size: 25 }, stepSize: 25 },
   { name: "one step", config: { steps: 1 }, stepSize: sequenceCount },
-] as const satisfies readonly { name: string; config: TrainingConfigBody; stepSize: number }[];
+] as const satisfies readonly { name: string; config: ExperimentalTrainingConfig; stepSize: number }[];
 
 const subjects = [
   {
@@ -92,10 +92,10 @@ async function measureLoad(
   const server = await serveBuild(ownFolder, { modelFolder, threads });
   const steps = new StepsAlone(modelFolder, threads);
   try {
-    const client = new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
-    const model = await client.registerModel({ project: "bench", name: "small", base_model: "endless" });
+    const client = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const model = await client.models.create({ project: "bench", name: "small", base_model: "endless" });
     const isReady = { model: "endless", messages: [{ role: "user", content: "Hi." }], max_tokens: 1 };
-    await client.chat(isReady);
+    await client.chat.create(isReady);
     const jobs: Phases[] = [];
     let stepsSeconds = Infinity;
     for (let round = 0; round <= rounds; round++) {
@@ -114,20 +114,23 @@ async function measureLoad(
 }
 
 async function runJob(
-  client: HoneClient,
+  client: Hone,
   modelId: string,
-  { rollouts, config }: { readonly rollouts: readonly Rollout[]; readonly config: TrainingConfigBody },
+  {
+    rollouts,
+    config,
+  }: { readonly rollouts: readonly Rollout[]; readonly config: ExperimentalTrainingConfig },
 ): Promise<Phases> {
   const times = [systemClock.monotonicMs()];
   const mark = (): void => void times.push(systemClock.monotonicMs());
-  const jobId = await client.createTrainingJob({
+  const { id: jobId } = await client.jobs.create({
     model_id: modelId,
     trajectory_groups: groupsOf(rollouts),
     experimental_config: config,
   });
   let stepCount = 0;
   let lastStepMs = 0;
-  for await (const { type, data } of client.watchTrainingJob(jobId)) {
+  for await (const { type, data } of client.jobs.watch(jobId)) {
     if (type === "training_failed") throw new Error(`The job failed: ${data["error_message"]}`);
     if (type === "training_started") mark();
     if (type === "gradient_step" && stepCount++ === 0) mark();
@@ -136,7 +139,7 @@ async function runJob(
   }
   times.push(lastStepMs);
   mark();
-  await client.chat({ model: modelId, messages: [{ role: "user", content: "Hi." }], max_tokens: 1 });
+  await client.chat.create({ model: modelId, messages: [{ role: "user", content: "Hi." }], max_tokens: 1 });
   mark();
   const [start, firstStep, otherSteps, publish, chat] = times
     .slice(1)
@@ -166,7 +169,7 @@ function rolloutsOf({ vocabularySize }: Subject): readonly Rollout[] {
   }).sort((one, other) => one.prompt - other.prompt);
 }
 
-function groupsOf(rollouts: readonly Rollout[]): readonly TrajectoryGroupBody[] {
+function groupsOf(rollouts: readonly Rollout[]): readonly TrajectoryGroup[] {
   return Array.from({ length: promptCount }, (_, group) => ({
     trajectories: rollouts
       .filter(({ prompt }) => prompt === group)

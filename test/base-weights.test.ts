@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { readSafetensorsFolder } from "../src/model-files/safetensors.ts";
 import { readFloats } from "../src/model-files/stored-tensor.ts";
 import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
@@ -93,8 +93,8 @@ test("a version whose base has other weights now is refused by chats and waited 
     });
     assert.match(waitingFor, /^Version 1, which the job starts from, was trained over other weights/);
 
-    const client = new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
-    assert.deepEqual(await client.acceptBase(modelId), {
+    const client = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    assert.deepEqual(await client.models.acceptBase(modelId), {
       model_id: modelId,
       base_model: "tiny",
       base_hash: now,

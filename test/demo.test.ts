@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runDemo } from "../src/cli/demo/run-demo.ts";
 import { wordTask, type Word } from "../src/cli/demo/tasks/word-task.ts";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { searchedOf } from "../src/domain/testing/search.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { serverOfFile } from "./running-server.ts";
@@ -14,7 +14,7 @@ const server = serverOfFile();
 for (const taught of searchedOf<Word>(["maybe", "yes"], 1)) {
   test(`the built-in model learns to prefer ${taught} within twelve jobs`, async () => {
     const { url, apiKey } = server();
-    const client = new HoneClient({ baseUrl: url, apiKey });
+    const client = new Hone({ baseUrl: url, apiKey });
     const samples: string[] = [];
     const result = await runDemo(
       client,
@@ -34,7 +34,7 @@ for (const taught of searchedOf<Word>(["maybe", "yes"], 1)) {
     assert.ok((result.points[0]?.sampledReward ?? 1) < 0.85, `it starts badly: ${curve}`);
     assert.ok(result.hasLearned, `it learns: ${curve}`);
     assert.deepEqual(samples, ["before", "after"]);
-    const { length } = await client.listCheckpoints(result.model.id);
+    const { length } = await client.checkpoints.list(result.model.id).all();
     assert.equal(length, result.points.length, "one version a job, beside the base");
   });
 }

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { commandProcess } from "../src/cli/testing/command-process.ts";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { readSafetensorsFolder } from "../src/model-files/safetensors.ts";
 import { readFloats } from "../src/model-files/stored-tensor.ts";
 import { writeSafetensors } from "../src/model-files/write-safetensors.ts";
@@ -45,9 +45,9 @@ const question = { role: "user", content: "tell me a story about the sea" };
 
 /** A greedy answer with the log-probabilities of its tokens. */
 async function answerOf({ url, apiKey }: RunningServer, model: string) {
-  const client = new HoneClient({ baseUrl: url, apiKey });
+  const client = new Hone({ baseUrl: url, apiKey });
   const body = { model, messages: [question], max_tokens: 24, temperature: 0, logprobs: true };
-  const { choices } = await client.chat({ ...body, return_token_ids: true });
+  const { choices } = await client.chat.create({ ...body, return_token_ids: true });
   const [{ token_ids: ids, logprobs }] = choices;
   return { ids, logprobs: (logprobs?.content ?? []).map(({ logprob }) => logprob) };
 }
@@ -70,9 +70,9 @@ const trained = (): Promise<number | null> => (training ??= train("p/m"));
 /** Trains a model, which is registered where it is new, by a step; returns the version that it made. */
 async function train(name: string, base = "base"): Promise<number | null> {
   const { url, apiKey } = server();
-  const client = new HoneClient({ baseUrl: url, apiKey });
-  const model = await client.registerModel({ project: "p", name: name.slice(2), base_model: base });
-  const { choices } = await client.chat({
+  const client = new Hone({ baseUrl: url, apiKey });
+  const model = await client.model(name, { base });
+  const { choices } = await client.chat.create({
     model: base === "base" ? "p/m" : name,
     messages: [question],
     n: 4,
@@ -84,13 +84,12 @@ async function train(name: string, base = "base"): Promise<number | null> {
     messages_and_choices: [question, choice],
     reward: index,
   }));
-  const jobId = await client.createTrainingJob({
+  const { id: jobId } = await client.jobs.create({
     model_id: model.id,
     trajectory_groups: [{ trajectories }],
     experimental_config: { learning_rate: 0.003 },
   });
-  await client.waitForTrainingJob(jobId);
-  return (await client.findTrainingJob(jobId)).result_step;
+  return (await client.jobs.wait(jobId)).result_step;
 }
 
 test("a merged model served as a base says what its version does", async () => {
@@ -170,21 +169,21 @@ test("a request ends on the version it began with, and the name goes back to the
   await trained();
   await train("p/m");
   const { url, apiKey } = server();
-  const client = new HoneClient({ baseUrl: url, apiKey });
-  const [{ id }] = await client.listModels({ project: "p", name: "m" });
+  const client = new Hone({ baseUrl: url, apiKey });
+  const [{ id }] = await client.models.list({ project: "p", name: "m" }).all();
   const before = await answerOf(server(), "p/m:step1");
   const body = { model: "p/m", messages: [question], max_tokens: 24, temperature: 0 };
-  const whole = (await client.chat(body)).choices[0]?.message.content;
+  const whole = (await client.chat.create(body)).choices[0]?.message.content;
   let text = "";
-  let deletion: Awaited<ReturnType<typeof client.deleteCheckpoints>> | undefined;
-  for await (const { choices } of client.streamChat(body)) {
-    deletion ??= await client.deleteCheckpoints(id, [0, 2]);
+  let deletion: Awaited<ReturnType<typeof client.checkpoints.delete>> | undefined;
+  for await (const { choices } of client.chat.stream(body)) {
+    deletion ??= await client.checkpoints.delete(id, [0, 2]);
     text += choices[0]?.delta.content ?? "";
   }
   assert.deepEqual([deletion?.deleted_count, text], [2, whole]);
   assert.deepEqual(await answerOf(server(), "p/m"), before);
-  await assert.rejects(client.chat({ ...body, model: "p/m:step2" }), /no such version/);
-  assert.ok((await client.chat({ ...body, model: "p/m:step0" })).choices.length > 0);
+  await assert.rejects(client.chat.create({ ...body, model: "p/m:step2" }), /no such version/);
+  assert.ok((await client.chat.create({ ...body, model: "p/m:step0" })).choices.length > 0);
   assert.equal(await train("p/m"), 3, "a step is used once");
 });
 

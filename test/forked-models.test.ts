@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { call, serverOfFile } from "./running-server.ts";
 import { finish, model, registerModel, submitJob } from "./served-jobs.ts";
 
@@ -45,21 +45,21 @@ async function trainOn(modelId: string, groups: readonly unknown[]) {
 
 test("a model started from another's version answers as it does, and trains on with its optimizer", async () => {
   const { url, apiKey } = server();
-  const client = new HoneClient({ baseUrl: url, apiKey });
+  const client = new Hone({ baseUrl: url, apiKey });
   const sourceId = await registerModel(server(), "source");
   await finish(server(), await submitJob(server(), sourceId, 1));
-  const fork = await client.registerModel({
+  const fork = await client.models.create({
     project: "p",
     name: "fork",
     base_model: "tiny",
     from: { model: "p/source" },
   });
   assert.deepEqual(await answerOf("p/fork"), await answerOf("p/source"));
-  const [zero, first] = await client.listCheckpoints(fork.id);
+  const [zero, first] = await client.checkpoints.list(fork.id).all();
   assert.equal(zero?.step, 0);
   const { body: own } = await call(server(), "GET", `/v1/preview/models/${fork.id}/checkpoints/1`);
   assert.equal(own.has_optimizer_state, true);
-  const source = (await client.listCheckpoints(sourceId)).at(-1);
+  const source = (await client.checkpoints.list(sourceId).all()).at(-1);
   assert.deepEqual([first?.base_hash, first?.adapter_hash], [source?.base_hash, source?.adapter_hash]);
 
   const choices = await Promise.all(

@@ -432,12 +432,7 @@ const absences: readonly Absence[] = [
   {
     invariant: 17,
     pattern: /(?<![.\w])fetch\(/,
-    allowed: [
-      "src/library/hub/requests.ts",
-      "src/client/connection.ts",
-      "src/client/transport.ts",
-      "src/transfer/fetch-prompt.ts",
-    ],
+    allowed: ["src/library/hub/requests.ts", "src/client/connection.ts", "src/transfer/fetch-prompt.ts"],
     example: "const answer = await fetch(url);",
   },
 ];

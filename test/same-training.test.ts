@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import {
   call,
   eventually,
@@ -20,8 +20,8 @@ import { model } from "./served-jobs.ts";
 const twoThreads = [...model, "--engine-threads", "2"];
 const flags = [...twoThreads, "--training-batch-tokens", "40"];
 
-function clientOf(server: RunningServer): HoneClient {
-  return new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
+function clientOf(server: RunningServer): Hone {
+  return new Hone({ baseUrl: server.url, apiKey: server.apiKey });
 }
 
 /** Rolls out and submits a job; everything that is asked depends on the step alone. */
@@ -30,7 +30,7 @@ async function submit(server: RunningServer, modelId: string, step: number): Pro
   const rollOut = async (index: number) => {
     const messages = [{ role: "user", content: `question ${index} of step ${step}` }];
     const request = { model: modelId, messages, n: 4, max_tokens: 30, temperature: 1, seed: index };
-    const { choices } = await client.chat(request);
+    const { choices } = await client.chat.create(request);
     return {
       trajectories: choices.map((choice, place) => ({
         messages_and_choices: [...messages, choice],
@@ -39,15 +39,16 @@ async function submit(server: RunningServer, modelId: string, step: number): Pro
     };
   };
   const groups = await Promise.all([0, 1, 2, 3, 4].map(rollOut));
-  return client.createTrainingJob({
+  const { id } = await client.jobs.create({
     model_id: modelId,
     trajectory_groups: groups,
     experimental_config: { learning_rate: 0.01 },
   });
+  return id;
 }
 
 /** Submits a supervised job, which shuffles. */
-function teach(server: RunningServer, modelId: string): Promise<string> {
+async function teach(server: RunningServer, modelId: string): Promise<string> {
   const examples = [0, 1, 2, 3, 4].map((index) => ({
     messages: [
       { role: "user", content: `question ${index}` },
@@ -55,11 +56,12 @@ function teach(server: RunningServer, modelId: string): Promise<string> {
     ],
   }));
   const config = { learning_rate: 0.01, epochs: 2 };
-  return clientOf(server).createSupervisedJob({ model_id: modelId, training_data: examples, config });
+  const { jobs } = clientOf(server);
+  return (await jobs.createSupervised({ model_id: modelId, training_data: examples, config })).id;
 }
 
 async function register(server: RunningServer): Promise<string> {
-  return (await clientOf(server).registerModel({ project: "p", name: "m", base_model: "tiny" })).id;
+  return (await clientOf(server).models.create({ project: "p", name: "m", base_model: "tiny" })).id;
 }
 
 function hashesOf(server: RunningServer, modelId: string, step: number): readonly string[] {
@@ -77,12 +79,12 @@ async function hashesOfFreshServer(): Promise<readonly string[]> {
   try {
     const modelId = await register(server);
     const hashes: string[] = [];
-    await clientOf(server).waitForTrainingJob(await submit(server, modelId, 1));
+    await clientOf(server).jobs.wait(await submit(server, modelId, 1));
     // Only the newest version keeps its optimizer's state.
     hashes.push(...hashesOf(server, modelId, 1));
     const jobId = await teach(server, modelId);
-    await clientOf(server).waitForTrainingJob(jobId);
-    const { warnings } = await clientOf(server).findTrainingJob(jobId);
+    await clientOf(server).jobs.wait(jobId);
+    const { warnings } = await clientOf(server).jobs.get(jobId);
     assert.match(warnings[0], /fresh optimizer: the version was made by a job of kind rl/);
     return [...hashes, ...hashesOf(server, modelId, 2)];
   } finally {
@@ -119,7 +121,7 @@ test("a job that a crash interrupted keeps its steps, whatever the settings are 
   const changed = ["--training-batch-tokens", "4096", "--training-lora-rank", "3"];
   const restarted = await startServer({ dataFolder, flags: [...twoThreads, ...changed] });
   try {
-    await clientOf(restarted).waitForTrainingJob(jobId);
+    await clientOf(restarted).jobs.wait(jobId);
     assert.deepEqual(hashesOf(restarted, modelId, 1), expected);
   } finally {
     await restarted.terminate();

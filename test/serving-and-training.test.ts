@@ -2,7 +2,7 @@
 // again, for the base model and for a trained version.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { serverOfFile } from "./running-server.ts";
 import { goldenTiny } from "./served-jobs.ts";
 
@@ -11,17 +11,17 @@ const difference = "loss/first_max_logprob_difference";
 
 for (const base of ["hone-tiny", "tiny"]) {
   test(`training finds the log-probabilities that serving ${base} returned, to 1e-4`, async () => {
-    const client = new HoneClient({ baseUrl: server().url, apiKey: server().apiKey });
-    const model = await client.registerModel({ project: "p", name: base, base_model: base });
+    const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
+    const model = await client.models.create({ project: "p", name: base, base_model: base });
     for (let step = 0; step < 2; step++) {
       const groups = await Promise.all([0, 1, 2].map((index) => rollOut(client, model.id, step * 3 + index)));
-      const jobId = await client.createTrainingJob({
+      const { id: jobId } = await client.jobs.create({
         model_id: model.id,
         trajectory_groups: groups,
         experimental_config: { learning_rate: 0.01 },
       });
-      await client.waitForTrainingJob(jobId);
-      const newest = (await client.listCheckpoints(model.id)).at(-1);
+      await client.jobs.wait(jobId);
+      const newest = (await client.checkpoints.list(model.id).all()).at(-1);
       assert.equal(newest?.step, step + 1);
       const found = newest.metrics[difference];
       assert.ok(found !== undefined && found > 0 && found < 1e-4, `step ${step}: ${difference} is ${found}`);
@@ -30,12 +30,12 @@ for (const base of ["hone-tiny", "tiny"]) {
 }
 
 /** A group of four answers with rewards that differ. */
-async function rollOut(client: HoneClient, model: string, seed: number) {
+async function rollOut(client: Hone, model: string, seed: number) {
   const question = {
     role: "user",
     content: `tell me a story about ${["a cat", "the sea", "winter"][seed % 3]}`,
   };
-  const answer = await client.chat({
+  const answer = await client.chat.create({
     model,
     messages: [question],
     n: 4,

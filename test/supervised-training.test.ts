@@ -2,8 +2,8 @@
 // conversations, and then gives them when asked in other words than any it was taught with.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HoneClient } from "../src/client/hone-client.ts";
-import type { ExampleBody } from "../src/client/resources.ts";
+import { Hone } from "../src/client/hone.ts";
+import type { ExampleConversation, TrainingEvent } from "../src/client/api.ts";
 import { serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();
@@ -37,7 +37,7 @@ const asked = "What does the A say?";
 
 const answerTo = (animal: string): string => `The ${animal} says ${sounds[animal]}.`;
 
-const examples: readonly ExampleBody[] = Object.keys(sounds).flatMap((animal) =>
+const examples: readonly ExampleConversation[] = Object.keys(sounds).flatMap((animal) =>
   questions.map((question) => ({
     messages: [
       { role: "user", content: question.replace("A", animal) },
@@ -47,23 +47,25 @@ const examples: readonly ExampleBody[] = Object.keys(sounds).flatMap((animal) =>
 );
 
 /** How many animals the model gives the taught answer for. */
-async function rightCount(client: HoneClient, model: string): Promise<number> {
+async function rightCount(client: Hone, model: string): Promise<number> {
   const answers = Object.keys(sounds).map(async (animal) => {
     const messages = [{ role: "user", content: asked.replace("A", animal) }];
-    const { choices } = await client.chat({ model, messages, temperature: 0, max_tokens: 24 });
+    const { choices } = await client.chat.create({ model, messages, temperature: 0, max_tokens: 24 });
     return choices[0].message.content === answerTo(animal);
   });
   return (await Promise.all(answers)).filter(Boolean).length;
 }
 
 test("a model that is shown conversations learns their answers", async () => {
-  const client = new HoneClient({ baseUrl: server().url, apiKey: server().apiKey });
-  const { id } = await client.registerModel({ project: "p", name: "sounds", base_model: "hone-tiny" });
+  const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
+  const { id } = await client.models.create({ project: "p", name: "sounds", base_model: "hone-tiny" });
   assert.equal(await rightCount(client, id), 0);
   const config = { batch_size: 8, learning_rate: 3e-3, epochs: 4 };
-  const jobId = await client.createSupervisedJob({ model_id: id, training_data: examples, config });
-  const steps = await client.waitForTrainingJob(jobId);
-  const losses = steps.map(({ data }) => Number(data["loss"]));
+  const { id: jobId } = await client.jobs.createSupervised({ model_id: id, training_data: examples, config });
+  const losses: number[] = [];
+  const onEvent = ({ type, data }: TrainingEvent): void =>
+    void (type === "gradient_step" && losses.push(Number(data["loss"])));
+  await client.jobs.wait(jobId, { onEvent });
   assert.equal(losses.length, 4 * Math.ceil(examples.length / 8));
   const mean = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / values.length;

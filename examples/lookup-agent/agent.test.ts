@@ -1,26 +1,34 @@
 // The world, the conversations in it, and the whole course of the example with models that are made up.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChatBody, Choice, Message, ToolCall } from "../../src/client/resources.ts";
+import type {
+  ChatCompletionRequest,
+  Message,
+  SupervisedJobCreate,
+  ToolCall,
+  TrainingJobCreate,
+} from "../../src/client/api.ts";
+import { Hone } from "../../src/client/hone.ts";
+import { routedFetch, succeedingJobs } from "../../src/client/testing/fake-fetch.ts";
 import { systemClock } from "../../src/domain/clock.ts";
 import { seededRandom } from "../../src/domain/random.ts";
 import { demonstrate } from "./demonstrations.ts";
-import { isRight, rewardOf, runEpisode, trajectoryOf, type ChatClient } from "./episode.ts";
-import { learn, type LearnClient, type LearnOptions } from "./learn.ts";
+import { isRight, rewardOf, runEpisode, trajectoryOf } from "./episode.ts";
+import { learn, type LearnOptions } from "./learn.ts";
 import { answerCall, openMarket, tools, type Market } from "./market.ts";
 import { drawQuestion, drawQuestions, sorts, type Question } from "./questions.ts";
 import { linesOf, summaryLines } from "./screen.ts";
 
 const market = openMarket(seededRandom("test"));
-const call = (name: string, values: unknown): ToolCall => ({
-  id: "c",
-  type: "function",
-  function: { name, arguments: typeof values === "string" ? values : JSON.stringify(values) },
+type Called = NonNullable<ToolCall["function"]>;
+const call = (name: string, values: unknown): Called => ({
+  name,
+  arguments: typeof values === "string" ? values : JSON.stringify(values),
 });
 
 test("tools answer what is asked right, and say what was wrong with everything else", () => {
   const tiny: Market = new Map([["pear", { price: 4, stock: 30 }]]);
-  const cases: readonly (readonly [ToolCall, string])[] = [
+  const cases: readonly (readonly [Called, string])[] = [
     [call("price", { item: "pear" }), "4"],
     [call("stock", { item: "pear" }), "30"],
     [call("times", { a: 3, b: 4 }), "12"],
@@ -42,7 +50,7 @@ test("the plan of every question leads to its answer by tools that exist", () =>
     for (let count = 0; count < 50; count++) {
       const question = drawQuestion(random, market, sort);
       for (const { tool, arguments: values, result } of question.plan) {
-        assert.ok(tools.some(({ function: { name } }) => name === tool));
+        assert.ok(tools.some(({ function: described }) => described?.name === tool));
         assert.equal(answerCall(market, call(tool, values)), String(result), question.text);
       }
       assert.equal(question.answer, String(question.plan.at(-1)?.result));
@@ -50,19 +58,27 @@ test("the plan of every question leads to its answer by tools that exist", () =>
   }
 });
 
+function textOf(message: Message | undefined): string {
+  return typeof message?.content === "string" ? message.content : "";
+}
+
+type Speak = (body: ChatCompletionRequest) => Message;
+
+/** The answer of a model that says so. */
+function answerOf(message: Message): object {
+  return { choices: [{ index: 0, message: { tool_calls: [], ...message }, finish_reason: "stop" }] };
+}
+
 /** A model that says what `speak` says to the messages so far. */
-function modelOf(speak: (body: ChatBody) => Message): ChatClient {
-  return {
-    chat: (body) => {
-      const choice: Choice = { index: 0, message: speak(body), finish_reason: "stop", logprobs: null };
-      const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
-      return Promise.resolve({ id: "x", model: body.model ?? "", choices: [choice], usage });
-    },
-  };
+function modelOf(speak: Speak): Hone {
+  const fetch = routedFetch({
+    "POST /v1/chat/completions": (body: ChatCompletionRequest) => answerOf(speak(body)),
+  });
+  return new Hone({ baseUrl: "http://host", fetch });
 }
 
 /** Says what a conversation that knows the way says at the same place. */
-function knowing(questions: readonly Question[]): (body: ChatBody) => Message {
+function knowing(questions: readonly Question[]): Speak {
   return ({ messages }) => {
     const question = questions.find(({ text }) => text === messages[0]?.content);
     return demonstrate(question ?? questions[0])[messages.length];
@@ -81,7 +97,7 @@ test("an agent that knows the way earns all there is, in as many turns as it nee
     const trajectory = trajectoryOf(episode);
     assert.equal(trajectory.tools, tools);
     assert.deepEqual(
-      trajectory.messages_and_choices.map((item) => ("message" in item ? "choice" : item.role)),
+      trajectory.messages_and_choices?.map((item) => ("message" in item ? "choice" : item.role)),
       ["user", ...question.plan.flatMap(() => ["choice", "tool"]), "choice"],
     );
   }
@@ -90,21 +106,25 @@ test("an agent that knows the way earns all there is, in as many turns as it nee
 test("half of the reward is for what was found out, and calls for nothing cost", async () => {
   const question = drawQuestion(seededRandom("test", "half"), market, "several");
   const [first, second] = question.plan;
-  const says = (...said: readonly (Message | ToolCall)[]): ChatClient => {
+  const says = (...said: readonly (string | Called)[]): Hone => {
     let turn = 0;
     return modelOf(() => {
       const next = said[Math.min(turn++, said.length - 1)];
-      return "id" in next ? { role: "assistant", content: null, tool_calls: [next] } : next;
+      if (typeof next === "string") return { role: "assistant", content: next };
+      return {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c", type: "function", function: next }],
+      };
     });
   };
-  const text = (content: string): Message => ({ role: "assistant", content });
-  const rewardFor = async (...said: readonly (Message | ToolCall)[]): Promise<number> =>
+  const rewardFor = async (...said: readonly (string | Called)[]): Promise<number> =>
     rewardOf(await runEpisode(says(...said), market, question, options));
   const [one, two] = [call(first.tool, first.arguments), call(second.tool, second.arguments)];
-  assert.equal(await rewardFor(text(question.answer)), 0.5);
-  assert.equal(await rewardFor(one, text("no idea")), 0.25);
-  assert.equal(await rewardFor(two, one, text("no idea")), 0.25, "in the wrong order one of them is luck");
-  assert.equal(await rewardFor(one, one, two, text(question.answer)), 0.95);
+  assert.equal(await rewardFor(question.answer), 0.5);
+  assert.equal(await rewardFor(one, "no idea"), 0.25);
+  assert.equal(await rewardFor(two, one, "no idea"), 0.25, "in the wrong order one of them is luck");
+  assert.equal(await rewardFor(one, one, two, question.answer), 0.95);
   assert.equal(await rewardFor(call("price", "{broken")), 0, "what cannot be shown again ends it");
   const endless = await runEpisode(says(one), market, question, options);
   assert.equal(endless.answer, null);
@@ -113,26 +133,30 @@ test("half of the reward is for what was found out, and calls for nothing cost",
 });
 
 /** A server whose model knows the way to more sorts of questions with each job. */
-class LearningServer implements LearnClient {
+class LearningServer {
   readonly jobs: string[] = [];
   readonly asked = new Set<string>();
   readonly demonstrated: string[] = [];
   /** The first trajectory of every group, as JSON. */
   readonly trained: string[] = [];
-  registerModel = async () => ({ id: "m", entity: "e", project: "p", name: "n", base_model: "b" });
-  createSupervisedJob = async (body: Parameters<LearnClient["createSupervisedJob"]>[0]) => {
-    assert.ok("training_data" in body);
-    this.demonstrated.push(...body.training_data.map(({ messages: [question] }) => question?.content ?? ""));
-    return `job ${this.jobs.push("supervised")}`;
-  };
-  createTrainingJob = async ({
-    trajectory_groups: groups,
-  }: Parameters<LearnClient["createTrainingJob"]>[0]) => {
-    this.trained.push(...groups.map(({ trajectories }) => JSON.stringify(trajectories[0])));
-    return `job ${this.jobs.push(`${groups.length} groups`)}`;
-  };
-  waitForTrainingJob = async () => [];
-  chat: LearnClient["chat"] = (body) => {
+  readonly client = new Hone({
+    baseUrl: "http://host",
+    fetch: routedFetch({
+      ...succeedingJobs,
+      "POST /v1/preview/models": (body: object) => ({ id: "m", entity: "e", ...body }),
+      "POST /v1/preview/sft-training-jobs": ({ training_data: lessons }: SupervisedJobCreate) => {
+        this.demonstrated.push(...(lessons ?? []).map(({ messages: [question] }) => textOf(question)));
+        return { id: `job-${this.jobs.push("supervised")}` };
+      },
+      "POST /v1/preview/training-jobs": ({ trajectory_groups: groups }: TrainingJobCreate) => {
+        this.trained.push(...groups.map(({ trajectories }) => JSON.stringify(trajectories[0])));
+        return { id: `job-${this.jobs.push(`${groups.length} groups`)}` };
+      },
+      "POST /v1/chat/completions": (body: ChatCompletionRequest) => answerOf(this.#answer(body)),
+    }),
+  });
+
+  #answer(body: ChatCompletionRequest): Message {
     const step = Number(/:step(\d)$/.exec(body.model ?? "")?.[1]);
     assert.equal(step, this.jobs.length, "the newest version answers");
     assert.equal(body.temperature, 1);
@@ -143,20 +167,19 @@ class LearningServer implements LearnClient {
     // Every turn of a try has a seed one higher than the last; the next try begins a hundred higher.
     const tryNumber = Math.floor(((body.seed ?? 0) - (length - 1) / 2) / 100);
     const isLost = step === 0 || (step < 3 && tryNumber % 2 === 0 && !this.#tests.includes(question));
-    return modelOf(() => (isLost ? { role: "assistant", content: "?" } : demonstrate(question)[length])).chat(
-      body,
-    );
-  };
+    return isLost ? { role: "assistant", content: "?" } : demonstrate(question)[length];
+  }
+
   readonly #market = openMarket(seededRandom("market", 3));
   readonly #tests = drawQuestions(seededRandom("tests", 3), this.#market, { count: 36 });
   readonly testTexts: ReadonlySet<string> = new Set(this.#tests.map(({ text }) => text));
   readonly #tried = [0, 1, 2].flatMap((round) =>
     drawQuestions(seededRandom("round", 3, round), this.#market, { count: 6, except: this.testTexts }),
   );
-  #question({ messages: [first] }: ChatBody): Question {
+  #question({ messages: [first] }: ChatCompletionRequest): Question {
     const found = [...this.#tests, ...this.#tried].find(({ text }) => text === first?.content);
     if (found !== undefined) return found;
-    throw new Error(`a question from nowhere: ${first?.content}`);
+    throw new Error(`a question from nowhere: ${textOf(first)}`);
   }
 }
 
@@ -178,7 +201,9 @@ test("the agent is taught, tries, and is trained on what varies; tests are never
     parallel: 5,
   };
   const lines: string[] = [];
-  const { points } = await learn(server, systemClock, settings, (event) => lines.push(...linesOf(event)));
+  const { points } = await learn(server.client, systemClock, settings, (event) =>
+    lines.push(...linesOf(event)),
+  );
   assert.deepEqual(
     points.map(({ stage, sampledReward, testReward, testRight }) => [
       stage,

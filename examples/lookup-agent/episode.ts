@@ -1,10 +1,8 @@
 // One conversation of the agent over HTTP: it calls tools until it answers or has no turns left, and is judged.
-import type { HoneClient } from "../../src/client/hone-client.ts";
-import type { Choice, Message, TrajectoryBody } from "../../src/client/resources.ts";
+import type { Choice, Message, Trajectory } from "../../src/client/api.ts";
+import type { Hone } from "../../src/client/hone.ts";
 import { answerCall, parsedArguments, tools, type Market } from "./market.ts";
 import type { Question } from "./questions.ts";
-
-export type ChatClient = Pick<HoneClient, "chat">;
 
 export interface EpisodeOptions {
   /** Name of the model and its version. */
@@ -29,10 +27,10 @@ const spareCalls = 2;
 /**
  * Runs a conversation to its end.
  *
- * @throws HoneApiError where the server refuses a request
+ * @throws HoneError where the server refuses a request
  */
 export async function runEpisode(
-  client: ChatClient,
+  { chat }: Hone,
   market: Market,
   question: Question,
   { model, temperature, seed }: EpisodeOptions,
@@ -45,7 +43,7 @@ export async function runEpisode(
     messages.push(message);
   };
   for (let turn = 0; turn <= question.plan.length + spareCalls; turn++) {
-    const { choices } = await client.chat({
+    const { choices } = await chat.create({
       model,
       messages,
       tools,
@@ -61,11 +59,11 @@ export async function runEpisode(
     if (choice === undefined) throw new Error("the server answered without a choice");
     items.push(choice);
     messages.push(choice.message);
-    const [call] = choice.message.tool_calls ?? [];
-    if (call === undefined) return { question, items, results, answer: choice.message.content };
+    const [call] = choice.message.tool_calls;
+    if (call?.function === undefined) return { question, items, results, answer: choice.message.content };
     // A call that is no JSON cannot be shown again, so the conversation ends there.
     if (parsedArguments(call.function.arguments) === null) break;
-    const result = answerCall(market, call);
+    const result = answerCall(market, call.function);
     results.push(result);
     say({ role: "tool", tool_call_id: call.id, content: result });
   }
@@ -99,7 +97,7 @@ function countInOrder(wanted: readonly string[], given: readonly string[]): numb
 }
 
 /** The conversation as a training job takes it. */
-export function trajectoryOf(episode: Episode): TrajectoryBody {
+export function trajectoryOf(episode: Episode): Trajectory {
   return {
     messages_and_choices: episode.items,
     tools,

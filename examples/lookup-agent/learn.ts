@@ -2,8 +2,8 @@
 // round after round. Over HTTP alone; knows nothing of terminals.
 import type { Clock } from "../../src/domain/clock.ts";
 import { seededRandom } from "../../src/domain/random.ts";
-import type { HoneClient } from "../../src/client/hone-client.ts";
-import type { ModelResource, TrajectoryGroupBody } from "../../src/client/resources.ts";
+import type { Hone } from "../../src/client/hone.ts";
+import type { Model } from "../../src/client/trained-model.ts";
 import { demonstrate } from "./demonstrations.ts";
 import { type Episode, isRight, rewardOf, runEpisode, trajectoryOf } from "./episode.ts";
 import { type Market, openMarket, tools } from "./market.ts";
@@ -47,14 +47,10 @@ export type LearnEvent =
   | { readonly kind: "example"; readonly of: "test" | "tries"; readonly episode: Episode };
 
 export interface LearnResult {
-  readonly model: ModelResource;
+  /** `entity/project/name` */
+  readonly model: string;
   readonly points: readonly Point[];
 }
-
-export type LearnClient = Pick<
-  HoneClient,
-  "registerModel" | "chat" | "createTrainingJob" | "createSupervisedJob" | "waitForTrainingJob"
->;
 
 const testQuestionCount = 36;
 
@@ -67,10 +63,10 @@ const batchSize = 4;
 /**
  * Teaches an agent and trains it, and says after each stage what it can do.
  *
- * @throws HoneApiError when the server refuses something; Error when a job fails
+ * @throws HoneError when the server refuses something, or a job fails
  */
 export async function learn(
-  client: LearnClient,
+  client: Hone,
   clock: Clock,
   options: LearnOptions,
   emit: (event: LearnEvent) => void,
@@ -78,11 +74,7 @@ export async function learn(
   const startedAtMs = clock.monotonicMs();
   const market = openMarket(seededRandom("market", options.seed));
   const tests = drawQuestions(seededRandom("tests", options.seed), market, { count: testQuestionCount });
-  const model = await client.registerModel({
-    project: options.project,
-    name: options.name,
-    base_model: options.baseModel,
-  });
+  const model = await client.model(`${options.project}/${options.name}`, { base: options.baseModel });
   const agent: Agent = { client, market, options, model, tests };
   const points: Point[] = [];
   const show = async (stage: Point["stage"], step: number, tries: readonly Episode[]): Promise<void> => {
@@ -105,16 +97,16 @@ export async function learn(
   for (let round = 0; ; round++) {
     const groups = await tryAll(agent, step, round);
     await show(round === 0 ? "taught" : round, step, groups.flat());
-    if (round === options.roundCount) return { model, points };
+    if (round === options.roundCount) return { model: model.name, points };
     if (await train(agent, groups)) step += 1;
   }
 }
 
 interface Agent {
-  readonly client: LearnClient;
+  readonly client: Hone;
   readonly market: Market;
   readonly options: LearnOptions;
-  readonly model: ModelResource;
+  readonly model: Model;
   /** The questions that are never trained on. */
   readonly tests: readonly Question[];
 }
@@ -136,7 +128,7 @@ async function teach({ client, market, options, model, tests }: Agent): Promise<
   });
   const { demonstrationEpochs: epochs, supervisedRate } = options;
   const batchCount = Math.ceil(questions.length / batchSize) * epochs;
-  const jobId = await client.createSupervisedJob({
+  const { id: jobId } = await client.jobs.createSupervised({
     model_id: model.id,
     training_data: questions.map((question) => ({ messages: demonstrate(question), tools })),
     config: {
@@ -149,7 +141,7 @@ async function teach({ client, market, options, model, tests }: Agent): Promise<
       batch_size: batchSize,
     },
   });
-  await client.waitForTrainingJob(jobId);
+  await client.jobs.wait(jobId);
 }
 
 /** Every question of the round, several times at once. */
@@ -178,7 +170,6 @@ async function runAll(
   questions: readonly Question[],
   sampling: { readonly temperature: number; readonly seed: number },
 ): Promise<readonly Episode[]> {
-  const version = `${model.entity}/${model.project}/${model.name}:step${step}`;
   const episodes: Episode[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -186,7 +177,7 @@ async function runAll(
       const seed = sampling.seed + 100 * index;
       const { temperature } = sampling;
       episodes[index] = await runEpisode(client, market, questions[index], {
-        model: version,
+        model: model.at(step),
         temperature,
         seed,
       });
@@ -203,15 +194,12 @@ async function train(
 ): Promise<boolean> {
   const varied = groups.filter((group) => new Set(group.map(rewardOf)).size > 1);
   if (varied.length === 0) return false;
-  const jobId = await client.createTrainingJob({
-    model_id: model.id,
-    trajectory_groups: varied.map((group): TrajectoryGroupBody => ({
-      trajectories: group.map(trajectoryOf),
-    })),
+  const jobId = await model.train(
+    varied.map((group) => ({ trajectories: group.map(trajectoryOf) })),
     // A step for each question on the average: the tries of one share its prompt, which is then computed once.
-    experimental_config: { learning_rate: options.reinforcementRate, batch_size: options.groupSize },
-  });
-  await client.waitForTrainingJob(jobId);
+    { learning_rate: options.reinforcementRate, batch_size: options.groupSize },
+  );
+  await client.jobs.wait(jobId);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // The example's command. Starts a server of its own unless --url names one, and prints what the agent learns.
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/domain/clock.ts";
-import { HoneClient } from "../../src/client/hone-client.ts";
+import { Hone } from "../../src/client/hone.ts";
 import { withTemporaryServer } from "../../src/cli/temporary-server.ts";
 import { learn, type LearnOptions } from "./learn.ts";
 import { linesOf, summaryLines } from "./screen.ts";
@@ -82,7 +82,7 @@ function readOptions(): LearnOptions {
   };
 }
 
-async function run(client: HoneClient, options: LearnOptions): Promise<void> {
+async function run(client: Hone, options: LearnOptions): Promise<void> {
   const print = (lines: readonly string[]): void => {
     if (!values.json) for (const line of lines) console.log(line);
   };
@@ -100,12 +100,9 @@ if (values.help) {
 } else {
   const options = readOptions();
   if (values.url !== undefined)
-    await run(new HoneClient({ baseUrl: values.url, apiKey: values.key ?? null }), options);
+    await run(new Hone({ baseUrl: values.url, apiKey: values.key ?? null }), options);
   else {
     const flags = { "chat-tool-calls": `${options.baseModel}=auto` };
-    await withTemporaryServer(
-      ({ url, apiKey }) => run(new HoneClient({ baseUrl: url, apiKey }), options),
-      flags,
-    );
+    await withTemporaryServer(({ url, apiKey }) => run(new Hone({ baseUrl: url, apiKey }), options), flags);
   }
 }

@@ -1,6 +1,6 @@
 // The world: a market that sells a few goods, and the tools to find out about them. Knows neither models nor questions.
 import { shuffled, type Random } from "../../src/domain/random.ts";
-import type { Tool, ToolCall } from "../../src/client/resources.ts";
+import type { Tool, ToolCall } from "../../src/client/api.ts";
 
 /** What one of each good costs, and how many are left, by its name. */
 export type Market = ReadonlyMap<string, { readonly price: number; readonly stock: number }>;
@@ -43,7 +43,7 @@ const operations: Readonly<Record<string, (a: number, b: number) => number>> = {
 };
 
 /** What a tool says to a call: a number, or what was wrong with it. Never throws, whatever a model has written. */
-export function answerCall(market: Market, { function: called }: ToolCall): string {
+export function answerCall(market: Market, called: NonNullable<ToolCall["function"]>): string {
   const given = parsedArguments(called.arguments);
   if (given === null) return "error: the arguments are no object";
   const operation = Object.hasOwn(operations, called.name) ? operations[called.name] : undefined;

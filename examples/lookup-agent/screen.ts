@@ -1,7 +1,7 @@
 // What the example shows in a terminal: a line for every stage, a conversation of it, and the curve in the end.
 import { drawBar, drawCurve } from "../../src/cli/demo/draw-curve.ts";
-import type { Message } from "../../src/client/resources.ts";
-import { rewardOf } from "./episode.ts";
+import type { AnsweredMessage, Choice, Message } from "../../src/client/api.ts";
+import { rewardOf, type Episode } from "./episode.ts";
 import type { LearnEvent, Point } from "./learn.ts";
 
 /** The lines of an event. */
@@ -26,13 +26,21 @@ function pointLine({ stage, sampledReward, testReward, testRight, elapsedMs }: P
 function episodeLine({ of, episode }: Extract<LearnEvent, { readonly kind: "example" }>): string {
   const said = episode.items
     .slice(1)
-    .map((item) => ("message" in item ? agentLine(item.message) : `= ${item.content}`));
+    .map((item) => (isChoice(item) ? agentLine(item.message) : `= ${textOf(item)}`));
   const steps = said.join("  ").replaceAll("\n", " ");
   return `  ${of.padEnd(6)} ${episode.question.text}  ${steps}   (reward ${rewardOf(episode).toFixed(2)})`;
 }
 
-function agentLine({ content, tool_calls: calls = [] }: Message): string {
-  const written = calls.map(({ function: called }) => `${called.name}${called.arguments}`);
+function textOf({ content }: Message): string {
+  return typeof content === "string" ? content : "";
+}
+
+function isChoice(item: Episode["items"][number]): item is Choice {
+  return "message" in item;
+}
+
+function agentLine({ content, tool_calls: calls }: AnsweredMessage): string {
+  const written = calls.map(({ function: called }) => `${called?.name}${called?.arguments}`);
   return [...(content === null || content === "" ? [] : [JSON.stringify(content)]), ...written].join(" ");
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { HoneClient } from "../client/hone-client.ts";
+import { Hone } from "../client/hone.ts";
 import { readClientSettings } from "../server/config.ts";
 
 export interface ConnectionFlags {
@@ -20,11 +20,16 @@ export function addConnectionFlags(command: Command): Command {
 }
 
 /** A client for the server that the flags and the environment name. */
-export function connect(flags: ConnectionFlags): HoneClient {
+export function connect(flags: ConnectionFlags): Hone {
   const settings = readClientSettings();
   const keyFile = join(flags.data ?? settings.data, "admin-key");
   const kept = existsSync(keyFile) ? readFileSync(keyFile, "utf8").trim() : null;
-  return new HoneClient({ baseUrl: flags.url ?? settings.url, apiKey: flags.key ?? settings.apiKey ?? kept });
+  return new Hone({
+    baseUrl: flags.url ?? settings.url,
+    apiKey: flags.key ?? settings.apiKey ?? kept,
+    // Whoever types a command sees at once what is wrong.
+    retries: 0,
+  });
 }
 
 /** Prints data: one JSON document with `--json`, a table of columns otherwise. */

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { HoneApiError } from "../client/transport.ts";
+import { HoneError } from "../client/hone-error.ts";
 import type { ServerLimits } from "../server/server.ts";
 import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
 import { addChatCommand } from "./commands/chat.ts";
@@ -39,7 +39,7 @@ export async function main(words: readonly string[], limits: ServerLimits = {}):
     else await program.parseAsync([...words], { from: "user" });
   } catch (cause) {
     const error = fullDiskError(cause) ?? cause;
-    if (error instanceof ServiceError || error instanceof HoneApiError)
+    if (error instanceof ServiceError || error instanceof HoneError)
       process.stderr.write(`hone: ${error.message}\n`);
     else
       process.stderr.write(

@@ -23,11 +23,17 @@ async function withServer(answer: RequestListener, use: (url: string) => Promise
   }
 }
 
-const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) => () =>
-  new Response(JSON.stringify(body), { status, headers });
+const json =
+  (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  () =>
+    new Response(JSON.stringify(body), { status, headers });
 
 /** How often a request is sent, how long is waited in between, and how it ends. */
-async function outcome(request: Request, fetch: ReturnType<typeof scriptedFetch>, options: ConnectionOptions = {}) {
+async function outcome(
+  request: Request,
+  fetch: ReturnType<typeof scriptedFetch>,
+  options: ConnectionOptions = {},
+) {
   const platform = fakePlatform();
   const connection = new Connection({ baseUrl: "http://host", fetch, ...options }, platform);
   const result = await connection.open(request).then(
@@ -48,7 +54,10 @@ test("a base address with /v1 or a slash at its end is the same server, and the 
   }
   const fetch = scriptedFetch(json(200, {}));
   await outcome({ ...get, scheme: "basic" }, fetch, { apiKey: "k" });
-  assert.equal(new Headers(fetch.requests[0]?.request.headers).get("authorization"), `Basic ${btoa("api:k")}`);
+  assert.equal(
+    new Headers(fetch.requests[0]?.request.headers).get("authorization"),
+    `Basic ${btoa("api:k")}`,
+  );
 });
 
 test("a call with a body says that it is JSON, and one without says nothing", async () => {
@@ -132,7 +141,11 @@ test("what is safe to repeat is sent again, later each time, until it succeeds o
     waits: [500, 1000],
     result: '"ok"',
   });
-  assert.deepEqual(await outcome(get, scriptedFetch(lost)), { sent: 3, waits: [500, 1000], result: "connection" });
+  assert.deepEqual(await outcome(get, scriptedFetch(lost)), {
+    sent: 3,
+    waits: [500, 1000],
+    result: "connection",
+  });
   const often = await outcome(get, scriptedFetch(lost), { retries: 7 });
   assert.deepEqual(often.waits, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
   assert.deepEqual(await outcome(get, scriptedFetch(lost), { retries: 0 }), {
@@ -143,7 +156,8 @@ test("what is safe to repeat is sent again, later each time, until it succeeds o
 });
 
 test("what is not safe to repeat is sent again only where the server refused to begin it", async () => {
-  const busy = (headers = {}) => json(429, { error: { code: "overloaded", message: "", param: null } }, headers);
+  const busy = (headers = {}) =>
+    json(429, { error: { code: "overloaded", message: "", param: null } }, headers);
   const failed = json(500, { error: { code: "internal", message: "", param: null } });
   const ok = json(200, 1);
   assert.deepEqual((await outcome(post, scriptedFetch(failed, ok))).result, "internal");

@@ -53,6 +53,7 @@ export interface Request extends RequestOptions {
 
 /** An answer that has begun. */
 export interface Answer {
+  readonly status: number;
   readonly headers: Headers;
   /** Its bytes as they come; ends the connection when it is left. @throws HoneError where it breaks off */
   bytes(): AsyncGenerator<Uint8Array>;
@@ -164,7 +165,13 @@ export class Connection {
     return url.href;
   }
 
-  #headersOf({ accept = "application/json", body, upload, scheme = "bearer", headers }: Request): HeadersInit {
+  #headersOf({
+    accept = "application/json",
+    body,
+    upload,
+    scheme = "bearer",
+    headers,
+  }: Request): Record<string, string> {
     const type = body === undefined ? upload?.type : "application/json";
     return {
       accept,
@@ -182,12 +189,14 @@ const credentials = {
 };
 
 class OpenAnswer implements Answer {
+  readonly status: number;
   readonly headers: Headers;
   readonly #body: ReadableStream<Uint8Array> | null;
   readonly #deadline: Deadline;
   readonly #baseUrl: string;
 
-  constructor({ headers, body }: Response, deadline: Deadline, baseUrl: string) {
+  constructor({ status, headers, body }: Response, deadline: Deadline, baseUrl: string) {
+    this.status = status;
     this.headers = headers;
     this.#body = body;
     this.#deadline = deadline;

@@ -38,7 +38,10 @@ test("every operation of the API has a call, or a reason", async () => {
     return requests.some((request) => request.method === method && pattern.test(request.path));
   };
   assert.ok(operations.length > 50);
-  assert.deepEqual(operations.filter((operation) => !isCalled(operation)).sort(), Object.keys(uncalled).sort());
+  assert.deepEqual(
+    operations.filter((operation) => !isCalled(operation)).sort(),
+    Object.keys(uncalled).sort(),
+  );
   await server.close();
 });
 

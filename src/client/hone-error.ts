@@ -88,10 +88,18 @@ function parsed(text: string): object | null {
 }
 
 /** The error that an event of a stream is, after which there is none; null for any other event. */
-export function streamedError(event: unknown, requestId: string | null): HoneError | null {
+export function streamedError(
+  event: unknown,
+  { status, headers }: Pick<Response, "status" | "headers">,
+): HoneError | null {
   if (typeof event !== "object" || event === null || !("error" in event) || "type" in event) return null;
   // The body that errors have.
   const { error, detail } = event as ErrorBody;
-  // The answer had begun, as one of success.
-  return new HoneError({ ...error, status: 200, faults: detail, requestId, body: event });
+  return new HoneError({
+    ...error,
+    status,
+    faults: detail,
+    requestId: headers.get("x-request-id"),
+    body: event,
+  });
 }

@@ -61,7 +61,12 @@ test("is one module without imports, and runs where the web's globals are all th
   const names: string[] = [];
   for await (const { name } of hone.models.list()) names.push(name);
   assert.deepEqual(names, ["m"]);
-  const record = { project_id: "acme/p", vendor_ref: "weave:///acme/p/call/1", feedback_type: "note", payload: {} };
+  const record = {
+    project_id: "acme/p",
+    vendor_ref: "weave:///acme/p/call/1",
+    feedback_type: "note",
+    payload: {},
+  };
   assert.match((await hone.feedback.create(record)).id, /^[0-9a-f-]{36}$/);
   await assert.rejects(hone.model("p/m", { base: "small" }), { name: "HoneError", code: "conflict" });
   await assert.rejects(hone.jobs.get(model.id), { name: "HoneError", status: 404 });
@@ -70,7 +75,8 @@ test("is one module without imports, and runs where the web's globals are all th
 
 test("its types are those of the web, without Node's", () => {
   const lib = "ES2023,DOM,DOM.Iterable,DOM.AsyncIterable";
-  const options = `--ignoreConfig --noEmit --strict --target ES2023 --module NodeNext --lib ${lib} --types`.split(" ");
+  const options =
+    `--ignoreConfig --noEmit --strict --target ES2023 --module NodeNext --lib ${lib} --types`.split(" ");
   const rewriting = ["--rewriteRelativeImportExtensions", "--skipLibCheck", "--verbatimModuleSyntax"];
   const { status, stdout } = spawnSync(
     process.execPath,

@@ -25,6 +25,10 @@ export interface HoneCalls {
 
 type ChatBody = Omit<ChatCompletionRequest, "stream" | "model">;
 
+interface VersionOptions extends RequestOptions {
+  readonly step?: number;
+}
+
 export class Model {
   readonly hone: HoneCalls;
   /** As the server answered it when the model was registered or found. */
@@ -50,26 +54,19 @@ export class Model {
     return this.details.base_model;
   }
 
-  /** The name of one version. */
-  at(step: number): string {
-    return `${this.name}:step${step}`;
+  /** The name of one version; without a step of the newest, whichever that is. */
+  at(step?: number): string {
+    return step === undefined ? this.name : `${this.name}:step${step}`;
   }
 
-  /** An answer of its newest version, or of another that is named. */
-  chat(body: ChatBody & { readonly step?: number }, options?: RequestOptions): Promise<ChatCompletion> {
-    return this.hone.chat.create(this.#asked(body), options);
+  /** An answer of its newest version, or of another one. */
+  chat(body: ChatBody, { step, ...options }: VersionOptions = {}): Promise<ChatCompletion> {
+    return this.hone.chat.create({ ...body, model: this.at(step) }, options);
   }
 
   /** The same as it is made. */
-  stream(
-    body: ChatBody & { readonly step?: number },
-    options?: RequestOptions,
-  ): AsyncGenerator<ChatCompletionChunk> {
-    return this.hone.chat.stream(this.#asked(body), options);
-  }
-
-  #asked({ step, ...body }: ChatBody & { readonly step?: number }): ChatBody & { readonly model: string } {
-    return { ...body, model: step === undefined ? this.name : this.at(step) };
+  stream(body: ChatBody, { step, ...options }: VersionOptions = {}): AsyncGenerator<ChatCompletionChunk> {
+    return this.hone.chat.stream({ ...body, model: this.at(step) }, options);
   }
 
   /** Creates a training job; `hone.jobs.wait` waits for its version. @returns its id */
@@ -145,7 +142,11 @@ async function find(hone: HoneCalls, name: string, options: RequestOptions): Pro
   throw new HoneError({ code: "invalid", param: "name", message });
 }
 
-function partsOf(text: string): { readonly entity?: string; readonly project: string; readonly name: string } {
+function partsOf(text: string): {
+  readonly entity?: string;
+  readonly project: string;
+  readonly name: string;
+} {
   const [name = "", project = "", entity, ...rest] = text.split("/").toReversed();
   if (name === "" || project === "" || rest.length > 0) {
     const message = `The name is ${JSON.stringify(text)}; give project/name, or entity/project/name.`;

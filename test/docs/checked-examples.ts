@@ -22,8 +22,14 @@ export function checkExamples(pages: readonly string[]): { readonly count: numbe
       for (const [, code = ""] of readFileSync(page, "utf8").matchAll(/^```ts\n(.*?)^```/gms))
         writeFileSync(join(folder, `${name}-${++count}.ts`), code);
     }
-    const compilerOptions = { rootDir: resolve("."), noEmit: true, incremental: false, noUnusedLocals: false, paths };
-    const project = { extends: resolve("tsconfig.json"), compilerOptions, include: ["*.ts"] };
+    const compilerOptions = {
+      rootDir: resolve("."),
+      noEmit: true,
+      incremental: false,
+      noUnusedLocals: false,
+      paths,
+    };
+    const project = { extends: resolve("tsconfig.json"), compilerOptions, include: ["*.ts"], exclude: [] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
     const compiler = resolve("node_modules/typescript/bin/tsc");
     const { stdout } = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" });

@@ -1,6 +1,12 @@
 // The file src/client/api.ts: the client's types of every body and answer, and of every operation, from the document that
 // /openapi.json is. What the server refuses when it asks for anything has no type.
-import type { ApiDocument, Media, Operation, Parameter, Schema } from "../../src/http/testing/api-document.ts";
+import type {
+  ApiDocument,
+  Media,
+  Operation,
+  Parameter,
+  Schema,
+} from "../../src/http/testing/api-document.ts";
 
 /** The whole file. */
 export function clientTypes({ paths }: ApiDocument): string {
@@ -46,8 +52,7 @@ class Types {
     for (const { requestBody } of operations)
       for (const { schema } of Object.values(requestBody?.content ?? {})) this.#visit(schema, true);
     for (const { responses } of operations)
-      for (const { content } of Object.values(responses))
-        for (const { schema } of Object.values(content)) this.#visit(schema, false);
+      for (const { schema } of Object.values(responses["2XX"]?.content ?? {})) this.#visit(schema, false);
   }
 
   #visit(schema: Schema, isSent: boolean): void {
@@ -80,9 +85,16 @@ class Types {
 
   #written(schema: Schema, place: Place): string {
     const { anyOf, enum: values, items, type } = schema;
-    if (anyOf !== undefined) return [...new Set(anyOf.map((one) => this.text(one, place)))].join(" | ");
+    if (anyOf !== undefined) {
+      const texts = new Set(anyOf.map((one) => this.text(one, place)));
+      // Which takes in all others.
+      return texts.has("unknown") ? "unknown" : [...texts].join(" | ");
+    }
     if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(" | ");
-    if (type === "array") return `readonly ${grouped(this.text(items ?? {}, place))}[]`;
+    if (type === "array") {
+      const item = this.text(items ?? {}, place);
+      return `readonly ${isUnion(items ?? {}) ? `(${item})` : item}[]`;
+    }
     if (type === "object") return this.#object(schema, place);
     return scalars[type ?? ""] ?? "unknown";
   }
@@ -93,8 +105,7 @@ class Types {
     if (data !== undefined && members.map(([name]) => name).join(" ") === pageMembers)
       return `Page<${this.text(data, place)}>`;
     const others = othersOf(schema);
-    const value =
-      others === true ? (place.isSent ? "any" : "unknown") : others && this.text(others, place);
+    const value = others === true ? (place.isSent ? "any" : "unknown") : others && this.text(others, place);
     if (members.length === 0) return `{ readonly [name: string]: ${value ?? "unknown"} }`;
     const indent = `${place.indent}  `;
     const lines = members.map(([name, member]) => {
@@ -144,8 +155,8 @@ function innerOf(schema: Schema): readonly Schema[] {
   ];
 }
 
-function grouped(type: string): string {
-  return type.includes(" | ") && !type.startsWith("{") ? `(${type})` : type;
+function isUnion(schema: Schema): boolean {
+  return nameOf(schema) === null && (schema.anyOf ?? schema.enum ?? []).length > 1;
 }
 
 function keyOf(name: string): string {

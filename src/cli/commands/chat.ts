@@ -1,8 +1,8 @@
 // `hone chat`: talk with a model in the terminal, or ask one question.
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
-import type { HoneClient } from "../../client/hone-client.ts";
-import type { Message } from "../../client/resources.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { ChatCompletionRequest, Message } from "../../client/api.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 
 interface ChatFlags extends ConnectionFlags {
@@ -31,7 +31,9 @@ export function addChatCommand(program: Command): void {
       if (question.length > 0) {
         history.push({ role: "user", content: question.join(" ") });
         if (flags.json === true)
-          process.stdout.write(`${JSON.stringify(await client.chat(bodyOf(history, flags)), null, 2)}\n`);
+          process.stdout.write(
+            `${JSON.stringify(await client.chat.create(bodyOf(history, flags)), null, 2)}\n`,
+          );
         else await answer(client, history, flags);
         return;
       }
@@ -40,7 +42,7 @@ export function addChatCommand(program: Command): void {
 }
 
 /** Reads questions until the end of the input; Ctrl-C stops an answer, and at the prompt the conversation. */
-async function converse(client: HoneClient, history: Message[], flags: ChatFlags): Promise<void> {
+async function converse(client: Hone, history: Message[], flags: ChatFlags): Promise<void> {
   const lines = createInterface({
     input: process.stdin,
     output: process.stdout,
@@ -71,13 +73,13 @@ async function converse(client: HoneClient, history: Message[], flags: ChatFlags
 
 /** Streams one answer to the terminal and adds it to the history. */
 async function answer(
-  client: HoneClient,
+  client: Hone,
   history: Message[],
   flags: ChatFlags,
   signal?: AbortSignal,
 ): Promise<void> {
   let text = "";
-  for await (const chunk of client.streamChat(
+  for await (const chunk of client.chat.stream(
     bodyOf(history, flags),
     signal === undefined ? {} : { signal },
   )) {
@@ -89,7 +91,7 @@ async function answer(
   history.push({ role: "assistant", content: text });
 }
 
-function bodyOf(messages: readonly Message[], flags: ChatFlags): Parameters<HoneClient["chat"]>[0] {
+function bodyOf(messages: readonly Message[], flags: ChatFlags): ChatCompletionRequest {
   return {
     messages,
     ...(flags.model === undefined ? {} : { model: flags.model }),

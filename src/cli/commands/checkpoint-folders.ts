@@ -6,8 +6,8 @@ import { join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { fileToArchive, tarOf } from "../../archives/tar-stream.ts";
 import { unpackInto } from "../../archives/unpack.ts";
-import type { HoneClient } from "../../client/hone-client.ts";
-import type { ModelResource } from "../../client/resources.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { ModelObject } from "../../client/api.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
@@ -56,26 +56,26 @@ async function importAdapter(folder: string, flags: ImportFlags): Promise<void> 
   const files = await Promise.all(paths.map(fileToArchive));
   const { model, isNew } = await findOrRegister(client, flags);
   try {
-    const version = await client.importCheckpoint(model.id, tarOf(files, new Date(0)));
+    const version = await client.checkpoints.import(model.id, tarOf(files, new Date(0)));
     const name = `${model.entity}/${model.project}/${model.name}:step${version.step}`;
     if (flags.json === true) process.stdout.write(`${JSON.stringify({ name, ...version }, null, 2)}\n`);
     else process.stdout.write(`imported ${name}\n`);
   } catch (error) {
     // Nobody asked for a model without the adapter.
-    if (isNew) await client.deleteModel(model.id);
+    if (isNew) await client.models.delete(model.id);
     throw error;
   }
 }
 
 async function findOrRegister(
-  client: HoneClient,
+  client: Hone,
   { name, baseModel }: ImportFlags,
-): Promise<{ readonly model: ModelResource; readonly isNew: boolean }> {
+): Promise<{ readonly model: ModelObject; readonly isNew: boolean }> {
   const [modelName, project, entity, ...rest] = name.split("/").toReversed();
   if (project === undefined || rest.length > 0)
     throw invalid(`The name is ${name}; give project/name, or entity/project/name.`);
   const own = entity === undefined ? {} : { entity };
-  const known = await client.listModels({ ...own, project, name: modelName });
+  const known = await client.models.list({ ...own, project, name: modelName }).all();
   if (known.length > 1) throw invalid(`${name} fits ${known.length} models; give entity/project/name.`);
   const [existing] = known;
   if (existing !== undefined) {
@@ -86,7 +86,13 @@ async function findOrRegister(
   if (baseModel === undefined)
     throw invalid(`There is no model ${name}; name its base model with --base-model.`);
   return {
-    model: await client.registerModel({ ...own, project, name: modelName, base_model: baseModel }),
+    model: await client.models.create({
+      ...own,
+      project,
+      name: modelName,
+      base_model: baseModel,
+      return_existing: true,
+    }),
     isNew: true,
   };
 }
@@ -96,8 +102,8 @@ async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
   if (existsSync(folder)) throw invalid(`${folder} exists; name a folder that is not there yet.`);
   const client = connect(flags);
   const { model, step: named } = await findNamed(client, name);
-  const step = named ?? (await client.listCheckpoints(model.id)).at(-1)?.step ?? 0;
-  const answer = await client.exportCheckpoint(model.id, step, flags.format);
+  const step = named ?? (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0;
+  const answer = await client.checkpoints.export(model.id, step, flags.format);
   // Whole or not at all: what breaks off on the way leaves no folder of that name.
   const unfinished = `${folder}.partial-${process.pid}`;
   await mkdir(unfinished, { recursive: true });

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { systemClock } from "../../domain/clock.ts";
 import { freshSeed } from "../../domain/random.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { HoneClient } from "../../client/hone-client.ts";
+import { Hone } from "../../client/hone.ts";
 import { readClientSettings } from "../../server/config.ts";
 import { withTemporaryServer } from "../temporary-server.ts";
 import { connect, type ConnectionFlags } from "../connection.ts";
@@ -61,7 +61,7 @@ export function addDemoCommand(program: Command): void {
       if (flags.url !== undefined) await show(connect(flags), task, model, flags);
       else
         await withTemporaryServer(
-          ({ url, apiKey }) => show(new HoneClient({ baseUrl: url, apiKey }), task, model, flags),
+          ({ url, apiKey }) => show(new Hone({ baseUrl: url, apiKey }), task, model, flags),
           // A line of the log, such as of a small job that warns, would stand in the middle of the curve.
           {
             "log-level": "error",
@@ -78,12 +78,7 @@ async function addedModels(flags: DemoFlags): Promise<readonly AddedModel[]> {
   return addedBases(resolve(flags.data ?? readClientSettings().data));
 }
 
-async function show(
-  client: HoneClient,
-  task: DemoTask,
-  { baseModel }: DemoModel,
-  flags: DemoFlags,
-): Promise<void> {
+async function show(client: Hone, task: DemoTask, { baseModel }: DemoModel, flags: DemoFlags): Promise<void> {
   const seed = flags.seed === undefined ? freshSeed() % 1_000_000 : Number(flags.seed);
   const jobCountMax = flags.jobs === undefined ? task.training.jobCountMax : Number(flags.jobs);
   const screen = createDemoScreen({

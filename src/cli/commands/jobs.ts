@@ -1,6 +1,6 @@
 // `hone jobs`: the training jobs, what of each trains and what does not, their events as they come, and cancelling.
 import type { Command } from "commander";
-import type { TrainingJobResource } from "../../client/resources.ts";
+import type { TrainingJob } from "../../client/api.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
 import { duration } from "../duration.ts";
 import { shownConfig, shownSteps } from "../watch/job-config.ts";
@@ -19,8 +19,8 @@ export function addJobsCommand(program: Command): void {
       async (
         flags: ConnectionFlags & {
           readonly model?: string;
-          readonly kind?: string;
-          readonly state?: string;
+          readonly kind?: TrainingJob["kind"];
+          readonly state?: TrainingJob["state"];
           readonly json?: boolean;
         },
       ) => {
@@ -29,7 +29,7 @@ export function addJobsCommand(program: Command): void {
           ...(flags.kind === undefined ? {} : { kind: flags.kind }),
           ...(flags.state === undefined ? {} : { state: flags.state }),
         };
-        const found = await connect(flags).listTrainingJobs(filter);
+        const found = await connect(flags).jobs.list(filter).all();
         printRows(
           found.map((job) => (flags.json === true ? { ...job } : listedJob(job))),
           {
@@ -42,7 +42,7 @@ export function addJobsCommand(program: Command): void {
   addConnectionFlags(jobs.command("show <id>").description("Show what of a job trains, and what does not."))
     .option("--json", "as JSON")
     .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
-      const job = await connect(flags).findTrainingJob(id);
+      const job = await connect(flags).jobs.get(id);
       if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
       else showJob(job);
     });
@@ -51,8 +51,8 @@ export function addJobsCommand(program: Command): void {
   addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job.")).action(
     async (id: string, flags: ConnectionFlags) => {
       const client = connect(flags);
-      const before = await client.findTrainingJob(id);
-      const job = await client.cancelTrainingJob(id);
+      const before = await client.jobs.get(id);
+      const job = await client.jobs.cancel(id);
       process.stdout.write(`${job.id} ${job.state}\n`);
       if (before.state !== "queued" && before.state !== "running")
         process.stderr.write("The job had ended before; nothing was cancelled.\n");
@@ -63,12 +63,12 @@ export function addJobsCommand(program: Command): void {
       .command("retry <id>")
       .description("Try a job again that failed or was cancelled, on the data that is stored with it."),
   ).action(async (id: string, flags: ConnectionFlags) => {
-    process.stdout.write(`${await connect(flags).retryTrainingJob(id)} queued\n`);
+    process.stdout.write(`${(await connect(flags).jobs.retry(id)).id} queued\n`);
   });
   addReplayCommand(jobs);
 }
 
-function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> {
+function listedJob(job: TrainingJob): Readonly<Record<string, unknown>> {
   const { progress } = job;
   const steps = progress && `${progress.gradient_steps}/${progress.gradient_steps_total ?? "?"}`;
   return {
@@ -80,17 +80,17 @@ function listedJob(job: TrainingJobResource): Readonly<Record<string, unknown>> 
 }
 
 /** Of what it trains on; null where that is done, or was before anybody counted. */
-function shownPrepared({ progress }: TrainingJobResource): string | null {
+function shownPrepared({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total !== null || progress.prepared === null) return null;
   return `${progress.prepared} of ${progress.prepared_total}`;
 }
 
-function shownProgress({ progress }: TrainingJobResource): string | null {
+function shownProgress({ progress }: TrainingJob): string | null {
   if (progress === null || progress.gradient_steps_total === null) return null;
   return `${progress.gradient_steps} of ${progress.gradient_steps_total}`;
 }
 
-function showJob(job: TrainingJobResource): void {
+function showJob(job: TrainingJob): void {
   const { counts, warnings } = job;
   const items = job.kind === "sft" ? "conversations" : "trajectories";
   const facts = {

@@ -1,11 +1,7 @@
 // `hone models`: what the server can serve and what it trains.
 import type { Command } from "commander";
-import type { HoneClient } from "../../client/hone-client.ts";
-import type {
-  CheckpointDeletionResource,
-  ModelResource,
-  ServedModelResource,
-} from "../../client/resources.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { ModelCreate, ModelObject, ServedModel } from "../../client/api.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
 import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
@@ -26,7 +22,7 @@ export function addModelsCommand(program: Command): void {
     .option("--json", "as JSON")
     .action(async (flags: ConnectionFlags & { readonly json?: boolean }) => {
       const client = connect(flags);
-      const [bases, trained] = await Promise.all([client.listBaseModels(), client.listModels()]);
+      const [bases, trained] = await Promise.all([client.served.bases(), client.models.list().all()]);
       const rows = [
         ...(await Promise.all(
           bases.map(async (name) => ({
@@ -36,7 +32,7 @@ export function addModelsCommand(program: Command): void {
             step: null as number | null,
             id: null as string | null,
             ...adaptersOf({}),
-            ...servedFacts(await client.findServedModel(name)),
+            ...servedFacts(await client.served.get(name)),
           })),
         )),
         ...(await Promise.all(
@@ -44,7 +40,7 @@ export function addModelsCommand(program: Command): void {
             name: `${model.entity}/${model.project}/${model.name}`,
             kind: "trained",
             base_model: model.base_model,
-            step: (await client.listCheckpoints(model.id)).at(-1)?.step ?? 0,
+            step: (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0,
             id: model.id,
             ...adaptersOf(model),
             memory: null,
@@ -91,14 +87,16 @@ export function addModelsCommand(program: Command): void {
           readonly entity?: string;
           readonly loraRank?: number;
           readonly loraAlpha?: number;
-          readonly targetModules?: readonly string[];
+          /** The server says which there are. */
+          readonly targetModules?: ModelCreate["target_modules"];
           readonly json?: boolean;
         },
       ) => {
         const client = connect(flags);
-        const model = await client.registerModel({
+        const model = await client.models.create({
           project,
           name,
+          return_existing: flags.from === undefined,
           ...(await startOf(client, flags)),
           ...(flags.entity === undefined ? {} : { entity: flags.entity }),
           ...(flags.loraRank === undefined ? {} : { lora_rank: flags.loraRank }),
@@ -120,8 +118,8 @@ export function addModelsCommand(program: Command): void {
   ).action(async (name: string, flags: ConnectionFlags) => {
     const client = connect(flags);
     const { model, step } = await findNamed(client, name);
-    if (step === null) await client.deleteModel(model.id);
-    else refuseKept(name, await client.deleteCheckpoints(model.id, [step]));
+    if (step === null) await client.models.delete(model.id);
+    else refuseKept(name, await client.checkpoints.delete(model.id, [step]));
     process.stdout.write(`deleted ${name}\n`);
   });
   addAddedModelCommands(models);
@@ -136,14 +134,14 @@ function memoryText({
   value,
   memory_bytes: all,
   key_value_bytes: keysAndValues,
-}: NonNullable<ServedModelResource["status"]>): string {
+}: NonNullable<ServedModel["status"]>): string {
   return `${value}, ${sizeText(all - keysAndValues)} + requests up to ${sizeText(keysAndValues)}`;
 }
 
-type AdapterFields = Pick<ModelResource, "lora_rank" | "lora_alpha" | "target_modules">;
+type AdapterFields = Pick<ModelObject, "lora_rank" | "lora_alpha" | "target_modules">;
 
 /** Whether a base is in memory, what it takes there, and what its files are. */
-function servedFacts({ status, files }: ServedModelResource) {
+function servedFacts({ status, files }: ServedModel) {
   return {
     memory: status && memoryText(status),
     weights: files && sizeText(files.weight_bytes),
@@ -157,7 +155,7 @@ function adaptersOf({
   lora_rank = null,
   lora_alpha = null,
   target_modules = null,
-}: AdapterFields): AdapterFields & {
+}: Partial<AdapterFields>): AdapterFields & {
   readonly adapters?: string;
 } {
   const wishes = [
@@ -171,9 +169,9 @@ function adaptersOf({
 
 /** The base model, and the version of another model where one was named. */
 async function startOf(
-  client: HoneClient,
+  client: Hone,
   { baseModel, from }: { readonly baseModel?: string; readonly from?: string },
-): Promise<Pick<Parameters<HoneClient["registerModel"]>[0], "base_model" | "from">> {
+): Promise<Pick<ModelCreate, "base_model" | "from">> {
   if (from !== undefined) {
     const { model, step } = await findNamed(client, from);
     const source = { model: model.id, ...(step === null ? {} : { step }) };
@@ -187,7 +185,10 @@ async function startOf(
 }
 
 /** @throws ServiceError `conflict` where the version stayed */
-function refuseKept(name: string, deletion: CheckpointDeletionResource): void {
+function refuseKept(
+  name: string,
+  deletion: { readonly pinned_steps: readonly number[]; readonly in_use_steps: readonly number[] },
+): void {
   const isPinned = deletion.pinned_steps.length > 0;
   if (!isPinned && deletion.in_use_steps.length === 0) return;
   const reason = isPinned

@@ -16,11 +16,11 @@ interface TrajectoryFlags extends ConnectionFlags {
   readonly log?: string;
   readonly job?: string;
   readonly split?: string;
-  readonly step?: string;
+  readonly step?: number;
   readonly from?: string;
   readonly before?: string;
-  readonly rewardMin?: string;
-  readonly rewardMax?: string;
+  readonly rewardMin?: number;
+  readonly rewardMax?: number;
   readonly metadata?: readonly string[];
 }
 
@@ -43,11 +43,11 @@ export function addTrajectoryCommand(models: Command): void {
     .option("--log <id>", "those of one log")
     .option("--job <id>", "those of one training job")
     .option("--split <split>", "logs under one split")
-    .option("--step <step>", "those of one version")
+    .option("--step <step>", "those of one version", Number)
     .option("--from <time>", "stored then or later (ISO 8601)")
     .option("--before <time>", "stored before")
-    .option("--reward-min <reward>", "rewards of at least this")
-    .option("--reward-max <reward>", "rewards of at most this")
+    .option("--reward-min <reward>", "rewards of at least this", Number)
+    .option("--reward-max <reward>", "rewards of at most this", Number)
     .option("--metadata <key=value...>", "those whose metadata has the value; all of several")
     .action(writeTrajectories);
 }
@@ -59,7 +59,8 @@ async function writeTrajectories(name: string, flags: TrajectoryFlags): Promise<
     throw invalid(`${out} exists; name a file that is not there yet.`);
   const client = connect(flags);
   const { model, step } = await findNamed(client, name);
-  const rows = await client.exportTrajectories(model.id, format, {
+  const rows = await client.trajectories.export(model.id, {
+    format,
     ...given("source", flags.source),
     ...given("log_id", flags.log),
     ...given("job_id", flags.job),

@@ -2,7 +2,7 @@
 import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import type { HoneClient } from "../../client/hone-client.ts";
+import type { Hone } from "../../client/hone.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
@@ -40,16 +40,11 @@ async function teach(name: string, path: string, flags: TeachFlags): Promise<voi
 }
 
 /** @returns the id of the job, which is printed */
-async function submitFile(
-  client: HoneClient,
-  name: string,
-  path: string,
-  flags: TeachFlags,
-): Promise<string> {
+async function submitFile(client: Hone, name: string, path: string, flags: TeachFlags): Promise<string> {
   const { model } = await findNamed(client, name);
-  const file = await client.uploadFile(await contentOf(path), basename(path));
+  const file = await client.files.upload(await contentOf(path), basename(path));
   try {
-    const jobId = await client.createSupervisedJob({
+    const { id: jobId } = await client.jobs.createSupervised({
       model_id: model.id,
       training_data_url: file.id,
       config: {
@@ -63,7 +58,7 @@ async function submitFile(
     return jobId;
   } finally {
     // The job has what it trains on, and a refused file is no use to anybody.
-    await client.deleteFile(file.id);
+    await client.files.delete(file.id);
   }
 }
 

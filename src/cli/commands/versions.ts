@@ -14,7 +14,7 @@ export function addVersionCommands(models: Command): void {
     .action(async (name: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
       const client = connect(flags);
       const { model } = await findNamed(client, name);
-      const versions = (await client.listCheckpoints(model.id)).map((version) => ({ ...version }));
+      const versions = (await client.checkpoints.list(model.id).all()).map((version) => ({ ...version }));
       printRows(versions, { ...flags, columns: ["step", "created_at", "pinned", "job_id", "metrics"] });
     });
   addConnectionFlags(
@@ -26,7 +26,11 @@ export function addVersionCommands(models: Command): void {
   ).action(async (name: string, flags: ConnectionFlags) => {
     const client = connect(flags);
     const { model } = await findNamed(client, name);
-    const { base_model: base, base_hash: hash, accepted_steps: steps } = await client.acceptBase(model.id);
+    const {
+      base_model: base,
+      base_hash: hash,
+      accepted_steps: steps,
+    } = await client.models.acceptBase(model.id);
     const which = steps.length === 0 ? "no version was refused" : `versions ${steps.join(", ")}`;
     process.stdout.write(`${name} is over ${base} ${hash.slice(0, 12)} now: ${which}\n`);
   });
@@ -42,7 +46,7 @@ export function addVersionCommands(models: Command): void {
       async (name: string, flags: ConnectionFlags) => {
         const client = connect(flags);
         const { model, step } = await findNamedStep(client, name);
-        await client.pinCheckpoint(model.id, step, pinned);
+        await (pinned ? client.checkpoints.pin(model.id, step) : client.checkpoints.unpin(model.id, step));
         process.stdout.write(`${verb}ned ${name}\n`);
       },
     );

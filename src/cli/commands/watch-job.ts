@@ -1,15 +1,15 @@
 // `hone jobs watch`: a job as it trains, with curves in a terminal and plain lines elsewhere.
 import type { Command } from "commander";
-import type { HoneClient } from "../../client/hone-client.ts";
-import type { JobEventResource, TrainingJobResource } from "../../client/resources.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
+import { present } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
-import { followJob, type JobFollower } from "../watch/follow-job.ts";
 import { addStep, renderJob } from "../watch/job-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
-/** How long a server that starts again may take. */
-const deadlineMs = 120_000;
+/** Milliseconds that a server which starts again may take. */
+const deadline = 120_000;
 /** Between two reads of what no event reports: the phase, the time left, what it waits for. */
 const lookMs = 1000;
 
@@ -30,7 +30,7 @@ export function addWatchCommand(jobs: Command): void {
 
 /** Watches a job to its end; the process then exits with 1 unless the job succeeded. */
 export async function watchJob(
-  client: HoneClient,
+  client: Hone,
   id: string,
   { json = false, plain = false }: { readonly json?: boolean; readonly plain?: boolean } = {},
 ): Promise<void> {
@@ -39,18 +39,30 @@ export async function watchJob(
   if (last.type === "training_failed") process.exitCode = 1;
 }
 
-async function watchPlainly(client: HoneClient, id: string, json: boolean): Promise<JobEventResource> {
+async function watchPlainly(client: Hone, id: string, json: boolean): Promise<TrainingEvent> {
   // What is no event does not come between those that a program reads.
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
-  const follower: JobFollower = {
-    onEvent: (event) => process.stdout.write(`${json ? JSON.stringify(event) : plainLine(event)}\n`),
+  const followed = client.jobs.follow(id, {
+    deadline,
     onLost: (reason) => print(lostNotice(reason)),
     onBack: () => print("connected again"),
-  };
-  return followJob(client, id, follower, { clock: systemClock, deadlineMs });
+  });
+  return lastOf(followed, (event) =>
+    process.stdout.write(`${json ? JSON.stringify(event) : plainLine(event)}\n`),
+  );
 }
 
-function plainLine({ type, data }: JobEventResource): string {
+/** Reports each event; a job that is followed to its end has a last one. */
+async function lastOf(
+  events: AsyncIterable<TrainingEvent>,
+  onEvent: (event: TrainingEvent) => void,
+): Promise<TrainingEvent> {
+  let last: TrainingEvent | undefined;
+  for await (last of events) onEvent(last);
+  return present(last, "the event that ended the job");
+}
+
+function plainLine({ type, data }: TrainingEvent): string {
   const values = Object.entries(data).map(
     ([name, value]) => `${name} ${typeof value === "number" ? Number(value.toPrecision(5)) : value}`,
   );
@@ -58,13 +70,13 @@ function plainLine({ type, data }: JobEventResource): string {
 }
 
 function lostNotice(reason: string): string {
-  return `connection lost (${reason}); trying again for ${deadlineMs / 1000} s, the job goes on meanwhile`;
+  return `connection lost (${reason}); trying again for ${deadline / 1000} s, the job goes on meanwhile`;
 }
 
-async function watchLive(client: HoneClient, id: string): Promise<JobEventResource> {
+async function watchLive(client: Hone, id: string): Promise<TrainingEvent> {
   const screen = new LiveScreen(process.stdout);
   const series = new Map<string, number[]>();
-  let job: TrainingJobResource | null = await client.findTrainingJob(id);
+  let job: TrainingJob | null = await client.jobs.get(id);
   let notice: string | null = null;
   const draw = (): void => {
     const { columns, rows } = process.stdout;
@@ -80,8 +92,8 @@ async function watchLive(client: HoneClient, id: string): Promise<JobEventResour
       draw();
       // Rejects when there is nothing left to look for.
       await systemClock.sleep(lookMs, { signal: looking.signal }).catch(() => undefined);
-      // A lost connection is reported by `followJob`.
-      job = await client.findTrainingJob(id, { signal: looking.signal }).catch(() => job);
+      // A lost connection is reported by whoever follows.
+      job = await client.jobs.get(id, { signal: looking.signal }).catch(() => job);
     }
   };
   const giveCursorBack = (): void => {
@@ -91,16 +103,16 @@ async function watchLive(client: HoneClient, id: string): Promise<JobEventResour
   process.once("SIGINT", giveCursorBack);
   const looks = look();
   try {
-    const follower: JobFollower = {
-      onEvent: (event) => void (event.type === "gradient_step" && addStep(series, event)),
+    const followed = client.jobs.follow(id, {
+      deadline,
       onLost: (reason) => say(lostNotice(reason)),
       onBack: () => say(null),
-    };
-    return await followJob(client, id, follower, { clock: systemClock, deadlineMs });
+    });
+    return await lastOf(followed, (event) => event.type === "gradient_step" && addStep(series, event));
   } finally {
     looking.abort();
     await looks;
-    job = await client.findTrainingJob(id).catch((error: unknown) => {
+    job = await client.jobs.get(id).catch((error: unknown) => {
       notice ??= error instanceof Error ? error.message : String(error);
       return job;
     });

@@ -1,9 +1,11 @@
 // The demo's story against a client that answers from a script; that a real model learns is test/demo.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChatBody } from "../../client/resources.ts";
+import type { ChatCompletionRequest, SupervisedJobCreate, TrainingJobCreate } from "../../client/api.ts";
+import { Hone } from "../../client/hone.ts";
+import { routedFetch, succeedingJobs } from "../../client/testing/fake-fetch.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
-import { type DemoClient, type DemoResult, runDemo } from "./run-demo.ts";
+import { type DemoResult, runDemo } from "./run-demo.ts";
 import type { DemoTask } from "./tasks/task.ts";
 import { prompts, wordTask, type Word } from "./tasks/word-task.ts";
 
@@ -16,7 +18,7 @@ interface Version {
 
 interface Demo {
   readonly result: DemoResult;
-  readonly asked: readonly ChatBody[];
+  readonly asked: readonly ChatCompletionRequest[];
   /** Of each job, how many groups it trained on; of a supervised one the lessons, below zero. */
   readonly groupCounts: readonly number[];
 }
@@ -25,34 +27,28 @@ const task = wordTask("maybe");
 
 /** Runs a demo that teaches "maybe", with a job between one version and the next. */
 async function play(versions: readonly Version[], lessons?: DemoTask["lessons"]): Promise<Demo> {
-  const asked: ChatBody[] = [];
+  const asked: ChatCompletionRequest[] = [];
   const groupCounts: number[] = [];
-  const client: DemoClient = {
-    registerModel: async (body) => ({ id: "m", entity: "e", ...body }),
-    chat: async (body) => {
+  const fetch = routedFetch({
+    ...succeedingJobs,
+    "POST /v1/preview/models": (body: object) => ({ id: "m", entity: "e", ...body }),
+    "POST /v1/chat/completions": (body: ChatCompletionRequest) => {
       asked.push(body);
       const { sampled, greedy } = versions[groupCounts.length];
       assert.equal(body.model, `e/p/n:step${groupCounts.length}`);
       const isFirst = body.messages[0].content === prompts[0];
       const words = body.temperature === 0 ? [greedy] : isFirst ? sampled : (["maybe", "maybe"] as const);
-      const choices = words.map((word, index) => {
-        const message = { role: "assistant", content: word };
-        return { index, message, finish_reason: "stop", logprobs: null };
-      });
-      return {
-        id: "c",
-        model: body.model,
-        choices,
-        usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-      };
+      const choices = words.map((word, index) => ({ index, message: { role: "assistant", content: word } }));
+      return { id: "c", model: body.model, choices };
     },
-    createSupervisedJob: async (body) => {
-      assert.ok("training_data" in body);
-      return `job ${groupCounts.push(-body.training_data.length)}`;
-    },
-    createTrainingJob: async ({ trajectory_groups: groups }) => `job ${groupCounts.push(groups.length)}`,
-    waitForTrainingJob: async () => [],
-  };
+    "POST /v1/preview/sft-training-jobs": ({ training_data: lessons }: SupervisedJobCreate) => ({
+      id: `job-${groupCounts.push(-(lessons ?? []).length)}`,
+    }),
+    "POST /v1/preview/training-jobs": ({ trajectory_groups: groups }: TrainingJobCreate) => ({
+      id: `job-${groupCounts.push(groups.length)}`,
+    }),
+  });
+  const client = new Hone({ baseUrl: "http://host", fetch });
   const result = await runDemo(
     client,
     new FakeClock(),

@@ -2,8 +2,8 @@
 // What is taught is a task, as data; knows nothing of terminals, and reports what happens through `emit`.
 import type { Clock } from "../../domain/clock.ts";
 import { seededRandom } from "../../domain/random.ts";
-import type { HoneClient } from "../../client/hone-client.ts";
-import type { Choice, ModelResource, TrajectoryGroupBody } from "../../client/resources.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { Choice, ModelObject, TrajectoryGroup } from "../../client/api.ts";
 import type { DemoTask, Question } from "./tasks/task.ts";
 
 export interface DemoOptions {
@@ -39,32 +39,26 @@ export type DemoEvent =
   | { readonly kind: "samples"; readonly when: "before" | "after"; readonly samples: readonly DemoSample[] };
 
 export interface DemoResult {
-  readonly model: ModelResource;
+  readonly model: ModelObject;
   readonly points: readonly DemoPoint[];
   /** True when sampled and test reward both reached the task's targets. */
   readonly hasLearned: boolean;
 }
 
-/** The calls that the demo makes. */
-export type DemoClient = Pick<
-  HoneClient,
-  "registerModel" | "chat" | "createSupervisedJob" | "createTrainingJob" | "waitForTrainingJob"
->;
-
 /**
  * Trains a fresh model until it has learned or the jobs are used up.
  *
- * @throws HoneApiError when the server refuses something; Error when a job fails or no group has variance
+ * @throws HoneError when the server refuses something; Error when a job fails or no group has variance
  */
 export async function runDemo(
-  client: DemoClient,
+  client: Hone,
   clock: Clock,
   options: DemoOptions,
   emit: (event: DemoEvent) => void,
 ): Promise<DemoResult> {
   const startedAtMs = clock.monotonicMs();
   const { task } = options;
-  const model = await client.registerModel({
+  const model = await client.models.create({
     project: options.project,
     name: options.name,
     base_model: options.baseModel,
@@ -80,9 +74,7 @@ export async function runDemo(
     if (jobCount === 0) emit({ kind: "samples", when: "before", samples });
     const point: DemoPoint = {
       jobCount,
-      sampledReward: mean(
-        groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.reward)),
-      ),
+      sampledReward: mean(groups.flatMap((group) => group.trajectories.map(({ reward = 0 }) => reward))),
       testReward: mean(tested.map(({ reward }) => reward)),
       elapsedMs: clock.monotonicMs() - startedAtMs,
     };
@@ -101,16 +93,16 @@ export async function runDemo(
 
 /** One chat call per question, `groupSize` choices each, judged. */
 function sampleGroups(
-  client: DemoClient,
+  client: Hone,
   version: string,
   jobCount: number,
   { task, seed }: DemoOptions,
-): Promise<readonly TrajectoryGroupBody[]> {
+): Promise<readonly TrajectoryGroup[]> {
   const { groupSize, temperature, answerTokensMax } = task.sampling;
   const questions = task.practice(seededRandom("practice", seed, jobCount));
   return Promise.all(
     questions.map(async ({ messages, judge }, index) => {
-      const answer = await client.chat({
+      const answer = await client.chat.create({
         model: version,
         messages,
         n: groupSize,
@@ -129,10 +121,10 @@ function sampleGroups(
   );
 }
 
-function testAnswers(client: DemoClient, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
+function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
   return Promise.all(
     task.test.map(async ({ messages, text, judge }: Question) => {
-      const answered = await client.chat({
+      const answered = await client.chat.create({
         model: version,
         messages,
         temperature: 0,
@@ -147,24 +139,24 @@ function testAnswers(client: DemoClient, version: string, task: DemoTask): Promi
 
 /** The supervised job that the others go on from. */
 async function teach(
-  client: DemoClient,
-  model: ModelResource,
+  client: Hone,
+  model: ModelObject,
   { draw, learningRate, batchSize }: NonNullable<DemoTask["lessons"]>,
   seed: number,
 ): Promise<void> {
-  const jobId = await client.createSupervisedJob({
+  const { id: jobId } = await client.jobs.createSupervised({
     model_id: model.id,
     training_data: draw(seededRandom("lessons", seed)),
     config: { learning_rate: learningRate, batch_size: batchSize },
   });
-  await client.waitForTrainingJob(jobId);
+  await client.jobs.wait(jobId);
 }
 
 /** Sends the groups that have variance: the others teach nothing. */
 async function train(
-  client: DemoClient,
-  model: ModelResource,
-  groups: readonly TrajectoryGroupBody[],
+  client: Hone,
+  model: ModelObject,
+  groups: readonly TrajectoryGroup[],
   options: DemoOptions,
 ): Promise<void> {
   const varied = groups.filter(
@@ -175,7 +167,7 @@ async function train(
       "No prompt got answers of differing reward, so there is nothing to learn from; try another seed.",
     );
   const { batchSize } = options.task.training;
-  const jobId = await client.createTrainingJob({
+  const { id: jobId } = await client.jobs.create({
     model_id: model.id,
     trajectory_groups: varied,
     experimental_config: {
@@ -183,7 +175,7 @@ async function train(
       ...(batchSize !== null && { batch_size: batchSize }),
     },
   });
-  await client.waitForTrainingJob(jobId);
+  await client.jobs.wait(jobId);
 }
 
 function textOf(choice: Choice): string {

@@ -1,13 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TrainingJobResource } from "../../client/resources.ts";
+import type { TrainingJob } from "../../client/api.ts";
 import { addStep, renderJob } from "./job-view.ts";
 
-const job: TrainingJobResource = {
+const job: TrainingJob = {
   id: "job-1",
   model_id: "m",
   kind: "sft",
   state: "running",
+  created_at: "2026-01-01T00:00:00.000Z",
+  started_at: "2026-01-01T00:00:01.000Z",
+  ended_at: null,
+  attempts: 1,
+  attempts_lost: 0,
+  attempts_lost_max: 3,
+  restarts: 0,
+  restarts_max: 10,
+  cancel_requested: false,
   replay_of: null,
   retry_of: null,
   replay: null,
@@ -25,7 +34,15 @@ const job: TrainingJobResource = {
   },
   seconds_left: 130,
   experimental_config: null,
-  config: { batch_size: 2, learning_rate: 5e-5, epochs: 3 },
+  config: {
+    batch_size: 2,
+    learning_rate: 5e-5,
+    epochs: 3,
+    shuffle: true,
+    weight_decay: 0,
+    max_grad_norm: 1,
+    assistant_turns: "all",
+  },
   config_not_applied: [],
   counts: null,
 };
@@ -74,14 +91,14 @@ test("says how many steps are taken over what, and at which rate", () => {
     ...skips,
     steps,
   };
-  const linesOf = (shown: TrainingJobResource): readonly string[] =>
+  const linesOf = (shown: TrainingJob): readonly string[] =>
     renderJob({ job: shown, series: new Map(), notice: null }, { ...size, columns: 200 });
   assert.equal(
     linesOf({ ...job, counts })[1],
     "steps 6 over 4 conversations (4 sequences), 3 times, up to 2 sequences each; learning rate 0.00005",
   );
-  const rates = { learning_rate: [0.1, 0.2, 0.3, 0.4] };
-  assert.match(linesOf({ ...job, counts, config: rates })[1], /learning rate 0\.1 … 0\.4 \(4\)$/);
+  const config = job.config && { ...job.config, learning_rate: [0.1, 0.2, 0.3, 0.4] };
+  assert.match(linesOf({ ...job, counts, config })[1], /learning rate 0\.1 … 0\.4 \(4\)$/);
   const ofRollouts = {
     ...job,
     kind: "rl",

@@ -1,6 +1,6 @@
 // What is seen of a job that is watched: its state, how far it is, and the curves of its metrics, as lines of text that fit
 // the terminal. Pure.
-import type { JobEventResource, TrainingJobResource } from "../../client/resources.ts";
+import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
 import { drawBar } from "../demo/draw-curve.ts";
 import { duration } from "../duration.ts";
 import { drawChart, drawSparkline, shortNumber } from "./charts.ts";
@@ -8,7 +8,7 @@ import { shownRate, shownSteps } from "./job-config.ts";
 
 export interface JobView {
   /** As the server showed it last; null before it has. */
-  readonly job: TrainingJobResource | null;
+  readonly job: TrainingJob | null;
   /** Metrics of the gradient steps so far, each oldest first. */
   readonly series: ReadonlyMap<string, readonly number[]>;
   /** What else there is to say, such as that the connection is lost. */
@@ -35,7 +35,7 @@ const shownMetrics = [
 ];
 
 /** Of a step's event, what has a curve; see {@link JobView.series}. */
-export function addStep(series: Map<string, number[]>, { data }: JobEventResource): void {
+export function addStep(series: Map<string, number[]>, { data }: TrainingEvent): void {
   for (const name of shownMetrics) {
     const value = data[name];
     if (typeof value !== "number") continue;
@@ -78,7 +78,7 @@ function isDull(name: string, values: readonly number[]): boolean {
   return name !== "loss" && values.every((value) => value === values[0]) && name === "learning_rate";
 }
 
-function headOf(job: TrainingJobResource, columns: number): readonly string[] {
+function headOf(job: TrainingJob, columns: number): readonly string[] {
   const { progress, phase } = job;
   const what = [job.state, ...(phase === null ? [] : [phase])].join(", ");
   const verb = job.state === "running" ? "waited for" : "waits for";
@@ -99,7 +99,7 @@ function headOf(job: TrainingJobResource, columns: number): readonly string[] {
 }
 
 /** How far its steps are, or, before there are any, what is made into tokens for them. */
-function shownProgress(progress: NonNullable<TrainingJobResource["progress"]>): {
+function shownProgress(progress: NonNullable<TrainingJob["progress"]>): {
   readonly done: number;
   readonly total: number;
   readonly of: string;

@@ -14,10 +14,11 @@ export type RouteWith<Form extends string> = {
   [R in Route]: Operations[R] extends Readonly<Record<Form, unknown>> ? R : never;
 }[Route];
 
-export type BodyOf<R extends RouteWith<"body">> = Operations[R]["body"];
 export type AnswerOf<R extends RouteWith<"answer">> = Operations[R]["answer"];
 export type EventOf<R extends RouteWith<"events">> = Operations[R]["events"];
-export type QueryOf<R extends Route> = Operations[R] extends { readonly query?: infer Q } ? NonNullable<Q> : never;
+export type QueryOf<R extends Route> = Operations[R] extends { readonly query?: infer Q }
+  ? NonNullable<Q>
+  : never;
 
 /** The routes that answer with a page. */
 export type PagedRoute = {
@@ -78,7 +79,7 @@ export class Calls {
     for await (const data of readServerSentEvents(answer.bytes())) {
       if (data === "[DONE]") return;
       const event: unknown = JSON.parse(data);
-      const error = streamedError(event, answer.headers.get("x-request-id"));
+      const error = streamedError(event, answer);
       if (error !== null) throw error;
       // As of the answer.
       yield event as EventOf<R>;
@@ -118,7 +119,9 @@ export class Calls {
   #open<R extends Route>(route: R, input: InputOf<R>, options: CallOptions = {}): Promise<Answer> {
     const [method = "", pattern = ""] = route.split(" ");
     const { path = {}, query, body } = input as Untyped;
-    const filled = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
+    const filled = pattern.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(path[name] ?? ""),
+    );
     const isRepeatable = options.isRepeatable ?? method !== "POST";
     return this.#connection.open({ ...options, method, path: filled, query, body, isRepeatable });
   }
@@ -126,7 +129,7 @@ export class Calls {
 
 /** The input of whatever route. */
 interface Untyped {
-  readonly path?: Readonly<Record<string, string | number>>;
+  readonly path?: Readonly<Record<string, string>>;
   readonly query?: Query;
   readonly body?: unknown;
 }

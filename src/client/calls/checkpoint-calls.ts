@@ -54,7 +54,11 @@ export class CheckpointCalls {
     format: "peft" | "merged",
     options?: RequestOptions,
   ): Promise<AsyncGenerator<Uint8Array>> {
-    return this.#calls.bytes(`GET ${one}/export`, { ...versionAt(modelId, step), query: { format } }, options);
+    return this.#calls.bytes(
+      `GET ${one}/export`,
+      { ...versionAt(modelId, step), query: { format } },
+      options,
+    );
   }
 
   /** Makes a PEFT folder, as a tar archive, the model's next version. */
@@ -65,5 +69,5 @@ export class CheckpointCalls {
 }
 
 function versionAt(modelId: string, step: number) {
-  return { path: { model_id: modelId, step } };
+  return { path: { model_id: modelId, step: String(step) } };
 }

@@ -39,10 +39,7 @@ export class ModelCalls {
   }
 
   /** Has versions that were trained over other weights of the model's base answer over those of now. */
-  acceptBase(
-    modelId: string,
-    options?: RequestOptions,
-  ): Promise<AnswerOf<`POST ${typeof one}/accept-base`>> {
+  acceptBase(modelId: string, options?: RequestOptions): Promise<AnswerOf<`POST ${typeof one}/accept-base`>> {
     const input = { path: { model_id: modelId } };
     return this.#calls.value(`POST ${one}/accept-base`, input, { isRepeatable: true, ...options });
   }

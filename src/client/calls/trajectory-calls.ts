@@ -1,5 +1,12 @@
 // Trajectories that are stored of a model, and the metrics of their logs.
-import type { Logged, LoggedMetrics, LoggedTrajectories, Page, StoredTrajectory, TrajectoryLog } from "../api.ts";
+import type {
+  Logged,
+  LoggedMetrics,
+  LoggedTrajectories,
+  Page,
+  StoredTrajectory,
+  TrajectoryLog,
+} from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
 import type { Calls, QueryOf } from "./calls.ts";

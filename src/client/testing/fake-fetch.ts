@@ -14,8 +14,7 @@ export function fetchFrom(
     const payload = Buffer.from(await asked.arrayBuffer());
     onRequest(asked.method, pathname);
     const answer = await ask({
-      // Of the methods that the client sends.
-      method: asked.method as "GET" | "POST" | "PUT" | "DELETE",
+      method: asked.method,
       url: pathname + search,
       headers: Object.fromEntries(asked.headers),
       ...(payload.length === 0 ? {} : { payload }),
@@ -41,3 +40,34 @@ export function scriptedFetch(...answers: readonly (Response | Error | (() => Re
   };
   return Object.assign(answer, { requests });
 }
+
+/** What a made-up server answers to a body, by method and path; `*` in a path stands for one part of it. */
+type Routes = Readonly<Record<string, (body: never, parts: readonly string[]) => unknown>>;
+
+/** `fetch` to a server that is made up; a list is answered as events. */
+export function routedFetch(routes: Routes): Fetch {
+  const patterns = Object.entries(routes).map(([route, answer]) => {
+    const pattern = new RegExp(`^${route.replaceAll("*", "([^/]+)")}$`);
+    // Each route is given the body that its calls send.
+    return { pattern, answer: answer as (body: unknown, parts: readonly string[]) => unknown };
+  });
+  return async (url, { method = "", body }) => {
+    const route = `${method} ${new URL(url).pathname}`;
+    const found = patterns.find(({ pattern }) => pattern.test(route));
+    if (found === undefined) throw new Error(`the made-up server has no ${route}`);
+    const parts = found.pattern.exec(route)?.slice(1) ?? [];
+    const answer = found.answer(typeof body === "string" ? JSON.parse(body) : undefined, parts);
+    if (!Array.isArray(answer)) return new Response(JSON.stringify(answer));
+    return new Response([...answer.map((event) => JSON.stringify(event)), "[DONE]"].map(dataLine).join(""));
+  };
+}
+
+function dataLine(data: string): string {
+  return `data: ${data}\n\n`;
+}
+
+/** The routes of jobs that succeed as soon as they are there, beside those that create them. */
+export const succeedingJobs: Routes = {
+  "GET /v1/preview/training-jobs/*/events": () => [{ id: "e", type: "training_ended", data: {} }],
+  "GET /v1/preview/training-jobs/*": (_, [id]) => ({ id, state: "succeeded" }),
+};

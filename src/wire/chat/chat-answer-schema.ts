@@ -50,40 +50,54 @@ export const finish = {
 };
 const finishReason = Type.Enum(["stop", "length", "tool_calls"]);
 
-const toolCallSchema = Type.Object({
-  id: Type.String(),
-  type: Type.Enum(["function", "custom"]),
-  function: Type.Optional(
-    Type.Object({ name: Type.String(), arguments: Type.String({ description: "JSON." }) }),
-  ),
-  custom: Type.Optional(
-    Type.Object({ name: Type.String(), input: Type.String({ description: "Of a custom tool: its text." }) }),
-  ),
-});
+const toolCallSchema = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.Enum(["function", "custom"]),
+    function: Type.Optional(
+      Type.Object({ name: Type.String(), arguments: Type.String({ description: "JSON." }) }),
+    ),
+    custom: Type.Optional(
+      Type.Object({
+        name: Type.String(),
+        input: Type.String({ description: "Of a custom tool: its text." }),
+      }),
+    ),
+  },
+  { title: "ToolCall" },
+);
 
 const reasoning = "What the model thought; under both names.";
 
-const messageSchema = Type.Object({
-  role: Type.String(),
-  content: orNull(Type.String(), { description: "Null where the message only calls tools, or only thinks." }),
-  reasoning: orNull(Type.String(), { description: reasoning }),
-  reasoning_content: orNull(Type.String(), { description: reasoning }),
-  tool_calls: Type.Array(toolCallSchema),
-  refusal: Type.Null(),
-  annotations: Type.Null(),
-  audio: Type.Null(),
-  function_call: Type.Null(),
-});
+const messageSchema = Type.Object(
+  {
+    role: Type.String(),
+    content: orNull(Type.String(), {
+      description: "Null where the message only calls tools, or only thinks.",
+    }),
+    reasoning: orNull(Type.String(), { description: reasoning }),
+    reasoning_content: orNull(Type.String(), { description: reasoning }),
+    tool_calls: Type.Array(toolCallSchema),
+    refusal: Type.Null(),
+    annotations: Type.Null(),
+    audio: Type.Null(),
+    function_call: Type.Null(),
+  },
+  { title: "AnsweredMessage" },
+);
 
-const choiceSchema = Type.Object({
-  index: Type.Integer({ minimum: 0 }),
-  message: messageSchema,
-  logprobs: orNull(logprobsSchema),
-  finish_reason: finishReason,
-  ...finish,
-  token_ids: orNull(tokenIds, { description: "With return_token_ids, and of trained models." }),
-  prompt_token_ids: Type.Optional(tokenIds),
-});
+const choiceSchema = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0 }),
+    message: messageSchema,
+    logprobs: orNull(logprobsSchema),
+    finish_reason: finishReason,
+    ...finish,
+    token_ids: orNull(tokenIds, { description: "With return_token_ids, and of trained models." }),
+    prompt_token_ids: Type.Optional(tokenIds),
+  },
+  { title: "Choice" },
+);
 
 export const header = {
   id: Type.String({ description: "`chatcmpl-` and the request's id." }),

@@ -13,7 +13,7 @@ test("the steps and the answer of every lesson follow from its text", () => {
   const lessons = stepsTask.lessons?.draw(seededRandom("test")) ?? [];
   assert.ok(lessons.length > 50);
   for (const { messages } of lessons) {
-    const [, question, answer] = messages.map(({ content }) => content ?? "");
+    const [, question, answer] = messages.map(({ content }) => (typeof content === "string" ? content : ""));
     const steps = (answer ?? "").split("\n").map((step) => /^(\d+)([*+])(\d+)=(\d+)$/.exec(step)?.slice(1));
     assert.equal(steps.length, 2, answer);
     let reached: string | undefined;

@@ -1,7 +1,7 @@
 // What the demo teaches, as data: questions to practise on, questions to test with, what answers earn, and the sizes that
 // suit it. A task knows neither the server nor the screen.
 import type { Random } from "../../../domain/random.ts";
-import type { Message } from "../../../client/resources.ts";
+import type { Message } from "../../../client/api.ts";
 
 /** A question, and what an answer to it earns. */
 export interface Question {

@@ -1,0 +1,3116 @@
+// Every body and answer of the API as a type, and every operation. Written by `npm run docs` from the schemas that check
+// requests; a test compares the two.
+// oxlint-disable typescript/no-explicit-any
+
+/** One page of a list. */
+export type Page<Item> = {
+  readonly object: "list";
+  readonly data: readonly Item[];
+  /** Empty where the page is. */
+  readonly first_id: string;
+  /** What `after` takes for the next page. */
+  readonly last_id: string;
+  readonly has_more: boolean;
+};
+
+export type AllowedTools = {
+  /** As the choice of that name. */
+  readonly mode: "auto" | "required";
+  /** Tools by their type and name. */
+  readonly tools: readonly { readonly [name: string]: any }[];
+  readonly [name: string]: any;
+};
+
+export type AnsweredMessage = {
+  readonly role: string;
+  /** Null where the message only calls tools, or only thinks. */
+  readonly content: string | null;
+  /** What the model thought; under both names. */
+  readonly reasoning: string | null;
+  /** What the model thought; under both names. */
+  readonly reasoning_content: string | null;
+  readonly tool_calls: readonly ToolCall[];
+  readonly refusal: null;
+  readonly annotations: null;
+  readonly audio: null;
+  readonly function_call: null;
+};
+
+export type ChatCompletion = {
+  /** `chatcmpl-` and the request's id. */
+  readonly id: string;
+  readonly request_id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** The name asked for, or the default model's. */
+  readonly model: string;
+  readonly service_tier: "default";
+  /** Names base, version and engine build. */
+  readonly system_fingerprint: string;
+  readonly object: "chat.completion";
+  readonly choices: readonly Choice[];
+  readonly usage: {
+    /** Tokens of the prompt, once whatever n is. */
+    readonly prompt_tokens: number;
+    /** Tokens of all choices. */
+    readonly completion_tokens: number;
+    /** Both together. */
+    readonly total_tokens: number;
+    readonly prompt_tokens_details: {
+      /** Tokens of the prompt, from its first on, that an earlier request had computed. */
+      readonly cached_tokens: number;
+    };
+  };
+  /**
+   * One object for each token of the prompt, by token id: the token itself, then the alternatives; null for
+   * the first.
+   */
+  readonly prompt_logprobs: readonly ({ readonly [name: string]: {
+    readonly logprob: number;
+    readonly rank: number;
+    readonly decoded_token: string | null;
+  } } | null)[] | null;
+  /** With return_token_ids. */
+  readonly prompt_token_ids: readonly number[] | null;
+  readonly kv_transfer_params: { readonly [name: string]: unknown } | null;
+};
+
+export type ChatCompletionChunk = {
+  /** `chatcmpl-` and the request's id. */
+  readonly id: string;
+  readonly request_id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** The name asked for, or the default model's. */
+  readonly model: string;
+  readonly service_tier: "default";
+  /** Names base, version and engine build. */
+  readonly system_fingerprint: string;
+  readonly object: "chat.completion.chunk";
+  /** One at a time; none in the chunk with the usage. */
+  readonly choices: readonly {
+    readonly index: number;
+    readonly delta: {
+      /** In the first chunk of the choice, which comes before any text. */
+      readonly role?: string;
+      readonly content?: string | null;
+      readonly reasoning?: string | null;
+      readonly reasoning_content?: string | null;
+      readonly tool_calls?: readonly {
+        readonly index: number;
+        readonly id?: string;
+        readonly type?: "function" | "custom";
+        readonly function?: {
+          readonly name?: string;
+          readonly arguments: string;
+        };
+        readonly custom?: {
+          readonly name?: string;
+          readonly input: string;
+        };
+      }[];
+    };
+    readonly logprobs: {
+      /** One entry for each token. */
+      readonly content: readonly {
+        /** The token's text, or `token_id:<N>`. */
+        readonly token: string;
+        /** Natural logarithm; -9999 for what is impossible. */
+        readonly logprob: number;
+        /** The text's bytes; together they are the answer's. */
+        readonly bytes: readonly number[];
+        readonly top_logprobs: readonly {
+          /** The token's text, or `token_id:<N>`. */
+          readonly token: string;
+          /** Natural logarithm; -9999 for what is impossible. */
+          readonly logprob: number;
+          /** The text's bytes; together they are the answer's. */
+          readonly bytes: readonly number[];
+        }[];
+      }[];
+      readonly refusal: null;
+    } | null;
+    /** In the last chunk of the choice. */
+    readonly finish_reason: "stop" | "length" | "tool_calls" | null;
+    /** The stop token that ended it. */
+    readonly stop_reason?: number | null;
+    /** The stop string that ended it. */
+    readonly matched_stop?: string | null;
+    readonly token_ids?: readonly number[] | null;
+    readonly prompt_token_ids?: readonly number[];
+  }[];
+  readonly usage?: {
+    /** Tokens of the prompt, once whatever n is. */
+    readonly prompt_tokens: number;
+    /** Tokens of all choices. */
+    readonly completion_tokens: number;
+    /** Both together. */
+    readonly total_tokens: number;
+    readonly prompt_tokens_details: {
+      /** Tokens of the prompt, from its first on, that an earlier request had computed. */
+      readonly cached_tokens: number;
+    };
+  };
+  /** In the first chunk of each choice, with return_token_ids. */
+  readonly prompt_token_ids?: readonly number[] | null;
+};
+
+export type ChatCompletionRequest = {
+  /** The conversation so far, oldest first; the chat template decides about roles. */
+  readonly messages: readonly Message[];
+  /** Functions that the chat template shows to the model, and that it may call. Default: none. */
+  readonly tools?: readonly Tool[] | null;
+  /**
+   * Documents that the chat template shows to the model, if it does; all their values are texts. Default:
+   * none.
+   */
+  readonly documents?: readonly { readonly [name: string]: string }[] | null;
+  /**
+   * A Jinja template instead of the model's own, rendered within limits of size and time; needed where the
+   * model has none. Default: the model's own.
+   */
+  readonly chat_template?: string | null;
+  /**
+   * Further variables for the chat template. They hide its own, but neither the messages nor what a field of
+   * the request says. Default: `{}`.
+   */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /**
+   * How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking,
+   * which only `none` makes false. Default: the template's own.
+   */
+  readonly reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+  /**
+   * Ends the prompt with what opens the assistant's turn. Default: true; false with continue_final_message.
+   */
+  readonly add_generation_prompt?: boolean;
+  /**
+   * Leaves the last message open, and the model goes on with it; excludes add_generation_prompt. Default:
+   * `false`.
+   */
+  readonly continue_final_message?: boolean;
+  /** Adds the tokenizer's special tokens to those of the template. Default: `false`. */
+  readonly add_special_tokens?: boolean;
+  /**
+   * Puts the last message's text before the answer's where both have one role, as with
+   * continue_final_message; else it changes no text. Answers that are no stream then have prompt_logprobs, as
+   * many as top_logprobs. Default: `false`.
+   */
+  readonly echo?: boolean;
+  /** Accepted without use: the models read text. Default: `{}`. */
+  readonly mm_processor_kwargs?: { readonly [name: string]: any } | null;
+  /**
+   * Whether the answer may call tools (auto), must (required, or a function by name) or must not (none).
+   * Default: auto where there are tools and the model calls them, else none.
+   */
+  readonly tool_choice?: "none" | "auto" | "required" | NamedToolChoice | null;
+  /** Whether an answer may call more than one tool. Default: `true`. */
+  readonly parallel_tool_calls?: boolean | null;
+  /** The same as max_tokens, and wins over it. Default: max_tokens. */
+  readonly max_completion_tokens?: number | null;
+  /**
+   * Most tokens of an answer; cut to the room that is left. max_completion_tokens is its newer name. Default:
+   * the model's own, else all the room.
+   */
+  readonly max_tokens?: number | null;
+  /**
+   * Returns each token's log-probability, before bias, penalties and temperature. Default: false; true for a
+   * trained model.
+   */
+  readonly logprobs?: boolean | null;
+  /**
+   * How many alternatives each token carries, the most probable first; needs logprobs. All answers together
+   * have at most 4,194,304 log-probabilities. Default: `0`.
+   */
+  readonly top_logprobs?: number | null;
+  /** Whether what the model thought is returned, as `reasoning`; its tokens count anyway. Default: `true`. */
+  readonly include_reasoning?: boolean;
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /** The id of the answer, after `chatcmpl-`; one that is running is refused. Default: a fresh one. */
+  readonly request_id?: string;
+  /** Whom the request is for, in the client's words; accepted without use. Default: nobody. */
+  readonly user?: string | null;
+  /**
+   * Lower is answered earlier, and takes room from what is higher; anything but 0 is refused unless the model
+   * is scheduled by priority. Default: `0`.
+   */
+  readonly priority?: number;
+  /**
+   * Keeps what is computed of the prompt from requests of the same entity with another salt or none, which
+   * could else find out by the time to the first token, or by `cached_tokens`, that somebody sent the same.
+   * Other entities never share it. Default: none.
+   */
+  readonly cache_salt?: string | null;
+  /**
+   * Has a prompt computed by one server and answered by another, as proxies before vLLM's servers ask for it:
+   * see [prefill-and-decode.md](prefill-and-decode.md). Refused unless the operator has servers share a
+   * secret (`transfer.secret`). Default: the prompt is computed and answered here.
+   */
+  readonly kv_transfer_params?: KvTransferParams | null;
+  /**
+   * Keeps the last so many tokens of the prompt; -1 as many as fit beside max_completion_tokens. Default: a
+   * prompt that does not fit is refused.
+   */
+  readonly truncate_prompt_tokens?: number | null;
+  /** Answers as server-sent events. Default: `false`. */
+  readonly stream?: boolean | null;
+  /**
+   * Whether a stream ends with the usage, and carries it in every chunk; only with stream. Default: neither.
+   */
+  readonly stream_options?: StreamOptions | null;
+  /** Spells tokens of log-probabilities as token_id:<N>. Default: `false`. */
+  readonly return_tokens_as_token_ids?: boolean | null;
+  /**
+   * Searches the n most probable answers with n beams instead of drawing, and returns them whole, the best
+   * first; fewer where a constraint leaves fewer. temperature and seed have no effect; stop, top_p, top_k,
+   * min_p, logit_bias, penalties and logits_processors are refused beside it. Default: `false`.
+   */
+  readonly use_beam_search?: boolean;
+  /** How many answers; the width of a beam search. Default: `1`. */
+  readonly n?: number | null;
+  /**
+   * How beam search weighs length: an answer's summed log-probability is divided by its length, prompt
+   * included and without the token that ended it, to this power. Needs use_beam_search. Default: `1`.
+   */
+  readonly length_penalty?: number;
+  /**
+   * Fewest tokens of an answer: what would end it is not drawn before, unless nothing else may come, as where
+   * it is complete under its constraint. Default: `0`.
+   */
+  readonly min_tokens?: number;
+  /**
+   * One text or several that end the answer, and are not part of it; the one that is completed first wins.
+   * Default: `[]`.
+   */
+  readonly stop?: string | readonly string[] | null;
+  /** Token ids that end the answer, beside the model's own; `stop_reason` says which. Default: `[]`. */
+  readonly stop_token_ids?: readonly number[] | null;
+  /** The model's own end does not end the answer; stop_token_ids still do. Default: `false`. */
+  readonly ignore_eos?: boolean;
+  /**
+   * Shows the text that ended the answer: the stop string, or that of the stop token unless it is special and
+   * these are skipped. Default: `false`.
+   */
+  readonly include_stop_str_in_output?: boolean;
+  /**
+   * Returns how probable each token of the prompt was after those before it, with its rank and so many
+   * alternatives; 0 gives the tokens alone. Not in a stream. Default: none.
+   */
+  readonly prompt_logprobs?: number | null;
+  /**
+   * Returns the ids of prompt and answer; in the choices of a trained model they are unless it is false.
+   * Default: false; a trained model's choices have them.
+   */
+  readonly return_token_ids?: boolean | null;
+  /** Leaves special tokens out of the text. Default: `true`. */
+  readonly skip_special_tokens?: boolean;
+  /**
+   * Accepted without use: the tokenizers served here put no blanks between special tokens, so both values
+   * mean the same. Default: `true`.
+   */
+  readonly spaces_between_special_tokens?: boolean;
+  /**
+   * Divides the logits; 0 is greedy, and what is between 0 and 0.01 counts as 0.01. Default: the model's own,
+   * else 1.
+   */
+  readonly temperature?: number | null;
+  /**
+   * Draws among the fewest most probable tokens that have this much together. Default: the model's own, else
+   * 1.
+   */
+  readonly top_p?: number | null;
+  /** Draws among so many most probable tokens; 0 and -1 among all. Default: the model's own, else 0. */
+  readonly top_k?: number | null;
+  /**
+   * Leaves out tokens less probable than this part of the most probable one. Default: the model's own, else
+   * 0.
+   */
+  readonly min_p?: number | null;
+  /**
+   * Leaves out tokens whose logit is more than so many standard deviations of the logits below the greatest,
+   * whatever the temperature, before min_p, top_k and top_p; 0 and less leave out none. Default: `0`.
+   */
+  readonly top_n_sigma?: number | null;
+  /**
+   * Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.
+   * Default: the model's own, else 1.
+   */
+  readonly repetition_penalty?: number | null;
+  /** Subtracted from a token's logit for each time the answer has it. Default: `0`. */
+  readonly frequency_penalty?: number | null;
+  /** Subtracted from the logit of each token that the answer has. Default: `0`. */
+  readonly presence_penalty?: number | null;
+  /** Added to the logits of these token ids, greedy or not. Default: none. */
+  readonly logit_bias?: { readonly [name: string]: number } | null;
+  /** Only these token ids may be drawn; the model's end is not among them by itself. Default: all. */
+  readonly allowed_token_ids?: readonly number[] | null;
+  /**
+   * Texts that the answer must not hold, as the model's tokens spell them at its beginning, and after a blank
+   * where that takes as many tokens; other spellings get through. Default: `[]`.
+   */
+  readonly bad_words?: readonly string[];
+  /**
+   * Steps on the logits that the server has by name, with their arguments; in this order, after the logit
+   * bias and before penalties. Default: none.
+   */
+  readonly logits_processors?: readonly (string | LogitsProcessorConstructor)[] | null;
+  /**
+   * Most tokens of a thought: the logits processor `thinking-budget` with this budget, for models whose
+   * vocabulary has `<think>` and `</think>`. Default: none.
+   */
+  readonly thinking_token_budget?: number | null;
+  /** Further arguments, which every logits processor of the request is given. Default: `{}`. */
+  readonly vendor_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /** The same as vendor_xargs, by another name. Default: `{}`. */
+  readonly vllm_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /**
+   * Makes the answer reproducible, whatever else is being answered, where the model is `exact` in
+   * `/v1/models`; of others the header `x-hone-notice` says that it does not. Default: a fresh one.
+   */
+  readonly seed?: number | null;
+  /**
+   * The one constraint that the answer must keep, which response_format may hold instead, and how JSON is
+   * written. Default: none.
+   */
+  readonly structured_outputs?: StructuredOutputs | null;
+  /**
+   * The form that the answer must have: JSON, JSON of a schema, or a structural tag; `text` asks for none.
+   * Default: none.
+   */
+  readonly response_format?: ResponseFormat | null;
+  /** The same as structured_outputs.json, by the older name that vLLM had. Default: none. */
+  readonly guided_json?: string | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.regex, by the older name that vLLM had. Default: none. */
+  readonly guided_regex?: string | null;
+  /** The same as structured_outputs.choice, by the older name that vLLM had. Default: none. */
+  readonly guided_choice?: readonly string[] | null;
+  /** The same as structured_outputs.grammar, by the older name that vLLM had. Default: none. */
+  readonly guided_grammar?: string | null;
+  /** The same as structured_outputs.grammar, as llama.cpp has it. Default: none. */
+  readonly grammar?: string | null;
+  /** The same as structured_outputs.json, as llama.cpp has it. Default: none. */
+  readonly json_schema?: string | { readonly [name: string]: any } | null;
+  /** As Ollama has it: `json` holds the answer to any JSON object, a schema to JSON of it. Default: none. */
+  readonly format?: "json" | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.whitespace_pattern, by the older name that vLLM had. Default: none. */
+  readonly guided_whitespace_pattern?: string | null;
+  /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
+  readonly guided_decoding_backend?: string | null;
+};
+
+export type Checkpoint = {
+  readonly id: string;
+  /** Version, policy version and step are one number. */
+  readonly step: number;
+  readonly metrics: { readonly [name: string]: number };
+  readonly created_at: string;
+  /** The job that made it; null for step 0, and for what was imported. */
+  readonly job_id: string | null;
+  /** Whether training goes on from where it was. */
+  readonly has_optimizer_state: boolean;
+  /** Whether it stays until it is unpinned. */
+  readonly pinned: boolean;
+  /**
+   * SHA-256 of the base model's weights that it was trained over; over others it is refused with 409.
+   * `files:` stands before a hash of all files, of which it is known alone; null for step 0, and where
+   * nothing is known.
+   */
+  readonly base_hash: string | null;
+  /**
+   * SHA-256 over the adapter's two files, which is compared whenever they are loaded or exported; null for
+   * step 0, and until it is recorded.
+   */
+  readonly adapter_hash: string | null;
+};
+
+export type CheckpointDelete = {
+  /**
+   * The versions to delete. Step 0 counts as deleted and stays servable; the model's name stands for the
+   * newest that is left.
+   */
+  readonly steps: readonly number[];
+};
+
+export type Choice = {
+  readonly index: number;
+  readonly message: AnsweredMessage;
+  readonly logprobs: {
+    /** One entry for each token. */
+    readonly content: readonly {
+      /** The token's text, or `token_id:<N>`. */
+      readonly token: string;
+      /** Natural logarithm; -9999 for what is impossible. */
+      readonly logprob: number;
+      /** The text's bytes; together they are the answer's. */
+      readonly bytes: readonly number[];
+      readonly top_logprobs: readonly {
+        /** The token's text, or `token_id:<N>`. */
+        readonly token: string;
+        /** Natural logarithm; -9999 for what is impossible. */
+        readonly logprob: number;
+        /** The text's bytes; together they are the answer's. */
+        readonly bytes: readonly number[];
+      }[];
+    }[];
+    readonly refusal: null;
+  } | null;
+  readonly finish_reason: "stop" | "length" | "tool_calls";
+  /** The stop token that ended it. */
+  readonly stop_reason: number | null;
+  /** The stop string that ended it. */
+  readonly matched_stop: string | null;
+  /** With return_token_ids, and of trained models. */
+  readonly token_ids: readonly number[] | null;
+  readonly prompt_token_ids?: readonly number[];
+};
+
+export type Completion = {
+  /** `cmpl-` and the request's id. */
+  readonly id: string;
+  readonly request_id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** The name asked for, or the default model's. */
+  readonly model: string;
+  readonly service_tier: "default";
+  /** Names base, version and engine build. */
+  readonly system_fingerprint: string;
+  readonly object: "text_completion";
+  readonly choices: readonly {
+    /** The prompt's index times n, and the answer's. */
+    readonly index: number;
+    readonly text: string;
+    readonly logprobs: {
+      /** Each token's text, or `token_id:<N>`. */
+      readonly tokens: readonly string[];
+      /** Natural logarithms; null for the first token of a prompt. */
+      readonly token_logprobs: readonly (number | null)[];
+      /** By text: the token itself, then the alternatives, most probable first. */
+      readonly top_logprobs: readonly ({ readonly [name: string]: number } | null)[];
+      /** Where each token's text begins in the choice's, in characters. */
+      readonly text_offset: readonly number[];
+    } | null;
+    readonly finish_reason: "stop" | "length";
+    /** The stop token that ended it. */
+    readonly stop_reason: number | null;
+    /** The stop string that ended it. */
+    readonly matched_stop: string | null;
+    /** With return_token_ids. */
+    readonly token_ids: readonly number[] | null;
+    /** With return_token_ids. */
+    readonly prompt_token_ids: readonly number[] | null;
+    /**
+     * One object for each token of the prompt, by token id: the token itself, then the alternatives; null for
+     * the first.
+     */
+    readonly prompt_logprobs: readonly ({ readonly [name: string]: {
+      readonly logprob: number;
+      readonly rank: number;
+      readonly decoded_token: string | null;
+    } } | null)[] | null;
+  }[];
+  readonly usage: {
+    /** Tokens of the prompt, once whatever n is. */
+    readonly prompt_tokens: number;
+    /** Tokens of all choices. */
+    readonly completion_tokens: number;
+    /** Both together. */
+    readonly total_tokens: number;
+    readonly prompt_tokens_details: {
+      /** Tokens of the prompt, from its first on, that an earlier request had computed. */
+      readonly cached_tokens: number;
+    };
+  };
+  readonly kv_transfer_params: { readonly [name: string]: unknown } | null;
+};
+
+export type CompletionChunk = {
+  /** `cmpl-` and the request's id. */
+  readonly id: string;
+  readonly request_id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** The name asked for, or the default model's. */
+  readonly model: string;
+  readonly service_tier: "default";
+  /** Names base, version and engine build. */
+  readonly system_fingerprint: string;
+  readonly object: "text_completion";
+  /** One at a time; none in the chunk with the usage. */
+  readonly choices: readonly {
+    /** The prompt's index times n, and the answer's. */
+    readonly index: number;
+    readonly text: string;
+    readonly logprobs: {
+      /** Each token's text, or `token_id:<N>`. */
+      readonly tokens: readonly string[];
+      /** Natural logarithms; null for the first token of a prompt. */
+      readonly token_logprobs: readonly (number | null)[];
+      /** By text: the token itself, then the alternatives, most probable first. */
+      readonly top_logprobs: readonly ({ readonly [name: string]: number } | null)[];
+      /** Where each token's text begins in the choice's, in characters. */
+      readonly text_offset: readonly number[];
+    } | null;
+    /** In the last chunk of the choice. */
+    readonly finish_reason: "stop" | "length" | null;
+    /** The stop token that ended it. */
+    readonly stop_reason?: number | null;
+    /** The stop string that ended it. */
+    readonly matched_stop?: string | null;
+    readonly token_ids: readonly number[] | null;
+    /** In the first chunk of the choice, with return_token_ids. */
+    readonly prompt_token_ids?: readonly number[] | null;
+  }[];
+  readonly usage?: {
+    /** Tokens of the prompt, once whatever n is. */
+    readonly prompt_tokens: number;
+    /** Tokens of all choices. */
+    readonly completion_tokens: number;
+    /** Both together. */
+    readonly total_tokens: number;
+    readonly prompt_tokens_details: {
+      /** Tokens of the prompt, from its first on, that an earlier request had computed. */
+      readonly cached_tokens: number;
+    };
+  };
+};
+
+export type CompletionRequest = {
+  /**
+   * What the answer goes on with, as it stands: a text, a list of texts, token ids, or a list of lists of
+   * token ids. No chat template is used. Several prompts are answered at once, the choices of each after
+   * those of the one before; one that fails fails all.
+   */
+  readonly prompt: string | readonly (string | number | readonly number[])[];
+  /**
+   * Most tokens of an answer; cut to the room that is left. With 0 nothing is answered but the prompt: with
+   * echo and logprobs that scores it. Default: `16`.
+   */
+  readonly max_tokens?: number | null;
+  /**
+   * Returns each token's log-probability, before bias, penalties and temperature, with so many alternatives;
+   * with echo the prompt's too. The answers of a prompt have at most 4,194,304 together. Default: none.
+   */
+  readonly logprobs?: number | null;
+  /** Puts the prompt's text before the answer's. Default: `false`. */
+  readonly echo?: boolean | null;
+  /**
+   * Adds the tokenizer's special tokens, such as one that begins a text, to a prompt that is a text. Default:
+   * `true`.
+   */
+  readonly add_special_tokens?: boolean;
+  /** How many answers are drawn: all are returned, so it can only be n. Default: n. */
+  readonly best_of?: number | null;
+  /** What comes after the answer: refused unless empty. Default: none. */
+  readonly suffix?: string | null;
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /** The id of the answer, after `chatcmpl-`; one that is running is refused. Default: a fresh one. */
+  readonly request_id?: string;
+  /** Whom the request is for, in the client's words; accepted without use. Default: nobody. */
+  readonly user?: string | null;
+  /**
+   * Lower is answered earlier, and takes room from what is higher; anything but 0 is refused unless the model
+   * is scheduled by priority. Default: `0`.
+   */
+  readonly priority?: number;
+  /**
+   * Keeps what is computed of the prompt from requests of the same entity with another salt or none, which
+   * could else find out by the time to the first token, or by `cached_tokens`, that somebody sent the same.
+   * Other entities never share it. Default: none.
+   */
+  readonly cache_salt?: string | null;
+  /**
+   * Has a prompt computed by one server and answered by another, as proxies before vLLM's servers ask for it:
+   * see [prefill-and-decode.md](prefill-and-decode.md). Refused unless the operator has servers share a
+   * secret (`transfer.secret`). Default: the prompt is computed and answered here.
+   */
+  readonly kv_transfer_params?: KvTransferParams | null;
+  /**
+   * Keeps the last so many tokens of the prompt; -1 as many as fit beside max_completion_tokens. Default: a
+   * prompt that does not fit is refused.
+   */
+  readonly truncate_prompt_tokens?: number | null;
+  /** Answers as server-sent events. Default: `false`. */
+  readonly stream?: boolean | null;
+  /**
+   * Whether a stream ends with the usage, and carries it in every chunk; only with stream. Default: neither.
+   */
+  readonly stream_options?: StreamOptions | null;
+  /** Spells tokens of log-probabilities as token_id:<N>. Default: `false`. */
+  readonly return_tokens_as_token_ids?: boolean | null;
+  /**
+   * Searches the n most probable answers with n beams instead of drawing, and returns them whole, the best
+   * first; fewer where a constraint leaves fewer. temperature and seed have no effect; stop, top_p, top_k,
+   * min_p, logit_bias, penalties and logits_processors are refused beside it. Default: `false`.
+   */
+  readonly use_beam_search?: boolean;
+  /** How many answers; the width of a beam search. Default: `1`. */
+  readonly n?: number | null;
+  /**
+   * How beam search weighs length: an answer's summed log-probability is divided by its length, prompt
+   * included and without the token that ended it, to this power. Needs use_beam_search. Default: `1`.
+   */
+  readonly length_penalty?: number;
+  /**
+   * Fewest tokens of an answer: what would end it is not drawn before, unless nothing else may come, as where
+   * it is complete under its constraint. Default: `0`.
+   */
+  readonly min_tokens?: number;
+  /**
+   * One text or several that end the answer, and are not part of it; the one that is completed first wins.
+   * Default: `[]`.
+   */
+  readonly stop?: string | readonly string[] | null;
+  /** Token ids that end the answer, beside the model's own; `stop_reason` says which. Default: `[]`. */
+  readonly stop_token_ids?: readonly number[] | null;
+  /** The model's own end does not end the answer; stop_token_ids still do. Default: `false`. */
+  readonly ignore_eos?: boolean;
+  /**
+   * Shows the text that ended the answer: the stop string, or that of the stop token unless it is special and
+   * these are skipped. Default: `false`.
+   */
+  readonly include_stop_str_in_output?: boolean;
+  /**
+   * Returns how probable each token of the prompt was after those before it, with its rank and so many
+   * alternatives; 0 gives the tokens alone. Not in a stream. Default: none.
+   */
+  readonly prompt_logprobs?: number | null;
+  /**
+   * Returns the ids of prompt and answer; in the choices of a trained model they are unless it is false.
+   * Default: false; a trained model's choices have them.
+   */
+  readonly return_token_ids?: boolean | null;
+  /** Leaves special tokens out of the text. Default: `true`. */
+  readonly skip_special_tokens?: boolean;
+  /**
+   * Accepted without use: the tokenizers served here put no blanks between special tokens, so both values
+   * mean the same. Default: `true`.
+   */
+  readonly spaces_between_special_tokens?: boolean;
+  /**
+   * Divides the logits; 0 is greedy, and what is between 0 and 0.01 counts as 0.01. Default: the model's own,
+   * else 1.
+   */
+  readonly temperature?: number | null;
+  /**
+   * Draws among the fewest most probable tokens that have this much together. Default: the model's own, else
+   * 1.
+   */
+  readonly top_p?: number | null;
+  /** Draws among so many most probable tokens; 0 and -1 among all. Default: the model's own, else 0. */
+  readonly top_k?: number | null;
+  /**
+   * Leaves out tokens less probable than this part of the most probable one. Default: the model's own, else
+   * 0.
+   */
+  readonly min_p?: number | null;
+  /**
+   * Leaves out tokens whose logit is more than so many standard deviations of the logits below the greatest,
+   * whatever the temperature, before min_p, top_k and top_p; 0 and less leave out none. Default: `0`.
+   */
+  readonly top_n_sigma?: number | null;
+  /**
+   * Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.
+   * Default: the model's own, else 1.
+   */
+  readonly repetition_penalty?: number | null;
+  /** Subtracted from a token's logit for each time the answer has it. Default: `0`. */
+  readonly frequency_penalty?: number | null;
+  /** Subtracted from the logit of each token that the answer has. Default: `0`. */
+  readonly presence_penalty?: number | null;
+  /** Added to the logits of these token ids, greedy or not. Default: none. */
+  readonly logit_bias?: { readonly [name: string]: number } | null;
+  /** Only these token ids may be drawn; the model's end is not among them by itself. Default: all. */
+  readonly allowed_token_ids?: readonly number[] | null;
+  /**
+   * Texts that the answer must not hold, as the model's tokens spell them at its beginning, and after a blank
+   * where that takes as many tokens; other spellings get through. Default: `[]`.
+   */
+  readonly bad_words?: readonly string[];
+  /**
+   * Steps on the logits that the server has by name, with their arguments; in this order, after the logit
+   * bias and before penalties. Default: none.
+   */
+  readonly logits_processors?: readonly (string | LogitsProcessorConstructor)[] | null;
+  /**
+   * Most tokens of a thought: the logits processor `thinking-budget` with this budget, for models whose
+   * vocabulary has `<think>` and `</think>`. Default: none.
+   */
+  readonly thinking_token_budget?: number | null;
+  /** Further arguments, which every logits processor of the request is given. Default: `{}`. */
+  readonly vendor_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /** The same as vendor_xargs, by another name. Default: `{}`. */
+  readonly vllm_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /**
+   * Makes the answer reproducible, whatever else is being answered, where the model is `exact` in
+   * `/v1/models`; of others the header `x-hone-notice` says that it does not. Default: a fresh one.
+   */
+  readonly seed?: number | null;
+  /**
+   * The one constraint that the answer must keep, which response_format may hold instead, and how JSON is
+   * written. Default: none.
+   */
+  readonly structured_outputs?: StructuredOutputs | null;
+  /**
+   * The form that the answer must have: JSON, JSON of a schema, or a structural tag; `text` asks for none.
+   * Default: none.
+   */
+  readonly response_format?: ResponseFormat | null;
+  /** The same as structured_outputs.json, by the older name that vLLM had. Default: none. */
+  readonly guided_json?: string | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.regex, by the older name that vLLM had. Default: none. */
+  readonly guided_regex?: string | null;
+  /** The same as structured_outputs.choice, by the older name that vLLM had. Default: none. */
+  readonly guided_choice?: readonly string[] | null;
+  /** The same as structured_outputs.grammar, by the older name that vLLM had. Default: none. */
+  readonly guided_grammar?: string | null;
+  /** The same as structured_outputs.grammar, as llama.cpp has it. Default: none. */
+  readonly grammar?: string | null;
+  /** The same as structured_outputs.json, as llama.cpp has it. Default: none. */
+  readonly json_schema?: string | { readonly [name: string]: any } | null;
+  /** As Ollama has it: `json` holds the answer to any JSON object, a schema to JSON of it. Default: none. */
+  readonly format?: "json" | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.whitespace_pattern, by the older name that vLLM had. Default: none. */
+  readonly guided_whitespace_pattern?: string | null;
+  /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
+  readonly guided_decoding_backend?: string | null;
+};
+
+export type ConstraintCheck = {
+  /** Whether the constraint is served exactly, from the first token of an answer on and along every test. */
+  readonly served: boolean;
+  /** Which kind of refusal. */
+  readonly kind: string | null;
+  /** The keyword that is refused. */
+  readonly subject: string | null;
+  /** Where it stands. */
+  readonly place: string | null;
+  /** Why, for people. */
+  readonly reason: string | null;
+  readonly tests: readonly {
+    readonly valid: boolean | null;
+    /** Whether an answer can be this value. */
+    readonly accepted: boolean;
+    /** The limit that was reached before it was known. */
+    readonly limit: string | null;
+    /** How much of the value's text stood there by then. */
+    readonly place: string | null;
+  }[];
+  /** What to know of a constraint that is served: formats that are not known here. */
+  readonly notices: readonly string[];
+  readonly compile_ms: number;
+};
+
+export type ConstraintCheckRequest = {
+  /** The model whose answers are meant, by any of its names; by default the server's default. */
+  readonly model?: string | null;
+  /**
+   * The one constraint that the answer must keep, which response_format may hold instead, and how JSON is
+   * written. Default: none.
+   */
+  readonly structured_outputs?: StructuredOutputs | null;
+  /**
+   * The form that the answer must have: JSON, JSON of a schema, or a structural tag; `text` asks for none.
+   * Default: none.
+   */
+  readonly response_format?: ResponseFormat | null;
+  /** Values to check the constraint with. */
+  readonly tests?: readonly ConstraintTest[] | null;
+};
+
+export type ConstraintTest = {
+  /** A value; for a constraint that is not JSON, a text. Its properties may stand in any order. */
+  readonly data: unknown;
+  /** What the client thinks of it; answered as it came. */
+  readonly valid?: boolean | null;
+};
+
+export type ContentPart = {
+  /** `text`, `input_text`, `output_text`, `refusal` or `thinking`. */
+  readonly type: string;
+  readonly [name: string]: any;
+};
+
+export type CustomDefinition = {
+  /** What the model calls it by. */
+  readonly name: string;
+  /** What it does, for the model. */
+  readonly description?: string | null;
+  /** What the text is held to. */
+  readonly format?: ToolFormat | null;
+  readonly [name: string]: any;
+};
+
+export type CustomToolFormat = {
+  /** `text`, or `grammar`. */
+  readonly type: string;
+  /** Of a grammar: `lark` or `regex`. */
+  readonly syntax?: string | null;
+  /** Of a grammar: what every call keeps. */
+  readonly definition?: string | null;
+  readonly [name: string]: any;
+};
+
+export type DetokenizeRequest = {
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /** Token ids. */
+  readonly tokens: readonly number[];
+};
+
+export type Detokenized = {
+  /** Their text, with that of special tokens. */
+  readonly prompt: string;
+};
+
+export type ExampleConversation = {
+  /** The conversation; what the assistant says in it trains. */
+  readonly messages: readonly ExampleMessage[];
+  /** The tools that the request has. */
+  readonly tools?: readonly { readonly [name: string]: any }[] | null;
+  /** As the request had them. */
+  readonly documents?: readonly { readonly [name: string]: any }[] | null;
+  /** As the request had it. */
+  readonly chat_template?: string | null;
+  /** As the request had them. */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** As the request had it. */
+  readonly reasoning_effort?: string | null;
+  /** As the request had it. */
+  readonly add_generation_prompt?: boolean | null;
+  /** As the request had it. */
+  readonly continue_final_message?: boolean | null;
+  /** As the request had it. */
+  readonly add_special_tokens?: boolean | null;
+  /** As the request had it. */
+  readonly truncate_prompt_tokens?: number | null;
+  readonly [name: string]: any;
+};
+
+export type ExampleMessage = {
+  /** Such as developer, system, user, assistant, tool; the chat template decides which there are. */
+  readonly role: string;
+  /** A text, or parts whose texts are joined. */
+  readonly content?: string | readonly (string | ContentPart)[] | null;
+  /** Who says it, for templates that show names. */
+  readonly name?: string | null;
+  /** Of a tool's message: which call it answers. */
+  readonly tool_call_id?: string | null;
+  /** Of an assistant's message: the calls that it made, as answers have them. */
+  readonly tool_calls?: readonly { readonly [name: string]: any }[] | null;
+  /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
+  readonly weight?: number | null;
+  readonly [name: string]: any;
+};
+
+export type ExperimentalTrainingConfig = {
+  /** Positive shrinks negative advantages, negative shrinks positive ones. Default: `0`. */
+  readonly advantage_balance?: number | null;
+  /**
+   * Trains the texts of assistant messages, and of Choices without tokens, beside Choices with tokens.
+   * Default: `false`.
+   */
+  readonly allow_training_without_logprobs?: boolean | null;
+  /**
+   * Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job
+   * tells how far its log-probabilities are from those over float32. Default: left to the server
+   * (training.basePrecision).
+   */
+  readonly base_precision?: "float32" | "int8" | null;
+  /**
+   * Sequences of one optimizer step; not beside steps. Default: 1, unless the server counts tokens
+   * (training.batchTokens).
+   */
+  readonly batch_size?: number | null;
+  /** The same as batch_size, by another name. Default: as batch_size. */
+  readonly grad_accumulation_sequences?: number | null;
+  /** The lower bound of clipping is 1 - epsilon. Default: 1; 0.2 with ppo. */
+  readonly epsilon?: number | null;
+  /** The upper bound of clipping is 1 + epsilon_high. Default: 4; epsilon with ppo. */
+  readonly epsilon_high?: number | null;
+  /** Over what the ratio of new to old probability is taken. Default: `"token"`. */
+  readonly importance_sampling_level?: "token" | "sequence" | "average" | "geometric_average" | null;
+  /** Weight of the squared difference from the policy that sampled; 0 is off. Default: `0`. */
+  readonly vendor_k2_tau?: number | null;
+  /** The same as vendor_k2_tau, by another name. Default: `0`. */
+  readonly kimi_k2_tau?: number | null;
+  /**
+   * Takes advantage from tokens that the model now finds likelier than the base model does, and gives it to
+   * the others; 0 is off. Costs a forward pass of the base model. Default: `0`.
+   */
+  readonly kl_penalty_coef?: number | null;
+  /**
+   * Whose log-probabilities the penalty compares with the base model's: those of the model as it trains, or
+   * those that were recorded as it was sampled. Default: `"current_learner"`.
+   */
+  readonly kl_penalty_source?: "current_learner" | "sample" | null;
+  /** Of AdamW, of every step. Default: `0.0001`. */
+  readonly learning_rate?: number | null;
+  /** Leaves out tokens whose ratio is out of bounds instead of clipping it. Default: `false`. */
+  readonly mask_prob_ratio?: boolean | null;
+  /** Gradients are scaled down to this norm; 0 never scales. Default: left to the server, 0.1. */
+  readonly max_grad_norm?: number | null;
+  /** Caps every ratio; 0 is off. Default: `0`. */
+  readonly max_negative_advantage_importance_sampling_weight?: number | null;
+  /** A step's learning rate is multiplied by the number of its sequences to this power. Default: `0`. */
+  readonly num_trajectories_learning_rate_multiplier_power?: number | null;
+  /**
+   * A longer sequence is left out. Steps do not go by it, unless the server counts their tokens
+   * (training.batchTokens). Default: left to the server.
+   */
+  readonly packed_sequence_length?: number | null;
+  /** How often each sequence trains, in another order each time. Default: `1`. */
+  readonly passes?: number | null;
+  /** The same as passes, by another name. Default: `1`. */
+  readonly num_epochs?: number | null;
+  /** Clips as PPO does, instead of as CISPO does. Default: `false`. */
+  readonly ppo?: boolean | null;
+  /** The same as ppo, by name; wins over it. Default: `"cispo"`. */
+  readonly loss_fn?: "cispo" | "ppo" | null;
+  /**
+   * Computes the old log-probabilities anew before the first step, instead of taking the recorded ones.
+   * Default: `false`.
+   */
+  readonly precalculate_logprobs?: boolean | null;
+  /** Divides a group's advantages by the standard deviation of its rewards. Default: `true`. */
+  readonly scale_rewards?: boolean | null;
+  /** The same as scale_rewards, by another name; wins over it. Default: `true`. */
+  readonly normalize_advantages?: boolean | null;
+  /**
+   * Optimizer steps of a pass, into which the sequences are divided evenly: 1 takes one step over all. Not
+   * beside batch_size; there are never more than sequences. Default: as batch_size makes.
+   */
+  readonly steps?: number | null;
+  /**
+   * With precalculate_logprobs each token counts for the ratio of the computed to the recorded probability,
+   * up to this much; 0 is off. Not applied without. Default: `0`.
+   */
+  readonly truncated_importance_sampling?: number | null;
+  /** Of AdamW, times the learning rate. Default: left to the server, 0.1. */
+  readonly weight_decay?: number | null;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly adam_beta1?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly adam_beta2?: unknown;
+  /** Refused with a value that asks for more than is done. The optimizer is AdamW with an epsilon of 1e-8. */
+  readonly adam_epsilon?: unknown;
+  /**
+   * Refused. The optimizer is AdamW with betas of 0.9 and 0.99. Its weight_decay and max_grad_norm are
+   * options of their own.
+   */
+  readonly adam_params?: unknown;
+  /** Accepted. Every job makes a version. */
+  readonly final_training_step?: unknown;
+  /** Refused with a value that asks for more than is done. Say batch_size, the sequences of a step. */
+  readonly gradient_accumulation_steps?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_alpha?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_config?: unknown;
+  /** Refused with a value that asks for more than is done. Adapters train without dropout. */
+  readonly lora_dropout?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_rank?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly lr_scheduler?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly lr_scheduler_type?: unknown;
+  /** Refused with a value that asks for more than is done. Say steps and passes, or batch_size. */
+  readonly max_steps?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly optim?: unknown;
+  /** Accepted. The optimizer's state is kept with every version. */
+  readonly optimizer_save_interval?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly peft_args?: unknown;
+  /** Refused with a value that asks for more than is done. Every job makes a version. */
+  readonly save_checkpoint?: unknown;
+  /** Refused. What is random in a job is decided by its content: the same job trains the same. */
+  readonly seed?: unknown;
+  /** Refused. A job starts from the model's newest version. */
+  readonly start_step?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly target_modules?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly warmup_ratio?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly warmup_steps?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Say kl_penalty_coef, which moves advantages; there
+   * is no KL term in the loss.
+   */
+  readonly beta?: unknown;
+  /** Refused with a value that asks for more than is done. The base model, step 0, is the reference. */
+  readonly kl_penalty_reference_step?: unknown;
+  /** Refused. The base model, step 0, is the reference, and does not move. */
+  readonly kl_penalty_step_lag?: unknown;
+  /** Refused. The base model, step 0, is the reference. */
+  readonly kl_ref_adapter_path?: unknown;
+  /** Accepted. The memory that training takes has settings. */
+  readonly logprob_calculation_chunk_size?: unknown;
+  /** Refused. The options of the loss stand beside it. */
+  readonly loss_fn_config?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The loss is the mean over a step's tokens, each
+   * trajectory weighing alike.
+   */
+  readonly loss_type?: unknown;
+  /** Refused. There are no experts to route to. */
+  readonly moe_routing_replay_bundle?: unknown;
+  /** Refused. There are no experts to route to. */
+  readonly moe_routing_replay_path?: unknown;
+  /** Accepted. There are no experts to route to. */
+  readonly moe_routing_replay_strict?: unknown;
+  /** Refused with a value that asks for more than is done. Say passes. */
+  readonly num_iterations?: unknown;
+  /** Refused with a value that asks for more than is done. Nothing is plotted. */
+  readonly plot_tensors?: unknown;
+  /** Refused with a value that asks for more than is done. The learning rate does not follow the rewards. */
+  readonly scale_learning_rate_by_reward_std_dev?: unknown;
+};
+
+export type Feedback = {
+  readonly id: string;
+  /** UTC. */
+  readonly created_at: string;
+  /** The owner of the key that wrote it. */
+  readonly vendor_user_id: string;
+  /** The same, where the request was in this spelling. */
+  readonly wb_user_id?: string;
+  readonly payload: { readonly [name: string]: unknown };
+};
+
+export type FeedbackBatchCreateReq = {
+  /** All are written, or none. */
+  readonly batch: readonly FeedbackCreateReq[];
+};
+
+export type FeedbackCreateReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** What the feedback is on: an object, an op or a call; this or weave_ref must be there. */
+  readonly vendor_ref?: string | null;
+  /** The same as vendor_ref, by another name. */
+  readonly weave_ref?: string | null;
+  /** Which kind of feedback; some have payloads of a known form. */
+  readonly feedback_type: string;
+  /** What is said; at most 1 MiB of JSON. */
+  readonly payload: { readonly [name: string]: any };
+  /** Of the record; the same id with the same content again adds nothing. Default: a fresh one. */
+  readonly id?: string | null;
+  /** Who said it, in the client's words. */
+  readonly creator?: string | null;
+  /** The `object/` that asked for it. */
+  readonly annotation_ref?: string | null;
+  /** The `op/` or `object/` that judged. */
+  readonly runnable_ref?: string | null;
+  /** The `call/` in which it judged. */
+  readonly call_ref?: string | null;
+  /** The `object/` that had it judged. */
+  readonly trigger_ref?: string | null;
+  /** The annotation queue it came from. */
+  readonly queue_id?: string | null;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+};
+
+export type FeedbackHistoryReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The record. */
+  readonly feedback_id: string;
+  /** The `revision_id` that the page before ended with. */
+  readonly after?: string | null;
+  /** Most revisions of the page. Default: `100`. */
+  readonly limit?: number | null;
+};
+
+export type FeedbackReplaceReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** What the feedback is on: an object, an op or a call; this or weave_ref must be there. */
+  readonly vendor_ref?: string | null;
+  /** The same as vendor_ref, by another name. */
+  readonly weave_ref?: string | null;
+  /** Which kind of feedback; some have payloads of a known form. */
+  readonly feedback_type: string;
+  /** What is said; at most 1 MiB of JSON. */
+  readonly payload: { readonly [name: string]: any };
+  /** Of the record; the same id with the same content again adds nothing. Default: a fresh one. */
+  readonly id?: string | null;
+  /** Who said it, in the client's words. */
+  readonly creator?: string | null;
+  /** The `object/` that asked for it. */
+  readonly annotation_ref?: string | null;
+  /** The `op/` or `object/` that judged. */
+  readonly runnable_ref?: string | null;
+  /** The `call/` in which it judged. */
+  readonly call_ref?: string | null;
+  /** The `object/` that had it judged. */
+  readonly trigger_ref?: string | null;
+  /** The annotation queue it came from. */
+  readonly queue_id?: string | null;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** The record to replace. */
+  readonly feedback_id: string;
+};
+
+export type FeedbackRevision = {
+  readonly id: string;
+  /** UTC. */
+  readonly created_at: string;
+  /** The owner of the key that wrote it. */
+  readonly vendor_user_id: string;
+  /** The same, where the request was in this spelling. */
+  readonly wb_user_id?: string;
+  readonly payload: { readonly [name: string]: unknown };
+  /** What `after` takes for the next page. */
+  readonly revision_id: string;
+  readonly project_id: string;
+  readonly vendor_ref: string;
+  readonly weave_ref: string;
+  readonly feedback_type: string;
+  readonly creator: string | null;
+  readonly annotation_ref: string | null;
+  readonly runnable_ref: string | null;
+  readonly call_ref: string | null;
+  readonly trigger_ref: string | null;
+  readonly queue_id: string | null;
+  readonly replaced_at: string;
+};
+
+export type FileObject = {
+  readonly id: string;
+  readonly object: "file";
+  readonly bytes: number;
+  /** Seconds since 1970. */
+  readonly created_at: number;
+  readonly filename: string;
+  readonly purpose: string;
+  /** A file is ready when it is answered. */
+  readonly status: "processed";
+};
+
+export type FileUpload = {
+  /** What it is for. */
+  readonly purpose: "fine-tune";
+  /** Its bytes, with its name. */
+  readonly file: string;
+};
+
+export type FunctionDefinition = {
+  /** What the model calls it by. */
+  readonly name: string;
+  /** What it does, for the model. */
+  readonly description?: string | null;
+  /** JSON Schema of the arguments. */
+  readonly parameters?: { readonly [name: string]: any } | null;
+  /** Arguments follow the schema exactly. */
+  readonly strict?: boolean | null;
+  readonly [name: string]: any;
+};
+
+export type Health = {
+  readonly status: "ok" | "unavailable";
+  /** `ready`, `starting`, `restarting`, `draining`, `failed` or `stopped`. */
+  readonly state: string;
+  /** Why it is not ready, for people; empty when ready. */
+  readonly reason: string;
+  /**
+   * Each base model: `loaded`, `loading`, `unloaded` or `failed`, with why. One that is not loaded is, as
+   * soon as a request asks for it.
+   */
+  readonly models: { readonly [name: string]: string };
+};
+
+export type History = {
+  /** The conversation: messages, and Choices where the model answered. */
+  readonly messages_and_choices: readonly MessageOrChoice[];
+  /** The tools that the requests had. */
+  readonly tools?: readonly { readonly [name: string]: any }[] | null;
+  readonly [name: string]: any;
+};
+
+export type InputItem = {
+  /**
+   * `message`, `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output` or
+   * `reasoning`. Default: `"message"`.
+   */
+  readonly type?: string | null;
+  /** Of a message: user, assistant, system or developer. */
+  readonly role?: string | null;
+  /** Of a message: its text, or parts of it; of a reasoning item, parts of what was thought. */
+  readonly content?: string | readonly InputPart[] | null;
+  /** Of a call and of its output: which belong together. */
+  readonly call_id?: string | null;
+  /** Of a call: the function's name. */
+  readonly name?: string | null;
+  /** Of a call: its arguments as JSON. */
+  readonly arguments?: string | null;
+  /** Of a custom tool's call: its text. */
+  readonly input?: string | null;
+  /** Of a call's output: what the function returned. */
+  readonly output?: string | readonly InputPart[] | null;
+  /** Of a reasoning item without content: what was thought. */
+  readonly summary?: readonly { readonly [name: string]: any }[] | null;
+  readonly [name: string]: any;
+};
+
+export type InputPart = {
+  /** `input_text`, `output_text` or `refusal`. */
+  readonly type: string;
+  readonly [name: string]: any;
+};
+
+export type JsonSchema = {
+  /** For people; nothing depends on it. */
+  readonly name: string;
+  /** For people; nothing depends on it. */
+  readonly description?: string | null;
+  /** The JSON Schema. */
+  readonly schema?: { readonly [name: string]: any } | null;
+  /** Every schema is kept exactly, whatever this says. */
+  readonly strict?: boolean | null;
+  readonly [name: string]: any;
+};
+
+export type KvTransferParams = {
+  /**
+   * Holds the prompt for another server, which the answer's `kv_transfer_params` are for. Default: `false`.
+   */
+  readonly do_remote_decode?: boolean | null;
+  /** Fetches the prompt from the server that holds it, which the other members name. Default: `false`. */
+  readonly do_remote_prefill?: boolean | null;
+  /** Of the server that holds it; one of those that the operator named. */
+  readonly remote_host?: string | null;
+  /** Of that server. */
+  readonly remote_port?: number | null;
+  /** Under which it is held. */
+  readonly remote_request_id?: string | null;
+  readonly [name: string]: any;
+};
+
+export type Logged = {
+  readonly detail: readonly unknown[];
+  readonly model_id: string;
+  readonly split: string;
+  /** The version that the log belongs to. */
+  readonly step: number;
+  readonly trajectories: number;
+  readonly metrics: { readonly [name: string]: number };
+};
+
+export type LoggedMetrics = {
+  readonly id: string;
+  readonly split: string;
+  readonly step: number;
+  readonly recorded_at: string;
+  readonly metrics: { readonly [name: string]: number };
+};
+
+export type LoggedTrajectories = {
+  readonly id: string;
+  readonly split: string;
+  readonly step: number;
+  readonly recorded_at: string;
+  readonly metrics: { readonly [name: string]: number };
+  readonly trajectory_groups: readonly TrajectoryGroup[];
+  /**
+   * Only where the log's trajectories do not fit in a page: how many bytes they have. They are read row by
+   * row, or exported.
+   */
+  readonly left_out_bytes?: number;
+};
+
+export type LogitsProcessorConstructor = {
+  /** The registered name. */
+  readonly qualname: string;
+  /** Its arguments by position. */
+  readonly args?: readonly unknown[] | null;
+  /** Its arguments by name. */
+  readonly kwargs?: { readonly [name: string]: any } | null;
+};
+
+export type Message = {
+  /** Such as developer, system, user, assistant, tool; the chat template decides which there are. */
+  readonly role: string;
+  /** A text, or parts whose texts are joined. */
+  readonly content?: string | readonly (string | ContentPart)[] | null;
+  /** Who says it, for templates that show names. */
+  readonly name?: string | null;
+  /** Of a tool's message: which call it answers. */
+  readonly tool_call_id?: string | null;
+  /** Of an assistant's message: the calls that it made, as answers have them. */
+  readonly tool_calls?: readonly { readonly [name: string]: any }[] | null;
+  readonly [name: string]: any;
+};
+
+export type MessageOrChoice = {
+  /** Makes the item a message. */
+  readonly role?: string;
+  /** With finish_reason makes the item a Choice, as it was answered. */
+  readonly message?: { readonly [name: string]: any } | null;
+  /** Of a Choice: what the tokens were and how probable, as it was answered. */
+  readonly logprobs?: {
+    /** One entry for each token of the answer. */
+    readonly content?: readonly {
+      /** The token's text, or `token_id:<N>`. */
+      readonly token: string;
+      /** Natural logarithm. */
+      readonly logprob?: number | null;
+      readonly [name: string]: any;
+    }[] | null;
+    /** As in OpenAI's answers; not read. */
+    readonly refusal?: readonly {
+      /** The token's text, or `token_id:<N>`. */
+      readonly token: string;
+      /** Natural logarithm. */
+      readonly logprob?: number | null;
+      readonly [name: string]: any;
+    }[] | null;
+    readonly [name: string]: any;
+  } | null;
+  /** Of a Choice: the answer's exact tokens. */
+  readonly token_ids?: readonly number[] | null;
+  /** Of a Choice: the prompt's exact tokens. */
+  readonly prompt_token_ids?: readonly number[] | null;
+  /** As the request had them. */
+  readonly documents?: readonly { readonly [name: string]: any }[] | null;
+  /** As the request had it. */
+  readonly chat_template?: string | null;
+  /** As the request had them. */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** As the request had it. */
+  readonly reasoning_effort?: string | null;
+  /** As the request had it. */
+  readonly add_generation_prompt?: boolean | null;
+  /** As the request had it. */
+  readonly continue_final_message?: boolean | null;
+  /** As the request had it. */
+  readonly add_special_tokens?: boolean | null;
+  /** As the request had it. */
+  readonly truncate_prompt_tokens?: number | null;
+  readonly [name: string]: any;
+};
+
+export type ModelCreate = {
+  /** Whose it is. Default: the caller's own. */
+  readonly entity?: string | null;
+  /** Comes into being at first use. */
+  readonly project: string;
+  /** Unique in its project. */
+  readonly name: string;
+  /** The name of the base model that is trained. */
+  readonly base_model: string;
+  /** Rank of the model's adapters. Default: training.loraRank. */
+  readonly lora_rank?: number | null;
+  /** What its adapters are scaled by, divided by their rank. Default: twice the rank. */
+  readonly lora_alpha?: number | null;
+  /** The projections that its adapters are on, in every layer, by PEFT's names. Default: all seven. */
+  readonly target_modules?: readonly ("q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj")[] | null;
+  /**
+   * A version of another model to start from: it is copied, with the state of its optimizer where that is
+   * kept, and is version 1 of this one.
+   */
+  readonly from?: {
+    /** Any name that a chat takes as its model, its id too; over the same base model. */
+    readonly model: string;
+    /** The version. Default: the one that the name says, or its newest. */
+    readonly step?: number | null;
+  } | null;
+  /**
+   * Answers with the model of this name where there is one, without copying anything; otherwise that is a
+   * conflict. Default: `false`.
+   */
+  readonly return_existing?: boolean | null;
+};
+
+export type ModelObject = {
+  readonly id: string;
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  readonly base_model: string;
+  /** Rank of its new adapters; null leaves that to the server. */
+  readonly lora_rank: number | null;
+  /** What they are scaled by, divided by their rank; null leaves that to the server. */
+  readonly lora_alpha: number | null;
+  /** The projections that they are on; null stands for all seven. */
+  readonly target_modules: readonly ("q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj")[] | null;
+  readonly run_id: null;
+  readonly created_at: string;
+};
+
+export type NamedTool = {
+  /** One of the tools' names. */
+  readonly name: string;
+  readonly [name: string]: any;
+};
+
+export type NamedToolChoice = {
+  /** A tool that must be called, or those that may be. */
+  readonly type: "function" | "custom" | "allowed_tools";
+  /** The function that must be called. */
+  readonly function?: NamedTool | null;
+  /** The custom tool that must be called. */
+  readonly custom?: NamedTool | null;
+  /** The tools that may be called; all are shown to the model. */
+  readonly allowed_tools?: AllowedTools | null;
+  readonly [name: string]: any;
+};
+
+export type OutputCustomToolCall = {
+  readonly type: "custom_tool_call";
+  readonly id: string;
+  /** What the call's output names. */
+  readonly call_id: string;
+  readonly name: string;
+  /** The text that the tool takes. */
+  readonly input: string;
+  readonly status: "in_progress" | "completed" | "incomplete";
+};
+
+export type OutputFunctionCall = {
+  readonly type: "function_call";
+  readonly id: string;
+  /** What the call's output names. */
+  readonly call_id: string;
+  readonly name: string;
+  /** JSON. */
+  readonly arguments: string;
+  readonly status: "in_progress" | "completed" | "incomplete";
+};
+
+export type OutputMessage = {
+  readonly type: "message";
+  readonly id: string;
+  readonly role: "assistant";
+  readonly content: readonly {
+    readonly type: "output_text";
+    readonly text: string;
+    readonly annotations: readonly unknown[];
+    /** One entry for each token of the text, where they were asked for. */
+    readonly logprobs: readonly {
+      readonly token: string;
+      readonly logprob: number;
+      readonly bytes: readonly number[];
+      readonly top_logprobs: readonly {
+        readonly token: string;
+        readonly logprob: number;
+        readonly bytes: readonly number[];
+      }[];
+    }[];
+  }[];
+  readonly status: "in_progress" | "completed" | "incomplete";
+};
+
+export type OutputReasoning = {
+  readonly type: "reasoning";
+  readonly id: string;
+  readonly summary: readonly unknown[];
+  /** What the model thought. */
+  readonly content: readonly {
+    readonly type: "reasoning_text";
+    readonly text: string;
+  }[];
+  readonly status: "in_progress" | "completed" | "incomplete";
+};
+
+export type Reasoning = {
+  /**
+   * How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking,
+   * which only `none` makes false. Default: the template's own.
+   */
+  readonly effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+  /** Accepted without use: what was thought is answered in full. */
+  readonly summary?: "auto" | "concise" | "detailed" | null;
+  /** The same by its older name. */
+  readonly generate_summary?: "auto" | "concise" | "detailed" | null;
+};
+
+export type Replay = {
+  /** Whether it is the version byte for byte. */
+  readonly is_equal: boolean;
+  /** Of the version; all are compared. */
+  readonly files: readonly string[];
+  readonly matrices: number;
+  /** Matrices, and files without any, that are not the same. */
+  readonly different: number;
+  /** The first 100 of them. */
+  readonly differences: readonly {
+    readonly file: string;
+    readonly matrix: string | null;
+    /** How many differ; null where they cannot be compared. */
+    readonly values: number | null;
+    /** The greatest difference of two values. */
+    readonly greatest: number | null;
+  }[];
+};
+
+export type ResponseEvent = {
+  readonly type: "response.created" | "response.in_progress" | "response.completed" | "response.incomplete" | "response.failed";
+  readonly sequence_number: number;
+  /** What begins at `instructions` repeats the request. */
+  readonly response: ResponseObject;
+} | {
+  readonly type: "response.output_item.added" | "response.output_item.done";
+  readonly sequence_number: number;
+  readonly output_index: number;
+  readonly item: OutputMessage | OutputFunctionCall | OutputCustomToolCall | OutputReasoning;
+} | {
+  readonly type: "response.content_part.added" | "response.content_part.done";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly content_index: number;
+  readonly part: {
+    readonly type: "output_text";
+    readonly text: string;
+    readonly annotations: readonly unknown[];
+    /** One entry for each token of the text, where they were asked for. */
+    readonly logprobs: readonly {
+      readonly token: string;
+      readonly logprob: number;
+      readonly bytes: readonly number[];
+      readonly top_logprobs: readonly {
+        readonly token: string;
+        readonly logprob: number;
+        readonly bytes: readonly number[];
+      }[];
+    }[];
+  } | {
+    readonly type: "reasoning_text";
+    readonly text: string;
+  };
+} | {
+  readonly type: "response.output_text.delta";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly content_index: number;
+  readonly delta: string;
+  /** One entry for each token of the text, where they were asked for. */
+  readonly logprobs: readonly {
+    readonly token: string;
+    readonly logprob: number;
+    readonly bytes: readonly number[];
+    readonly top_logprobs: readonly {
+      readonly token: string;
+      readonly logprob: number;
+      readonly bytes: readonly number[];
+    }[];
+  }[];
+} | {
+  readonly type: "response.output_text.done";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly content_index: number;
+  readonly text: string;
+  /** One entry for each token of the text, where they were asked for. */
+  readonly logprobs: readonly {
+    readonly token: string;
+    readonly logprob: number;
+    readonly bytes: readonly number[];
+    readonly top_logprobs: readonly {
+      readonly token: string;
+      readonly logprob: number;
+      readonly bytes: readonly number[];
+    }[];
+  }[];
+} | {
+  readonly type: "response.reasoning_text.delta";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly content_index: number;
+  readonly delta: string;
+} | {
+  readonly type: "response.reasoning_text.done";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly content_index: number;
+  readonly text: string;
+} | {
+  readonly type: "response.function_call_arguments.delta";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly delta: string;
+} | {
+  readonly type: "response.function_call_arguments.done";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly name: string;
+  readonly arguments: string;
+} | {
+  readonly type: "response.custom_tool_call_input.delta";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly delta: string;
+} | {
+  readonly type: "response.custom_tool_call_input.done";
+  readonly sequence_number: number;
+  readonly item_id: string;
+  readonly output_index: number;
+  readonly input: string;
+} | {
+  readonly type: "error";
+  readonly sequence_number: number;
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+  readonly error: { readonly [name: string]: unknown };
+  readonly detail: readonly { readonly [name: string]: unknown }[];
+};
+
+export type ResponseFormat = {
+  /** What the answer is held to. */
+  readonly type: "text" | "json_object" | "json_schema" | "structural_tag";
+  /** With `json_schema`: the schema that the answer is held to. */
+  readonly json_schema?: JsonSchema | null;
+  readonly [name: string]: any;
+};
+
+/** What begins at `instructions` repeats the request. */
+export type ResponseObject = {
+  /** `resp_` and the request's id. */
+  readonly id: string;
+  readonly object: "response";
+  /** Seconds since 1970. */
+  readonly created_at: number;
+  readonly status: "in_progress" | "completed" | "incomplete" | "failed";
+  readonly error: {
+    readonly code: "server_error";
+    readonly message: string;
+  } | null;
+  readonly incomplete_details: {
+    readonly reason: "max_output_tokens";
+  } | null;
+  /** The name asked for, or the default model's. */
+  readonly model: string;
+  /** What the model thought, said and called, in order. */
+  readonly output: readonly (OutputMessage | OutputFunctionCall | OutputCustomToolCall | OutputReasoning)[];
+  /** Null until the end. */
+  readonly usage: {
+    readonly input_tokens: number;
+    readonly input_tokens_details: {
+      readonly cached_tokens: number;
+    };
+    readonly output_tokens: number;
+    readonly output_tokens_details: {
+      /** Up to the last one that was thought. */
+      readonly reasoning_tokens: number;
+    };
+    readonly total_tokens: number;
+  } | null;
+  readonly background: boolean;
+  readonly previous_response_id: null;
+  readonly service_tier: "default";
+  readonly store: boolean;
+  readonly instructions: string | null;
+  readonly max_output_tokens: number | null;
+  readonly metadata: { readonly [name: string]: string };
+  readonly parallel_tool_calls: boolean;
+  readonly reasoning: {
+    readonly effort: string | null;
+    readonly summary: string | null;
+  };
+  readonly temperature: number | null;
+  readonly text: {
+    readonly format: { readonly [name: string]: unknown };
+    readonly verbosity: "low" | "medium" | "high";
+  };
+  readonly tool_choice: string | { readonly [name: string]: unknown };
+  readonly tools: readonly { readonly [name: string]: unknown }[];
+  readonly top_logprobs: number;
+  readonly top_p: number | null;
+  readonly truncation: "auto" | "disabled";
+  readonly user: string | null;
+};
+
+export type ResponseRequest = {
+  /** A user's text, or the conversation so far as items, oldest first. */
+  readonly input: string | readonly InputItem[];
+  /** A system message before the input. Default: none. */
+  readonly instructions?: string | null;
+  /**
+   * Documents that the chat template shows to the model, if it does; all their values are texts. Default:
+   * none.
+   */
+  readonly documents?: readonly { readonly [name: string]: string }[] | null;
+  /**
+   * A Jinja template instead of the model's own, rendered within limits of size and time; needed where the
+   * model has none. Default: the model's own.
+   */
+  readonly chat_template?: string | null;
+  /**
+   * Further variables for the chat template. They hide its own, but neither the messages nor what a field of
+   * the request says. Default: `{}`.
+   */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** Adds the tokenizer's special tokens to those of the template. Default: `false`. */
+  readonly add_special_tokens?: boolean;
+  /** Whether an answer may call more than one tool. Default: `true`. */
+  readonly parallel_tool_calls?: boolean | null;
+  /** Whether what the model thought is returned, as `reasoning`; its tokens count anyway. Default: `true`. */
+  readonly include_reasoning?: boolean;
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /** The id of the answer, after `chatcmpl-`; one that is running is refused. Default: a fresh one. */
+  readonly request_id?: string;
+  /** Whom the request is for, in the client's words; accepted without use. Default: nobody. */
+  readonly user?: string | null;
+  /**
+   * Lower is answered earlier, and takes room from what is higher; anything but 0 is refused unless the model
+   * is scheduled by priority. Default: `0`.
+   */
+  readonly priority?: number;
+  /**
+   * Keeps what is computed of the prompt from requests of the same entity with another salt or none, which
+   * could else find out by the time to the first token, or by `cached_tokens`, that somebody sent the same.
+   * Other entities never share it. Default: none.
+   */
+  readonly cache_salt?: string | null;
+  /**
+   * Keeps the last so many tokens of the prompt; -1 as many as fit beside max_completion_tokens. Default: a
+   * prompt that does not fit is refused.
+   */
+  readonly truncate_prompt_tokens?: number | null;
+  /**
+   * Fewest tokens of an answer: what would end it is not drawn before, unless nothing else may come, as where
+   * it is complete under its constraint. Default: `0`.
+   */
+  readonly min_tokens?: number;
+  /**
+   * One text or several that end the answer, and are not part of it; the one that is completed first wins.
+   * Default: `[]`.
+   */
+  readonly stop?: string | readonly string[] | null;
+  /** Token ids that end the answer, beside the model's own; `stop_reason` says which. Default: `[]`. */
+  readonly stop_token_ids?: readonly number[] | null;
+  /** The model's own end does not end the answer; stop_token_ids still do. Default: `false`. */
+  readonly ignore_eos?: boolean;
+  /**
+   * Shows the text that ended the answer: the stop string, or that of the stop token unless it is special and
+   * these are skipped. Default: `false`.
+   */
+  readonly include_stop_str_in_output?: boolean;
+  /** Leaves special tokens out of the text. Default: `true`. */
+  readonly skip_special_tokens?: boolean;
+  /**
+   * Divides the logits; 0 is greedy, and what is between 0 and 0.01 counts as 0.01. Default: the model's own,
+   * else 1.
+   */
+  readonly temperature?: number | null;
+  /**
+   * Draws among the fewest most probable tokens that have this much together. Default: the model's own, else
+   * 1.
+   */
+  readonly top_p?: number | null;
+  /** Draws among so many most probable tokens; 0 and -1 among all. Default: the model's own, else 0. */
+  readonly top_k?: number | null;
+  /**
+   * Leaves out tokens less probable than this part of the most probable one. Default: the model's own, else
+   * 0.
+   */
+  readonly min_p?: number | null;
+  /**
+   * Leaves out tokens whose logit is more than so many standard deviations of the logits below the greatest,
+   * whatever the temperature, before min_p, top_k and top_p; 0 and less leave out none. Default: `0`.
+   */
+  readonly top_n_sigma?: number | null;
+  /**
+   * Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.
+   * Default: the model's own, else 1.
+   */
+  readonly repetition_penalty?: number | null;
+  /** Subtracted from a token's logit for each time the answer has it. Default: `0`. */
+  readonly frequency_penalty?: number | null;
+  /** Subtracted from the logit of each token that the answer has. Default: `0`. */
+  readonly presence_penalty?: number | null;
+  /** Added to the logits of these token ids, greedy or not. Default: none. */
+  readonly logit_bias?: { readonly [name: string]: number } | null;
+  /** Only these token ids may be drawn; the model's end is not among them by itself. Default: all. */
+  readonly allowed_token_ids?: readonly number[] | null;
+  /**
+   * Texts that the answer must not hold, as the model's tokens spell them at its beginning, and after a blank
+   * where that takes as many tokens; other spellings get through. Default: `[]`.
+   */
+  readonly bad_words?: readonly string[];
+  /**
+   * Steps on the logits that the server has by name, with their arguments; in this order, after the logit
+   * bias and before penalties. Default: none.
+   */
+  readonly logits_processors?: readonly (string | LogitsProcessorConstructor)[] | null;
+  /**
+   * Most tokens of a thought: the logits processor `thinking-budget` with this budget, for models whose
+   * vocabulary has `<think>` and `</think>`. Default: none.
+   */
+  readonly thinking_token_budget?: number | null;
+  /** Further arguments, which every logits processor of the request is given. Default: `{}`. */
+  readonly vendor_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /** The same as vendor_xargs, by another name. Default: `{}`. */
+  readonly vllm_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /**
+   * Makes the answer reproducible, whatever else is being answered, where the model is `exact` in
+   * `/v1/models`; of others the header `x-hone-notice` says that it does not. Default: a fresh one.
+   */
+  readonly seed?: number | null;
+  /**
+   * The one constraint that the answer must keep, which response_format may hold instead, and how JSON is
+   * written. Default: none.
+   */
+  readonly structured_outputs?: StructuredOutputs | null;
+  /** The same as structured_outputs.json, by the older name that vLLM had. Default: none. */
+  readonly guided_json?: string | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.regex, by the older name that vLLM had. Default: none. */
+  readonly guided_regex?: string | null;
+  /** The same as structured_outputs.choice, by the older name that vLLM had. Default: none. */
+  readonly guided_choice?: readonly string[] | null;
+  /** The same as structured_outputs.grammar, by the older name that vLLM had. Default: none. */
+  readonly guided_grammar?: string | null;
+  /** The same as structured_outputs.grammar, as llama.cpp has it. Default: none. */
+  readonly grammar?: string | null;
+  /** The same as structured_outputs.json, as llama.cpp has it. Default: none. */
+  readonly json_schema?: string | { readonly [name: string]: any } | null;
+  /** As Ollama has it: `json` holds the answer to any JSON object, a schema to JSON of it. Default: none. */
+  readonly format?: "json" | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.whitespace_pattern, by the older name that vLLM had. Default: none. */
+  readonly guided_whitespace_pattern?: string | null;
+  /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
+  readonly guided_decoding_backend?: string | null;
+  /** Most tokens of the answer; cut to the room that is left. Default: the model's own, else all the room. */
+  readonly max_output_tokens?: number | null;
+  /**
+   * Functions and custom tools that the chat template shows to the model; the header `x-hone-notice` names
+   * those that are left out. Default: none.
+   */
+  readonly tools?: readonly ResponseTool[] | null;
+  /**
+   * Whether the answer may call tools (auto), must (required, or a tool by name) or must not (none), and
+   * which (allowed_tools). Default: as in a chat request.
+   */
+  readonly tool_choice?: "none" | "auto" | "required" | ToolChoiceObject | null;
+  /** What the answer's text is held to. Default: free text. */
+  readonly text?: TextConfig | null;
+  /** How much the model is to think. Default: the template's own. */
+  readonly reasoning?: Reasoning | null;
+  /** Returns each token's log-probability, with so many alternatives. Default: `0`. */
+  readonly top_logprobs?: number | null;
+  /**
+   * What the answer shows beside its text: `message.output_text.logprobs` has log-probabilities, all others
+   * ask for what there never is; the header `x-hone-notice` names those that are not known. Default: `[]`.
+   */
+  readonly include?: readonly string[] | null;
+  /** Answers as server-sent events. Default: `false`. */
+  readonly stream?: boolean | null;
+  /** Accepted without use. Default: `{}`. */
+  readonly stream_options?: { readonly [name: string]: any } | null;
+  /** Comes back with the answer. Default: `{}`. */
+  readonly metadata?: { readonly [name: string]: string } | null;
+  /**
+   * With auto the last tokens of a prompt that is too long are kept, otherwise it is refused. Default:
+   * `"disabled"`.
+   */
+  readonly truncation?: "auto" | "disabled" | null;
+  /**
+   * Whether the answer can be asked for later; it cannot: true is answered as false, and the header
+   * `x-hone-notice` says so. Default: `false`.
+   */
+  readonly store?: boolean | null;
+  /** Accepted without use: it limits tools that the server runs, and it runs none. Default: none. */
+  readonly max_tool_calls?: number | null;
+  /** Accepted without use. Default: `"auto"`. */
+  readonly service_tier?: "auto" | "default" | "flex" | "scale" | "priority" | null;
+  /** Accepted without use. Default: none. */
+  readonly prompt_cache_key?: string | null;
+  /** Accepted without use. Default: none. */
+  readonly prompt_cache_retention?: string | null;
+  /** Accepted without use. Default: none. */
+  readonly prompt_cache_options?: { readonly [name: string]: any } | null;
+  /** Accepted without use. Default: none. */
+  readonly safety_identifier?: string | null;
+};
+
+export type ResponseTool = {
+  /** `function`, or `custom`, which takes one text. Others are left out: the server runs no tools itself. */
+  readonly type: string;
+  /** What the model calls it by. */
+  readonly name?: string | null;
+  /** What it does, for the model. */
+  readonly description?: string | null;
+  /** JSON Schema of the arguments. */
+  readonly parameters?: { readonly [name: string]: any } | null;
+  /** Arguments follow the schema exactly. */
+  readonly strict?: boolean | null;
+  /** Of a custom tool: what its text is held to. */
+  readonly format?: CustomToolFormat | null;
+  readonly [name: string]: any;
+};
+
+export type ServedModel = {
+  /** What `model` takes. */
+  readonly id: string;
+  readonly object: "model";
+  /** Seconds since 1970. */
+  readonly created: number;
+  readonly owned_by: string;
+  /** The model that a version is of; of all others the name itself. */
+  readonly root: string;
+  /** The base model of a trained one. */
+  readonly parent: string | null;
+  /** Tokens that prompt and answer may have together; null where the base model is not served. */
+  readonly max_model_len: number | null;
+  /** Rank of its new adapters; null leaves that to the server. */
+  readonly lora_rank: number | null;
+  /** What they are scaled by, divided by their rank; null leaves that to the server. */
+  readonly lora_alpha: number | null;
+  /** The projections that they are on; null stands for all seven. */
+  readonly target_modules: readonly ("q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj")[] | null;
+  /**
+   * Whether a seeded request has the same tokens and log-probabilities each time, to the last bit, whatever
+   * runs beside it; null where the base model is not served.
+   */
+  readonly exact: boolean | null;
+  /** What computes the base model's tokens; null where it is not served. */
+  readonly device: {
+    readonly value: "cpu" | "webgpu";
+    /** Why it is not the one that was asked for, for people; empty when it is. */
+    readonly reason: string;
+  } | null;
+  /** Whether the model calls tools; null where the base model is not served. */
+  readonly tool_calls: {
+    /** In which calls are read out of answers; `off` where none are. */
+    readonly format: string;
+    /** Why, for people. */
+    readonly reason: string;
+  } | null;
+  /** What the model thinks before it answers; null where the base model is not served. */
+  readonly thoughts: {
+    /** Whether they are told apart from the answer. */
+    readonly read: boolean;
+    /** Why, for people. */
+    readonly reason: string;
+  } | null;
+  /**
+   * Whether the base model is in memory. One that is not is loaded for its next request. Null where it is not
+   * served.
+   */
+  readonly status: {
+    readonly value: "loaded" | "loading" | "unloaded" | "failed";
+    /** Why it is not loaded, for people; empty when it is. */
+    readonly reason: string;
+    /** What the base model takes while it is loaded, its running requests included, at most. */
+    readonly memory_bytes: number;
+    /**
+     * Of `memory_bytes`, the most that keys and values of requests may take. They begin with nothing and grow
+     * with what runs; small models never need so much.
+     */
+    readonly key_value_bytes: number;
+  } | null;
+  /** What the base model's files are; null where it is not served. */
+  readonly files: {
+    /** Of the weights, as they lie on the disk. */
+    readonly weight_bytes: number;
+    /** As the model's card or its file names it; null where neither does. */
+    readonly license: string | null;
+  } | null;
+};
+
+/** With every field of the trajectory as it was sent. */
+export type StoredTrajectory = {
+  /** What `after` takes to go on behind it. */
+  readonly id: string;
+  readonly source: "log" | "job";
+  /** Of the log, or of the training job. */
+  readonly source_id: string;
+  readonly split: string;
+  /** Null for a job that has not begun. */
+  readonly step: number | null;
+  readonly recorded_at: string;
+  readonly group_index: number;
+  /** Of the trajectory in its group. */
+  readonly index: number;
+  /** Empty where it has more than 1 MiB. */
+  readonly group_metadata: { readonly [name: string]: unknown };
+  /** Empty where it has more than 1 MiB. */
+  readonly group_metrics: { readonly [name: string]: unknown };
+  readonly reward: number;
+  /**
+   * Only where the row does not fit in a page: how many bytes it has. What is long of it is empty here; the
+   * export has all of it.
+   */
+  readonly left_out_bytes?: number;
+  readonly [name: string]: unknown;
+};
+
+export type StreamOptions = {
+  /** A last chunk has the usage, and no choices. Default: `false`. */
+  readonly include_usage?: boolean | null;
+  /** With include_usage: every chunk has the usage so far. Default: `false`. */
+  readonly continuous_usage_stats?: boolean | null;
+};
+
+export type StructuredOutputs = {
+  /** The answer is JSON of this JSON Schema, which is an object or a text of it. */
+  readonly json?: string | { readonly [name: string]: any } | null;
+  /** The whole answer matches this regular expression. */
+  readonly regex?: string | null;
+  /** The answer is one of these texts. */
+  readonly choice?: readonly string[] | null;
+  /** The answer is a text of this grammar, in GBNF or in Lark's notation. */
+  readonly grammar?: string | null;
+  /** With true the answer is any JSON object. */
+  readonly json_object?: boolean | null;
+  /** Accepted without use: there is nothing to fall back to. Default: `false`. */
+  readonly disable_fallback?: boolean;
+  /** JSON is written without blanks between its parts. Default: `false`. */
+  readonly disable_any_whitespace?: boolean;
+  /** Objects have only the properties that their schema names. Default: `false`. */
+  readonly disable_additional_properties?: boolean;
+  /** What may stand between the parts of JSON, as a regular expression. */
+  readonly whitespace_pattern?: string | null;
+  /** The answer is free text with tagged parts that are constrained, described in JSON. */
+  readonly structural_tag?: string | null;
+  /** `auto` or `hone`, which are the same. */
+  readonly _backend?: string | null;
+  /** Accepted without use. Default: `false`. */
+  readonly _backend_was_auto?: boolean;
+};
+
+export type SupervisedConfig = {
+  /** Conversations of one step; auto is 2. Default: `2`. */
+  readonly batch_size?: number | "auto" | null;
+  /**
+   * Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job
+   * tells how far its log-probabilities are from those over float32. Default: left to the server
+   * (training.basePrecision).
+   */
+  readonly base_precision?: "float32" | "int8" | null;
+  /** Of AdamW: one for all steps, or a list with one for each batch. Default: `0.00005`. */
+  readonly learning_rate?: number | readonly number[] | null;
+  /** How often each conversation trains. Default: `1`. */
+  readonly epochs?: number | null;
+  /** The same as epochs, by another name. Default: `1`. */
+  readonly num_epochs?: number | null;
+  /** Of AdamW, times the learning rate. Default: `0`. */
+  readonly weight_decay?: number | null;
+  /** Gradients are scaled down to this norm; 0 never scales. Default: `1`. */
+  readonly max_grad_norm?: number | null;
+  /**
+   * Whether the conversations are shuffled, anew for each epoch; the same job shuffles alike. Default:
+   * `true`.
+   */
+  readonly shuffle?: boolean | null;
+  /**
+   * Which messages of the assistant train: all, or the last message of each conversation alone, which then
+   * must be the assistant's. Default: `"all"`.
+   */
+  readonly assistant_turns?: "all" | "last" | null;
+  /** Accepted: every step is an event with its metrics. */
+  readonly metric_logging?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly adam_beta1?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly adam_beta2?: unknown;
+  /** Refused with a value that asks for more than is done. The optimizer is AdamW with an epsilon of 1e-8. */
+  readonly adam_epsilon?: unknown;
+  /**
+   * Refused. The optimizer is AdamW with betas of 0.9 and 0.99. Its weight_decay and max_grad_norm are
+   * options of their own.
+   */
+  readonly adam_params?: unknown;
+  /** Accepted. Every job makes a version. */
+  readonly final_training_step?: unknown;
+  /** Refused with a value that asks for more than is done. Say batch_size, the sequences of a step. */
+  readonly gradient_accumulation_steps?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_alpha?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_config?: unknown;
+  /** Refused with a value that asks for more than is done. Adapters train without dropout. */
+  readonly lora_dropout?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_rank?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly lr_scheduler?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly lr_scheduler_type?: unknown;
+  /** Refused with a value that asks for more than is done. Say steps and passes, or batch_size. */
+  readonly max_steps?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly optim?: unknown;
+  /** Accepted. The optimizer's state is kept with every version. */
+  readonly optimizer_save_interval?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly peft_args?: unknown;
+  /** Refused with a value that asks for more than is done. Every job makes a version. */
+  readonly save_checkpoint?: unknown;
+  /** Refused. What is random in a job is decided by its content: the same job trains the same. */
+  readonly seed?: unknown;
+  /** Refused. A job starts from the model's newest version. */
+  readonly start_step?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly target_modules?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly warmup_ratio?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly warmup_steps?: unknown;
+};
+
+export type SupervisedConfigInEffect = {
+  readonly base_precision?: "float32" | "int8" | null;
+  readonly batch_size: number;
+  readonly learning_rate: number | readonly number[];
+  readonly epochs: number;
+  readonly shuffle: boolean;
+  readonly weight_decay: number;
+  readonly max_grad_norm: number;
+  readonly assistant_turns: "all" | "last";
+};
+
+export type SupervisedJobCreate = {
+  /** The model to train; best sent first. */
+  readonly model_id: string;
+  /** What it is trained on; either this or training_data_url. */
+  readonly training_data?: readonly ExampleConversation[] | null;
+  /** A file of this server with a conversation a line: its id, `hone-file://<id>`, or its address here. */
+  readonly training_data_url?: string | null;
+  /** How it is trained. */
+  readonly config?: SupervisedConfig | null;
+  /** Nothing of it is applied; the job lists what it held. */
+  readonly experimental_config?: { readonly [name: string]: any } | null;
+};
+
+export type SystemCheck = {
+  readonly status: "ok" | "unavailable";
+  /** The server: `ok`, or what is wrong. */
+  readonly api: string;
+  /** The database: `ok`, or what is wrong. */
+  readonly database: string;
+  /** Training jobs: `ok`, or what is wrong. */
+  readonly cpu_queue: string;
+  /** The engine: `ok`, or what is wrong. */
+  readonly gpu_queue: string;
+  readonly [name: string]: string;
+};
+
+export type TextConfig = {
+  /** The form that the answer must have. Default: text. */
+  readonly format?: TextFormat | null;
+  /** Accepted without use: models here have one way. Default: `"medium"`. */
+  readonly verbosity?: "low" | "medium" | "high" | null;
+};
+
+export type TextFormat = {
+  /** What the answer is held to. */
+  readonly type: "text" | "json_object" | "json_schema";
+  /** For people; nothing depends on it. */
+  readonly name?: string | null;
+  /** For people; nothing depends on it. */
+  readonly description?: string | null;
+  /** With `json_schema`: the JSON Schema. */
+  readonly schema?: { readonly [name: string]: any } | null;
+  /** Every schema is kept exactly, whatever this says. */
+  readonly strict?: boolean | null;
+  readonly [name: string]: any;
+};
+
+export type TokenizeRequest = {
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /** A text, tokenized as it stands. Default: messages are there instead. */
+  readonly prompt?: string | null;
+  /** The conversation so far, oldest first; the chat template decides about roles. */
+  readonly messages?: readonly Message[];
+  /** Functions that the chat template shows to the model, and that it may call. Default: none. */
+  readonly tools?: readonly Tool[] | null;
+  /**
+   * Documents that the chat template shows to the model, if it does; all their values are texts. Default:
+   * none.
+   */
+  readonly documents?: readonly { readonly [name: string]: string }[] | null;
+  /**
+   * A Jinja template instead of the model's own, rendered within limits of size and time; needed where the
+   * model has none. Default: the model's own.
+   */
+  readonly chat_template?: string | null;
+  /**
+   * Further variables for the chat template. They hide its own, but neither the messages nor what a field of
+   * the request says. Default: `{}`.
+   */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /**
+   * How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking,
+   * which only `none` makes false. Default: the template's own.
+   */
+  readonly reasoning_effort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+  /**
+   * Ends the prompt with what opens the assistant's turn. Default: true; false with continue_final_message.
+   */
+  readonly add_generation_prompt?: boolean;
+  /**
+   * Leaves the last message open, and the model goes on with it; excludes add_generation_prompt. Default:
+   * `false`.
+   */
+  readonly continue_final_message?: boolean;
+  /**
+   * Adds the tokenizer's special tokens, such as one that begins a text. Default: true for a prompt, false
+   * for messages, whose template writes its own.
+   */
+  readonly add_special_tokens?: boolean;
+  /** Whether each token is answered as the tokenizer spells it, too. Default: `false`. */
+  readonly return_token_strs?: boolean | null;
+};
+
+export type Tokenized = {
+  /** How many tokens there are. */
+  readonly count: number;
+  /** How many the model takes, prompt and answer together. */
+  readonly max_model_len: number;
+  /** Their ids, as a chat would have them. */
+  readonly tokens: readonly number[];
+  /**
+   * As the tokenizer spells them (`▁hello`, `Ġhello`), where that was asked for; `/detokenize` says their
+   * text.
+   */
+  readonly token_strs: readonly string[] | null;
+};
+
+export type Tool = {
+  /** `custom` takes one text instead of arguments. */
+  readonly type: "function" | "custom";
+  /** The function, of a tool of this type. */
+  readonly function?: FunctionDefinition | null;
+  /** The tool, of one of this type. */
+  readonly custom?: CustomDefinition | null;
+  readonly [name: string]: any;
+};
+
+export type ToolCall = {
+  readonly id: string;
+  readonly type: "function" | "custom";
+  readonly function?: {
+    readonly name: string;
+    /** JSON. */
+    readonly arguments: string;
+  };
+  readonly custom?: {
+    readonly name: string;
+    /** Of a custom tool: its text. */
+    readonly input: string;
+  };
+};
+
+export type ToolChoiceObject = {
+  /** `function`, `custom` or `allowed_tools`. */
+  readonly type: string;
+  /** One of the tools' names. */
+  readonly name?: string | null;
+  /** Of allowed tools: whether one of them must be called. */
+  readonly mode?: "auto" | "required" | null;
+  /** Tools that may be called, by type and name. */
+  readonly tools?: readonly { readonly [name: string]: any }[] | null;
+  readonly [name: string]: any;
+};
+
+export type ToolFormat = {
+  /** `text` takes any text. */
+  readonly type: "text" | "grammar";
+  /** With `grammar`: what the text matches. */
+  readonly grammar?: ToolGrammar | null;
+  readonly [name: string]: any;
+};
+
+export type ToolGrammar = {
+  /** How it is written. */
+  readonly syntax: "lark" | "regex";
+  /** The grammar, which every call keeps. */
+  readonly definition: string;
+  readonly [name: string]: any;
+};
+
+export type TrainingEvent = {
+  readonly id: string;
+  readonly type: "preparing" | "training_started" | "gradient_step" | "training_ended" | "training_failed";
+  /** Numbers, and `error_message` of a failure. */
+  readonly data: { readonly [name: string]: number | string };
+};
+
+export type TrainingJob = {
+  readonly id: string;
+  readonly model_id: string;
+  /** Reinforcement learning, or supervised fine-tuning. */
+  readonly kind: "rl" | "sft";
+  readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+  /** Why it failed, or that it was cancelled. */
+  readonly error_message: string | null;
+  /** Attempts begun. */
+  readonly attempts: number;
+  /** Of them, lost with their training process since one kept further steps. */
+  readonly attempts_lost: number;
+  readonly attempts_lost_max: number;
+  /** Of them, lost with their server since one kept further steps. */
+  readonly restarts: number;
+  readonly restarts_max: number;
+  /**
+   * What a queued job waits for: a base model that no server has, or what a machine lacks that tried it; of a
+   * running one, what it waited for the last time, until it has got further.
+   */
+  readonly waiting_for: string | null;
+  /** What whoever sent it should know, though it works. */
+  readonly warnings: readonly string[];
+  readonly cancel_requested: boolean;
+  /** What it is about; null unless it runs. */
+  readonly phase: "preparing" | "training" | "publishing" | null;
+  readonly progress: {
+    /** Conversations, or trajectory groups, that are made into tokens; null in jobs from before. */
+    readonly prepared: number | null;
+    readonly prepared_total: number | null;
+    readonly gradient_steps: number;
+    /** Null until all is prepared. */
+    readonly gradient_steps_total: number | null;
+    /** Of the steps taken, how many are not taken again when its process or server dies. */
+    readonly gradient_steps_saved: number;
+  } | null;
+  /**
+   * Until all is prepared, or until its last step, by the speed so far; null unless it runs and that was
+   * measured, which takes two steps.
+   */
+  readonly seconds_left: number | null;
+  /** Of reinforcement learning, as it takes effect; null of a job of another kind. */
+  readonly experimental_config: { readonly [name: string]: number | boolean | string | null } | null;
+  /** Of supervised fine-tuning, as it takes effect; null of a job of another kind. */
+  readonly config: SupervisedConfigInEffect | null;
+  /** Keys that were sent and ask for what is not done. */
+  readonly config_not_applied: readonly string[];
+  readonly counts: {
+    readonly groups_submitted: number;
+    readonly groups_trainable: number;
+    readonly trajectories: number;
+    readonly sequences: number;
+    readonly trainable_tokens: number;
+    readonly skipped: { readonly [name: string]: number };
+    readonly skipped_groups: { readonly [name: string]: number };
+    /** What the job takes over its sequences; null of a job from before. */
+    readonly steps: {
+      /** Optimizer steps, of all passes. */
+      readonly count: number;
+      /** How often each sequence trains. */
+      readonly passes: number;
+      /** Sequences of the step that has most. */
+      readonly sequences_max: number;
+    } | null;
+  } | null;
+  /** The version that it made. */
+  readonly result_step: number | null;
+  /** The job that it repeats, to compare with its version; it makes none itself. */
+  readonly replay_of: string | null;
+  /** The job that failed or was cancelled and whose data it trains on. */
+  readonly retry_of: string | null;
+  /** Of a replay that succeeded. */
+  readonly replay: Replay | null;
+};
+
+export type TrainingJobCreate = {
+  /** The model to train; best sent first. */
+  readonly model_id: string;
+  /** What it is trained on: each group holds answers to one problem, which are compared. */
+  readonly trajectory_groups: readonly TrajectoryGroup[];
+  /** How it is trained; what is not applied is listed in the job. */
+  readonly experimental_config?: ExperimentalTrainingConfig | null;
+};
+
+export type Trajectory = {
+  /** The conversation: messages, and Choices where the model answered. */
+  readonly messages_and_choices?: readonly MessageOrChoice[];
+  /** The tools that the requests had. */
+  readonly tools?: readonly { readonly [name: string]: any }[] | null;
+  /** Further conversations that are rewarded together. */
+  readonly additional_histories?: readonly History[] | null;
+  /** How good it was. Default: `0`. */
+  readonly reward?: number;
+  /** The model's version at its beginning. */
+  readonly initial_policy_version?: number | null;
+  /** The model's version at its end. */
+  readonly final_policy_version?: number | null;
+  /** Measured of it; means of them are the log's metrics. Default: `{}`. */
+  readonly metrics?: { readonly [name: string]: number | boolean } | null;
+  /** Kept, and shown again. */
+  readonly auto_metrics?: { readonly [name: string]: number | boolean } | null;
+  /** Kept; a `scenario_id` in it is counted. Default: `{}`. */
+  readonly metadata?: { readonly [name: string]: any } | null;
+  /** Kept, and shown again. Default: `[]`. */
+  readonly logs?: readonly unknown[] | null;
+  /** In ISO 8601. */
+  readonly start_time?: string | null;
+  /** As the request had them. */
+  readonly documents?: readonly { readonly [name: string]: any }[] | null;
+  /** As the request had it. */
+  readonly chat_template?: string | null;
+  /** As the request had them. */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** As the request had it. */
+  readonly reasoning_effort?: string | null;
+  /** As the request had it. */
+  readonly add_generation_prompt?: boolean | null;
+  /** As the request had it. */
+  readonly continue_final_message?: boolean | null;
+  /** As the request had it. */
+  readonly add_special_tokens?: boolean | null;
+  /** As the request had it. */
+  readonly truncate_prompt_tokens?: number | null;
+  readonly [name: string]: any;
+};
+
+export type TrajectoryGroup = {
+  /** Attempts at one problem. */
+  readonly trajectories: readonly Trajectory[];
+  /** Attempts that failed to run. Default: `[]`. */
+  readonly exceptions?: readonly { readonly [name: string]: any }[] | null;
+  /** Kept, and shown again. Default: `{}`. */
+  readonly metadata?: { readonly [name: string]: any } | null;
+  /** Measured of the group. Default: `{}`. */
+  readonly metrics?: { readonly [name: string]: number | boolean } | null;
+  /** Kept, and shown again. Default: `[]`. */
+  readonly logs?: readonly unknown[] | null;
+  readonly [name: string]: any;
+};
+
+export type TrajectoryLog = {
+  /**
+   * What the trajectories are for, such as train or val; its metrics are named after it. Default: `"val"`.
+   */
+  readonly split?: string | null;
+  /** What is logged. */
+  readonly trajectory_groups: readonly TrajectoryGroup[];
+  /** The path's, if anything. */
+  readonly model_id?: string | null;
+};
+
+export type TransferRequest = {
+  /** Of the prompt: `remote_request_id`. */
+  readonly handle: string;
+  /** Of the request that had it computed. */
+  readonly entity: string;
+};
+
+/** Every operation, by its method and path. */
+export interface Operations {
+  /** Say whether the server can serve. */
+  readonly "GET /health": {
+    readonly answer: Health;
+  };
+  /** Say whether the server can serve. */
+  readonly "GET /v1/health": {
+    readonly answer: Health;
+  };
+  /** Say whether the server can serve. */
+  readonly "GET /ping": {
+    readonly answer: Health;
+  };
+  /** Say how each part of the server is. */
+  readonly "GET /v1/system-check": {
+    readonly answer: SystemCheck;
+  };
+  /** Say the server's version. */
+  readonly "GET /version": {
+    readonly answer: {
+      readonly version: string;
+    };
+  };
+  /** Say how much the server has to do. */
+  readonly "GET /load": {
+    readonly answer: {
+      /** Requests with a key that are being answered. */
+      readonly server_load: number;
+    };
+  };
+  /** Show the metrics. */
+  readonly "GET /metrics": {
+    readonly text: true;
+  };
+  /** Give a prompt that is held to another server. */
+  readonly "POST /v1/kv-transfers": {
+    readonly body: TransferRequest;
+    readonly bytes: true;
+  };
+  /** Create a chat completion. */
+  readonly "POST /v1/chat/completions": {
+    readonly body: ChatCompletionRequest;
+    readonly answer: ChatCompletion;
+    readonly events: ChatCompletionChunk;
+  };
+  /** Create a chat completion. */
+  readonly "POST /v1/chat/completions/": {
+    readonly body: ChatCompletionRequest;
+    readonly answer: ChatCompletion;
+    readonly events: ChatCompletionChunk;
+  };
+  /** Say which tokens a text or a conversation is. */
+  readonly "POST /tokenize": {
+    readonly body: TokenizeRequest;
+    readonly answer: Tokenized;
+  };
+  /** Say which text tokens are. */
+  readonly "POST /detokenize": {
+    readonly body: DetokenizeRequest;
+    readonly answer: Detokenized;
+  };
+  /** Create a text completion. */
+  readonly "POST /v1/completions": {
+    readonly body: CompletionRequest;
+    readonly answer: Completion;
+    readonly events: CompletionChunk;
+  };
+  /** Create a response. */
+  readonly "POST /v1/responses": {
+    readonly body: ResponseRequest;
+    readonly answer: ResponseObject;
+    readonly events: ResponseEvent;
+  };
+  /** Say whether a constraint is served exactly, and whether values could be an answer. */
+  readonly "POST /v1/preview/structured-outputs/check": {
+    readonly body: ConstraintCheckRequest;
+    readonly answer: ConstraintCheck;
+  };
+  /** List every name that can be chatted with. */
+  readonly "GET /v1/models": {
+    readonly answer: {
+      readonly object: "list";
+      readonly data: readonly ServedModel[];
+    };
+  };
+  /** Say what a name stands for. */
+  readonly "GET /v1/models/{model}": {
+    readonly path: {
+      /** Any name that a chat takes as its model, slashes and versions included. */
+      readonly model: string;
+    };
+    readonly answer: ServedModel;
+  };
+  /** List the base models. */
+  readonly "GET /v1/preview/base-models": {
+    readonly answer: readonly string[];
+  };
+  /** Register a model to train. */
+  readonly "POST /v1/preview/models": {
+    readonly body: ModelCreate;
+    readonly answer: ModelObject;
+  };
+  /** List models. */
+  readonly "GET /v1/preview/models": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only this entity's. */
+      readonly entity?: string;
+      /** Only this project's. */
+      readonly project?: string;
+      /** Only those of this name. */
+      readonly name?: string;
+    };
+    readonly answer: Page<ModelObject>;
+  };
+  /** Read a model. */
+  readonly "GET /v1/preview/models/{model_id}": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly answer: ModelObject;
+  };
+  /** Delete a model with everything of it. */
+  readonly "DELETE /v1/preview/models/{model_id}": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly answer: {
+      readonly model_id: string;
+      readonly deleted_checkpoints: number;
+      readonly deleted_run: boolean;
+    };
+  };
+  /** Accept that a model's base has other weights now. */
+  readonly "POST /v1/preview/models/{model_id}/accept-base": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly answer: {
+      readonly model_id: string;
+      readonly base_model: string;
+      /** SHA-256 of its weights now. */
+      readonly base_hash: string;
+      /** The versions that were trained over others. */
+      readonly accepted_steps: readonly number[];
+    };
+  };
+  /** List a model's versions. */
+  readonly "GET /v1/preview/models/{model_id}/checkpoints": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+    };
+    readonly answer: Page<Checkpoint>;
+  };
+  /** Delete versions of a model. */
+  readonly "DELETE /v1/preview/models/{model_id}/checkpoints": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly body: CheckpointDelete;
+    readonly answer: {
+      readonly deleted_count: number;
+      readonly not_found_steps: readonly number[];
+      /** They stay until they are unpinned. */
+      readonly pinned_steps: readonly number[];
+      /** They stay while a training job starts from them; delete them when it has ended. */
+      readonly in_use_steps: readonly number[];
+    };
+  };
+  /** Import an adapter as the next version of a model. */
+  readonly "POST /v1/preview/models/{model_id}/checkpoints": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly upload: true;
+    readonly answer: Checkpoint;
+  };
+  /** Read a version of a model. */
+  readonly "GET /v1/preview/models/{model_id}/checkpoints/{step}": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+      /** The version's step. */
+      readonly step: string;
+    };
+    readonly answer: Checkpoint;
+  };
+  /** Pin a version, so that it is kept until it is unpinned. */
+  readonly "PUT /v1/preview/models/{model_id}/checkpoints/{step}/pin": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+      /** The version's step. */
+      readonly step: string;
+    };
+    readonly answer: Checkpoint;
+  };
+  /** Unpin a version, so that it may be deleted. */
+  readonly "DELETE /v1/preview/models/{model_id}/checkpoints/{step}/pin": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+      /** The version's step. */
+      readonly step: string;
+    };
+    readonly answer: Checkpoint;
+  };
+  /** Export a version as files that other programs load. */
+  readonly "GET /v1/preview/models/{model_id}/checkpoints/{step}/export": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+      /** The version's step. */
+      readonly step: string;
+    };
+    readonly query: {
+      /**
+       * `peft`: adapter_config.json and adapter_model.safetensors. `merged`: the base model's folder with the
+       * adapter in its weights.
+       */
+      readonly format: "peft" | "merged";
+    };
+    readonly bytes: true;
+  };
+  /** Log trajectories and calculate metrics. */
+  readonly "POST /v1/preview/models/{model_id}/log": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly body: TrajectoryLog;
+    readonly answer: Logged;
+  };
+  /** List logged trajectories. */
+  readonly "GET /v1/preview/models/{model_id}/trajectories": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only logs under this split. */
+      readonly split?: string;
+    };
+    readonly answer: Page<LoggedTrajectories>;
+  };
+  /** List a model's metrics over time. */
+  readonly "GET /v1/preview/models/{model_id}/metrics": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only logs under this split. */
+      readonly split?: string;
+    };
+    readonly answer: Page<LoggedMetrics>;
+  };
+  /** List stored trajectories one by one. */
+  readonly "GET /v1/preview/models/{model_id}/trajectories/rows": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly query?: {
+      /** Trajectories that were logged, or those that training jobs were sent. Default: `"logs"`. */
+      readonly source?: "logs" | "jobs";
+      /** Only this log's. */
+      readonly log_id?: string;
+      /** Only this training job's. */
+      readonly job_id?: string;
+      /** Only logs under this split; jobs count as train. */
+      readonly split?: string;
+      /** Only of this version: the newest when it was logged, or the one that the job starts from. */
+      readonly step?: number;
+      /** Only what was stored then or later. */
+      readonly recorded_from?: string;
+      /** Only what was stored before. */
+      readonly recorded_before?: string;
+      /** Only rewards of at least this. */
+      readonly reward_min?: number;
+      /** Only rewards of at most this. */
+      readonly reward_max?: number;
+      /**
+       * `key=value`, and all of several: only trajectories whose metadata, or whose group's, has the value,
+       * written as text or JSON.
+       */
+      readonly metadata?: readonly string[];
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+    };
+    readonly answer: Page<StoredTrajectory>;
+  };
+  /** Export stored trajectories as a file. */
+  readonly "GET /v1/preview/models/{model_id}/trajectories/export": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly query: {
+      /** Trajectories that were logged, or those that training jobs were sent. Default: `"logs"`. */
+      readonly source?: "logs" | "jobs";
+      /** Only this log's. */
+      readonly log_id?: string;
+      /** Only this training job's. */
+      readonly job_id?: string;
+      /** Only logs under this split; jobs count as train. */
+      readonly split?: string;
+      /** Only of this version: the newest when it was logged, or the one that the job starts from. */
+      readonly step?: number;
+      /** Only what was stored then or later. */
+      readonly recorded_from?: string;
+      /** Only what was stored before. */
+      readonly recorded_before?: string;
+      /** Only rewards of at least this. */
+      readonly reward_min?: number;
+      /** Only rewards of at most this. */
+      readonly reward_max?: number;
+      /**
+       * `key=value`, and all of several: only trajectories whose metadata, or whose group's, has the value,
+       * written as text or JSON.
+       */
+      readonly metadata?: readonly string[];
+      /**
+       * Trajectories as a JSON object a line, or as an Apache Parquet file; or `groups`: a JSON object a line
+       * for each group, with all that it holds beside its trajectories.
+       */
+      readonly format: "jsonl" | "parquet" | "groups";
+    };
+    readonly bytes: true;
+  };
+  /** Create a training job. */
+  readonly "POST /v1/preview/training-jobs": {
+    readonly body: TrainingJobCreate;
+    readonly answer: {
+      readonly id: string;
+    };
+  };
+  /** List training jobs. */
+  readonly "GET /v1/preview/training-jobs": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only this model's. */
+      readonly model_id?: string;
+      /** Only those of this kind. */
+      readonly kind?: "rl" | "sft";
+      /** Only those in this state. */
+      readonly state?: "queued" | "running" | "succeeded" | "failed" | "cancelled";
+    };
+    readonly answer: Page<TrainingJob>;
+  };
+  /** Read a training job. */
+  readonly "GET /v1/preview/training-jobs/{job_id}": {
+    readonly path: {
+      /** The job's id. */
+      readonly job_id: string;
+    };
+    readonly answer: TrainingJob;
+  };
+  /** Cancel a training job. */
+  readonly "POST /v1/preview/training-jobs/{job_id}/cancel": {
+    readonly path: {
+      /** The job's id. */
+      readonly job_id: string;
+    };
+    readonly answer: TrainingJob;
+  };
+  /** Replay a training job. */
+  readonly "POST /v1/preview/training-jobs/{job_id}/replay": {
+    readonly path: {
+      /** The job's id. */
+      readonly job_id: string;
+    };
+    readonly answer: {
+      readonly id: string;
+    };
+  };
+  /** Try a training job again. */
+  readonly "POST /v1/preview/training-jobs/{job_id}/retry": {
+    readonly path: {
+      /** The job's id. */
+      readonly job_id: string;
+    };
+    readonly answer: {
+      readonly id: string;
+    };
+  };
+  /** Page through a job's events, or watch them. */
+  readonly "GET /v1/preview/training-jobs/{job_id}/events": {
+    readonly path: {
+      /** The job's id. */
+      readonly job_id: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+    };
+    readonly answer: Page<TrainingEvent>;
+    readonly events: TrainingEvent;
+  };
+  /** Create a supervised fine-tuning job. */
+  readonly "POST /v1/preview/sft-training-jobs": {
+    readonly body: SupervisedJobCreate;
+    readonly answer: {
+      readonly id: string;
+    };
+  };
+  /** Upload a file. */
+  readonly "POST /v1/files": {
+    readonly form: true;
+    readonly answer: FileObject;
+  };
+  /** List files. */
+  readonly "GET /v1/files": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only files uploaded for this. */
+      readonly purpose?: string;
+    };
+    readonly answer: Page<FileObject>;
+  };
+  /** Read what is known of a file. */
+  readonly "GET /v1/files/{file_id}": {
+    readonly path: {
+      /** The file's id. */
+      readonly file_id: string;
+    };
+    readonly answer: FileObject;
+  };
+  /** Delete a file. */
+  readonly "DELETE /v1/files/{file_id}": {
+    readonly path: {
+      /** The file's id. */
+      readonly file_id: string;
+    };
+    readonly answer: {
+      readonly id: string;
+      readonly object: "file";
+      readonly deleted: boolean;
+    };
+  };
+  /** Read a file. */
+  readonly "GET /v1/files/{file_id}/content": {
+    readonly path: {
+      /** The file's id. */
+      readonly file_id: string;
+    };
+    readonly bytes: true;
+  };
+  /** Create feedback records. */
+  readonly "POST /feedback/batch/create": {
+    readonly body: FeedbackBatchCreateReq;
+    readonly answer: {
+      /** In the order of the batch. */
+      readonly res: readonly Feedback[];
+    };
+  };
+  /** Create a feedback record. */
+  readonly "POST /feedback/create": {
+    readonly body: FeedbackCreateReq;
+    readonly answer: Feedback;
+  };
+  /** Replace a feedback record. */
+  readonly "POST /feedback/replace": {
+    readonly body: FeedbackReplaceReq;
+    readonly answer: Feedback;
+  };
+  /** List what a record said before. */
+  readonly "POST /feedback/history": {
+    readonly body: FeedbackHistoryReq;
+    readonly answer: {
+      /** What the record said before, the oldest first. */
+      readonly result: readonly FeedbackRevision[];
+      readonly has_more: boolean;
+    };
+  };
+}
