@@ -25,6 +25,8 @@ export function built(file) {
 export const environment = {
   ...process.env,
   TEST_SERVER: bundledEntry,
+  // For a test whose programs do reach a registry.
+  TEST_CERTIFICATES: process.env.NODE_EXTRA_CA_CERTS ?? "",
   GLIBC_TUNABLES: "glibc.malloc.hugetlb=0",
   NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ""} --require ${JSON.stringify(join(root, "scripts", "short-lived.cjs"))}`,
 };

@@ -1,0 +1,96 @@
+// `npm run pack`: makes the npm package `hone-server` as a file in `dist`, from a fresh clone too. What is in it is put into a
+// folder first, which is all that npm packs: built code with the libraries it uses, the runtime for each platform, the
+// built-in model and the page. docs/decisions/package.md says why it is so.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { place, placeBesideBundle, platforms, thisPlatform } from "./beside-bundle.js";
+import { root, say, setUp } from "./setup.js";
+
+const help = `usage: npm run pack -- [options]
+Makes the npm package hone-server and prints where it is.
+
+  --to <folder>      where the file goes                                         (dist)
+  --this-platform    with the runtime for this platform alone: smaller, for trying it here
+  --help`;
+
+const { values } = parseArgs({
+  options: {
+    to: { type: "string", default: join(root, "dist") },
+    "this-platform": { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
+
+setUp();
+const packed = values["this-platform"] ? [thisPlatform] : platforms;
+placeBesideBundle(packed);
+const folder = join(root, "dist", "package");
+rmSync(folder, { recursive: true, force: true });
+const parts = [
+  "README.md",
+  "LICENSE",
+  "bin",
+  "dist/bundle",
+  "dist/swagger-ui",
+  "dist/onnxruntime/LICENSE",
+  ...packed.map((platform) => `dist/onnxruntime/${platform}`),
+  // The page is there once its sources are; a build that has lost it makes no package.
+  ...(existsSync(join(root, "src", "dashboard")) ? ["dist/dashboard"] : []),
+  "models/hone-tiny",
+];
+for (const part of parts) placeAll(join(root, part), join(folder, part));
+writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
+console.log(pack());
+
+function placeAll(from, to) {
+  if (!existsSync(from)) throw new Error(`${from} is missing, which belongs into the package.`);
+  if (!statSync(from).isDirectory()) return place(from, to);
+  for (const name of readdirSync(from)) placeAll(join(from, name), join(to, name));
+}
+
+/** What a user's npm needs to know. Libraries that the bundle holds are none of its business. */
+function manifest() {
+  const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { name, version, description, keywords, license, type, bin, engines, exports } = own;
+  return {
+    name,
+    version,
+    description,
+    keywords,
+    license,
+    type,
+    bin,
+    engines,
+    exports,
+    dependencies: { libsql: own.dependencies.libsql },
+    peerDependencies: own.peerDependencies,
+    peerDependenciesMeta: own.peerDependenciesMeta,
+  };
+}
+
+/** The path of the file. */
+function pack() {
+  mkdirSync(values.to, { recursive: true });
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const { status, stdout, error } = spawnSync(
+    npm,
+    ["pack", "--json", "--ignore-scripts", "--pack-destination", values.to, folder],
+    {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+      shell: process.platform === "win32",
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
+  if (status !== 0) throw new Error(`npm pack failed${error ? `: ${error.message}` : ""}`);
+  const [{ filename, size, unpackedSize, entryCount }] = JSON.parse(stdout);
+  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+  say(`packed ${entryCount} files, ${megabytes(unpackedSize)}, as ${megabytes(size)}`);
+  return join(values.to, filename);
+}

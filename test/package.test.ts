@@ -1,0 +1,148 @@
+// The package as its users have it: packed, installed by npm into an empty folder, and used there by its command and from
+// code. What npm needs of a registry comes from its cache where it is; without either, all is left out, and says so.
+import assert from "node:assert/strict";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test, type TestContext } from "node:test";
+
+/** A user's folder. */
+let folder = "";
+/** Why npm could not install there; null where it did. */
+let leftOut: string | null = null;
+const servers: ChildProcess[] = [];
+const deadlineMs = 180_000;
+
+/** What npm says where it reaches no registry and has not cached what it needs. */
+const unreachable =
+  /code (ENOTCACHED|ENOTFOUND|EAI_AGAIN|ECONN\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|\w*CERT\w*)/;
+
+interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program in the user's folder, or one below, with the environment of a user. */
+function run(command: string, parameters: readonly string[], below = "."): Outcome {
+  return spawnSync(command, parameters, {
+    cwd: join(folder, below),
+    env: userEnvironment,
+    encoding: "utf8",
+    timeout: deadlineMs,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+}
+
+function done({ status, stdout, stderr }: Outcome): string {
+  assert.equal(status, 0, `${stdout}\n${stderr}`);
+  return stdout;
+}
+
+/** Without what npm and this test's own set-up leave there: a setting of this checkout is none of a user's. */
+const userEnvironment = Object.fromEntries(
+  Object.entries({ ...process.env, NODE_EXTRA_CA_CERTS: process.env["TEST_CERTIFICATES"] }).filter(
+    ([name, value]) => value !== undefined && value !== "" && !/^(npm_|NODE_OPTIONS$|TEST_)/.test(name),
+  ),
+);
+
+before(() => {
+  const packed = mkdtempSync(join(tmpdir(), "hone-packed-"));
+  after(() => rmSync(packed, { recursive: true, force: true }));
+  folder = process.cwd();
+  const file = done(
+    run(process.execPath, [resolve("scripts/pack.js"), "--this-platform", "--to", packed]),
+  ).trim();
+  folder = mkdtempSync(join(tmpdir(), "hone-user-"));
+  const installed = run("npm", ["install", "--prefer-offline", "--no-audit", "--fetch-retries=0", file]);
+  if (installed.status !== 0 && unreachable.test(installed.stderr)) {
+    leftOut = `npm reaches no registry, and has not cached what it needs:\n${installed.stderr}`;
+    process.stderr.write(`LEFT OUT: the tests of the installed package: ${leftOut}\n`);
+    return;
+  }
+  done(installed);
+  assert.doesNotMatch(installed.stderr, /npm (error|warn)/, "npm has nothing to say of the package");
+});
+
+after(async () => {
+  for (const server of servers)
+    if (server.exitCode === null) {
+      server.kill("SIGKILL");
+      await once(server, "close");
+    }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Whether there is an installed package to be tried. */
+function isInstalled(t: TestContext): boolean {
+  if (leftOut !== null) t.skip(leftOut);
+  return leftOut === null;
+}
+
+/** What lies in the installed package, relative to it. */
+function installedFiles(): readonly string[] {
+  const root = join(folder, "node_modules", "hone-server");
+  return readdirSync(root, { recursive: true })
+    .map((name) => String(name).replaceAll("\\", "/"))
+    .filter((name) => statSync(join(root, name)).isFile());
+}
+
+test("the package holds what its users need and nothing else", (t) => {
+  if (!isInstalled(t)) return;
+  const places =
+    /^(package\.json|README\.md|LICENSE|bin\/hone\.js|dist\/(bundle\/[\w-]+\.js(\.map)?|bundle\/licences\.txt|client\/.+\.(js|d\.ts)|swagger-ui\/.+|dashboard\/.+|onnxruntime\/(LICENSE|\w+\/\w+\/.+))|models\/hone-tiny\/[\w.]+|examples\/starter\/[\w.-]+)$/;
+  const files = installedFiles();
+  assert.deepEqual(
+    files.filter((name) => !places.test(name) || /(^|[/.])(test|testing|contract)[/.]/.test(name)),
+    [],
+  );
+  assert.ok(files.includes("models/hone-tiny/model.safetensors"));
+});
+
+test("nothing is run when it is installed, and little comes along", (t) => {
+  if (!isInstalled(t)) return;
+  const lock = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+    readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+  };
+  const others = Object.keys(lock.packages).filter((name) => !/^$|@libsql\//.test(name));
+  assert.deepEqual(others.map((name) => name.replace("node_modules/", "")).toSorted(), [
+    "@neon-rs/load",
+    "detect-libc",
+    "hone-server",
+    "libsql",
+  ]);
+  assert.deepEqual(
+    Object.entries(lock.packages).filter(([, { hasInstallScript = false }]) => hasInstallScript),
+    [],
+  );
+});
+
+test("it serves and chats", async (t) => {
+  if (!isInstalled(t)) return;
+  assert.match(done(run("npx", ["hone", "--version"])), /^\d+\.\d+\.\d+\n$/);
+  const url = await serve();
+  const seen = ["--url", url];
+  assert.match(done(run("npx", ["hone", "chat", "What is the capital of France?", ...seen])), /Paris/);
+  const page = await fetch(`${url}/docs/static/swagger-ui.css`);
+  assert.deepEqual([page.status, (await page.text()).length > 10_000], [200, true]);
+});
+
+/** Starts `hone serve` in the user's folder; returns where it listens. */
+async function serve(): Promise<string> {
+  const command = join(folder, "node_modules", ".bin", "hone");
+  const server = spawn(process.execPath, [command, "serve", "--port", "0", "--log-level", "warn"], {
+    cwd: folder,
+    env: userEnvironment,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  servers.push(server);
+  let output = "";
+  for await (const data of server.stdout) {
+    output += String(data);
+    const url = /listening on (http:\S+)/.exec(output)?.[1];
+    if (url !== undefined) return url;
+  }
+  throw new Error(`it ended before it listened: ${output}`);
+}
