@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InjectOptions, LightMyRequestResponse } from "fastify";
+import type { ApiDocument } from "../testing/api-document.ts";
 import { bearer, fakeServer, helloBody, type FakeServerOptions } from "../testing/fake-server.ts";
 
 const page = "https://app.example";
@@ -34,7 +35,7 @@ const preflight = (origin: string, url = "/v1/chat/completions"): InjectOptions 
   },
 });
 const permission = {
-  "access-control-allow-methods": "GET, HEAD, POST, DELETE",
+  "access-control-allow-methods": "GET, HEAD, POST, PUT, DELETE",
   "access-control-allow-headers": "authorization,content-type,x-stainless-lang",
   "access-control-max-age": "600",
   vary: "Origin",
@@ -115,4 +116,15 @@ test("what a preflight asks for is repeated only where it is a list of names", a
   const headers = { ...request.headers, "access-control-request-headers": "a: b\u00e9" };
   const { "access-control-allow-headers": _, ...rest } = permission;
   await check({ origins: [page] }, { ...request, headers }, { status: 204, ...named, ...rest });
+});
+
+test("a page may send every method that a route has", async () => {
+  const server = await fakeServer({ settings: { corsOrigins: [page] } });
+  const answer = await server.ask(preflight(page));
+  const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
+  await server.close();
+  const allowed = String(answer.headers["access-control-allow-methods"]).split(", ");
+  const methods = Object.values(paths).flatMap((operations) => Object.keys(operations));
+  const missing = methods.map((method) => method.toUpperCase()).filter((method) => !allowed.includes(method));
+  assert.deepEqual(missing, []);
 });
