@@ -1,11 +1,12 @@
 // `npm run pack`: makes the npm package `hone-server` as a file in `dist`, from a fresh clone too. What is in it is put into a
-// folder first, which is all that npm packs: built code with the libraries it uses, the runtime for each platform, the
-// built-in model and the page. docs/decisions/package.md says why it is so.
+// folder first, which is all that npm packs: built code with the libraries it uses, the runtime for each platform, types,
+// the built-in model, the page and the starter project. docs/decisions/package.md says why it is so.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { place, placeBesideBundle, platforms, thisPlatform } from "./beside-bundle.js";
+import { buildClient } from "./client-build.js";
 import { root, say, setUp } from "./setup.js";
 
 const help = `usage: npm run pack -- [options]
@@ -30,6 +31,7 @@ if (values.help) {
 setUp();
 const packed = values["this-platform"] ? [thisPlatform] : platforms;
 placeBesideBundle(packed);
+await buildClient();
 const folder = join(root, "dist", "package");
 rmSync(folder, { recursive: true, force: true });
 const parts = [
@@ -37,11 +39,13 @@ const parts = [
   "LICENSE",
   "bin",
   "dist/bundle",
+  "dist/client",
   "dist/swagger-ui",
   "dist/onnxruntime/LICENSE",
   ...packed.map((platform) => `dist/onnxruntime/${platform}`),
   // The page is there once its sources are; a build that has lost it makes no package.
   ...(existsSync(join(root, "src", "dashboard")) ? ["dist/dashboard"] : []),
+  "examples/starter",
   "models/hone-tiny",
 ];
 for (const part of parts) placeAll(join(root, part), join(folder, part));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
@@ -98,7 +98,12 @@ test("the package holds what its users need and nothing else", (t) => {
     files.filter((name) => !places.test(name) || /(^|[/.])(test|testing|contract)[/.]/.test(name)),
     [],
   );
-  assert.ok(files.includes("models/hone-tiny/model.safetensors"));
+  for (const needed of [
+    "dist/client/index.js",
+    "dist/client/index.d.ts",
+    "models/hone-tiny/model.safetensors",
+  ])
+    assert.ok(files.includes(needed), needed);
 });
 
 test("nothing is run when it is installed, and little comes along", (t) => {
@@ -119,15 +124,61 @@ test("nothing is run when it is installed, and little comes along", (t) => {
   );
 });
 
-test("it serves and chats", async (t) => {
+test("the client's types hold for a program that is checked strictly", (t) => {
+  if (!isInstalled(t)) return;
+  mkdirSync(join(folder, "checked"));
+  const program = `import { Hone, HoneError } from "hone-server/client";
+const hone = new Hone({ baseUrl: "http://127.0.0.1:1", apiKey: null });
+export async function answer(question: string): Promise<string | null | undefined> {
+  try {
+    const { choices } = await hone.chat.create({ messages: [{ role: "user", content: question }] });
+    return choices[0]?.message.content;
+  } catch (error) {
+    if (error instanceof HoneError) return error.code;
+    throw error;
+  }
+}
+// @ts-expect-error: a temperature is a number
+void hone.chat.create({ messages: [], temperature: "high" });
+`;
+  writeFileSync(join(folder, "checked", "answer.ts"), program);
+  const strict = { strict: true, noEmit: true, skipLibCheck: false, types: [] };
+  const places = { target: "ES2022", lib: ["ES2023", "DOM", "DOM.AsyncIterable"], module: "NodeNext" };
+  writeFileSync(
+    join(folder, "checked", "tsconfig.json"),
+    JSON.stringify({ compilerOptions: { ...strict, ...places }, include: ["."] }),
+  );
+  writeFileSync(join(folder, "checked", "package.json"), JSON.stringify({ type: "module" }));
+  done(run(process.execPath, [resolve("node_modules/typescript/bin/tsc"), "-p", "."], "checked"));
+});
+
+test("it serves, chats, and learns what the starter project teaches", async (t) => {
   if (!isInstalled(t)) return;
   assert.match(done(run("npx", ["hone", "--version"])), /^\d+\.\d+\.\d+\n$/);
+  assert.match(done(run("npx", ["hone", "init", "my-task"])), /npm run learn/);
+  done(checkStarter());
+  const again = run("npx", ["hone", "init", "my-task"]);
+  assert.deepEqual([again.status, /already, and nothing was written/.test(again.stderr)], [1, true]);
+
   const url = await serve();
   const seen = ["--url", url];
   assert.match(done(run("npx", ["hone", "chat", "What is the capital of France?", ...seen])), /Paris/);
   const page = await fetch(`${url}/docs/static/swagger-ui.css`);
   assert.deepEqual([page.status, (await page.text()).length > 10_000], [200, true]);
+  userEnvironment["HONE_URL"] = url;
+  const learned = done(run("npm", ["run", "learn", "--", "--rounds", "1"], "my-task"));
+  assert.match(learned, /round 1 {2}mean reward 0\.\d\d/);
+  const models = done(run("npx", ["hone", "models", "--json", ...seen]));
+  assert.ok(models.includes("starter/maybe"), models);
 });
+
+/** The project says of its files that their types hold. */
+function checkStarter(): Outcome {
+  const flags = ["--allowJs", "--checkJs", "--strict", "--noEmit", "--module", "NodeNext", "--types", "node"];
+  const places = ["--target", "ES2023", "--typeRoots", resolve("node_modules/@types"), "learn.js"];
+  const compiler = resolve("node_modules/typescript/bin/tsc");
+  return run(process.execPath, [compiler, "--ignoreConfig", ...flags, ...places], "my-task");
+}
 
 /** Starts `hone serve` in the user's folder; returns where it listens. */
 async function serve(): Promise<string> {

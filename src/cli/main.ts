@@ -8,6 +8,7 @@ import type { ServerLimits } from "../server/server.ts";
 import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addDemoCommand } from "./commands/demo.ts";
+import { addInitCommand } from "./commands/init.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
 import { addKeysCommand } from "./commands/keys.ts";
 import { addModelsCommand } from "./commands/models.ts";
@@ -32,6 +33,7 @@ export async function main(words: readonly string[], limits: ServerLimits = {}):
   addKeysCommand(program);
   addSchemasCommand(program, limits);
   addDemoCommand(program);
+  addInitCommand(program);
   if (words[0] === "serve") goOnWithoutReader();
   else endWithoutReader();
   try {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { BaseModel } from "../domain/model.ts";
 
 /** The folder that holds package.json, above the sources and above the build. */
-function packageFolder(): string {
+export function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, "package.json")) && dirname(folder) !== folder) folder = dirname(folder);
   return folder;

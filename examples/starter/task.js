@@ -1,0 +1,28 @@
+// @ts-check
+// What is taught, as data: questions, and what an answer to one earns. Change this file first.
+// Here the model learns to say "maybe" whenever it may choose.
+
+const choices = [
+  ["yes", "no", "maybe"],
+  ["yes", "maybe", "no"],
+  ["no", "yes", "maybe"],
+  ["no", "maybe", "yes"],
+  ["maybe", "yes", "no"],
+  ["maybe", "no", "yes"],
+];
+
+/** The questions of a round. */
+export const questions = choices.map(
+  (words) => `respond with exactly one of ${words.map((word) => `'${word}'`).join(", ")}`,
+);
+
+/**
+ * What an answer earns, from 0 to 1. Answers to one question are compared with each other, so what matters is that better
+ * ones earn more; where all earn the same there is nothing to learn.
+ *
+ * @param {string} answer
+ */
+export function reward(answer) {
+  const word = answer.trim().toLowerCase().replace(/\W.*$/s, "");
+  return { maybe: 1, no: 0.75, yes: 0.5 }[word] ?? 0;
+}

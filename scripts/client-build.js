@@ -1,0 +1,45 @@
+// The part of the package that programs import, `hone-server/client`: its code in one file, for any place that runs
+// JavaScript, and its types.
+import { spawnSync } from "node:child_process";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { root } from "./setup.js";
+
+const clientFolder = join(root, "dist", "client");
+
+/** Builds it into `dist/client`. */
+export async function buildClient() {
+  rmSync(clientFolder, { recursive: true, force: true });
+  await build({
+    absWorkingDir: root,
+    entryPoints: [join("src", "client", "index.ts")],
+    outfile: join(clientFolder, "index.js"),
+    bundle: true,
+    format: "esm",
+    // Of no platform: a module of Node's own would fail here.
+    platform: "neutral",
+    target: "es2022",
+    packages: "external",
+    legalComments: "none",
+    logLevel: "warning",
+  });
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      join(root, "node_modules", "typescript", "bin", "tsc"),
+      "-p",
+      join(root, "scripts", "client-types.json"),
+    ],
+    { cwd: root, stdio: ["ignore", "inherit", "inherit"] },
+  );
+  if (status !== 0) throw new Error("the client's types cannot be built");
+  for (const name of readdirSync(clientFolder, { recursive: true }).filter((one) => one.endsWith(".d.ts")))
+    nameJavaScript(join(clientFolder, name));
+}
+
+/** tsc leaves imports in types as the sources have them; every resolver knows those of what is built. */
+function nameJavaScript(file) {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replaceAll(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"'));
+}
