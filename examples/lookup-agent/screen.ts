@@ -1,6 +1,6 @@
 // What the example shows in a terminal: a line for every stage, a conversation of it, and the curve in the end.
 import { drawBar, drawCurve } from "../../src/cli/demo/draw-curve.ts";
-import type { AnsweredMessage, Choice, Message } from "../../src/client/api.ts";
+import type { AssistantMessage, Choice, Message } from "../../src/client/api.ts";
 import { rewardOf, type Episode } from "./episode.ts";
 import type { LearnEvent, Point } from "./learn.ts";
 
@@ -39,7 +39,7 @@ function isChoice(item: Episode["items"][number]): item is Choice {
   return "message" in item;
 }
 
-function agentLine({ content, tool_calls: calls }: AnsweredMessage): string {
+function agentLine({ content, tool_calls: calls }: AssistantMessage): string {
   const written = calls.map(({ function: called }) => `${called?.name}${called?.arguments}`);
   return [...(content === null || content === "" ? [] : [JSON.stringify(content)]), ...written].join(" ");
 }

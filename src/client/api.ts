@@ -21,7 +21,7 @@ export type AllowedTools = {
   readonly [name: string]: any;
 };
 
-export type AnsweredMessage = {
+export type AssistantMessage = {
   readonly role: string;
   /** Null where the message only calls tools, or only thinks. */
   readonly content: string | null;
@@ -437,7 +437,7 @@ export type CheckpointDelete = {
 
 export type Choice = {
   readonly index: number;
-  readonly message: AnsweredMessage;
+  readonly message: AssistantMessage;
   readonly logprobs: {
     /** One entry for each token. */
     readonly content: readonly {

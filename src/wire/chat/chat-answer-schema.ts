@@ -83,7 +83,7 @@ const messageSchema = Type.Object(
     audio: Type.Null(),
     function_call: Type.Null(),
   },
-  { title: "AnsweredMessage" },
+  { title: "AssistantMessage" },
 );
 
 const choiceSchema = Type.Object(
