@@ -123,6 +123,18 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
         get(`${models}/${own.modelId}/trajectories/rows?after=${after}.0.0.0`, 422),
       ),
     ],
+    "GET /v1/preview/models/:model_id/trajectories/outlines": [
+      ...ofModel(other, (id) => get(`${models}/${id}/trajectories/outlines`, 200)),
+      ...cursors(other).map((after) =>
+        get(`${models}/${own.modelId}/trajectories/outlines?after=${after}`, 422),
+      ),
+    ],
+    "GET /v1/preview/models/:model_id/trajectories/counts": ofModel(other, (id) =>
+      get(`${models}/${id}/trajectories/counts`, 200),
+    ),
+    "GET /v1/preview/models/:model_id/trajectories/:number": ofModel(other, (id) =>
+      get(`${models}/${id}/trajectories/1`, 200),
+    ),
     "GET /v1/preview/models/:model_id/trajectories/export": ofModel(other, (id) =>
       get(`${models}/${id}/trajectories/export?format=jsonl`, 200),
     ),
@@ -177,6 +189,16 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
         post("/feedback/history", { project_id: projectOf(own), feedback_id: id }, 404),
       ),
     ],
+    ...Object.fromEntries(
+      ["query", "purge"].map((route) => [
+        `POST /feedback/${route}`,
+        projects(other).map(({ projectId, status }) => {
+          const [field, value] = route === "query" ? ["weave_ref", "w:///a/b/call/1"] : ["id", "nothing"];
+          const query = { $expr: { $eq: [{ $getField: field }, { $literal: value }] } };
+          return post(`/feedback/${route}`, { project_id: projectId, query }, status);
+        }),
+      ]),
+    ),
     "POST /feedback/replace": replacements(other, own),
     "POST /feedback/create": records(other, own).map(({ record, status }) =>
       post("/feedback/create", record, status),

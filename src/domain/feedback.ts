@@ -54,6 +54,18 @@ export interface FeedbackStore {
     content: Omit<FeedbackRecord, "id" | "createdAt">,
     at: Date,
   ): Promise<FeedbackRecord | null>;
+  /**
+   * Those on a reference, the oldest first, and how many there are in all. Bounded in items and in bytes, as a page is.
+   *
+   * @param slice.offset how many are passed over
+   */
+  listOn(
+    projectId: string,
+    vendorRef: string,
+    slice: { readonly limit: number; readonly offset: number; readonly bytesMax?: number },
+  ): Promise<{ readonly items: readonly FeedbackRecord[]; readonly totalCount: number }>;
+  /** Removes records with their histories, at once; ids that the project does not have are passed over. */
+  delete(projectId: string, ids: readonly string[]): Promise<void>;
   /** In the order they were replaced. */
   history(projectId: string, id: string, page: PageRequest): Promise<Page<FeedbackRevision>>;
 }

@@ -4,6 +4,7 @@ import type { Page, PageRequest } from "./page.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainerProfile } from "./trainer/profile.ts";
 import type { TrainingConfig } from "./training-config.ts";
+import type { TrajectoryOutline } from "./trajectory-outline.ts";
 import type { JsonObject } from "./trajectory.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";
@@ -216,6 +217,15 @@ export interface JobFilter {
   readonly state: JobState | null;
 }
 
+export interface JobCreation {
+  /** How many jobs may be queued; absent is any number. */
+  readonly queuedMax?: number;
+  /** Of the models of one entity. */
+  readonly queuedPerEntityMax?: number;
+  /** Of the trajectories in the lines, in order, where there are some; read once. */
+  readonly outlines?: Iterable<TrajectoryOutline>;
+}
+
 export interface JobStore {
   /**
    * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves; one
@@ -227,7 +237,7 @@ export interface JobStore {
     job: JobDraft,
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
-    options?: { readonly queuedMax?: number; readonly queuedPerEntityMax?: number },
+    options?: JobCreation,
   ): Promise<{ readonly id: string; readonly isNew: boolean }>;
   /**
    * The id of the job that was created with the key; null when there is none. Throws `conflict` as `create` does.

@@ -1,6 +1,13 @@
 // What a policy did and how it was judged, as recorded by clients and sent back for training.
 // Unknown keys are kept, since clients add their own.
 import type { Page, PageRequest } from "./page.ts";
+import type {
+  ListedOutline,
+  OutlineCount,
+  OutlineFilter,
+  OutlinePage,
+  TrajectoryOutline,
+} from "./trajectory-outline.ts";
 
 /** A JSON value as parsed. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -72,6 +79,8 @@ export interface TrajectoryLogDraft extends Pick<
 > {
   /** The groups, a folded line of JSON each; read once or more often. */
   readonly lines: Iterable<string>;
+  /** Of the trajectories in the groups, in order; read once. */
+  readonly outlines: Iterable<TrajectoryOutline>;
   readonly groupCount: number;
   /** Every scenario that the groups name. */
   readonly scenarioIds: readonly string[];
@@ -117,4 +126,22 @@ export interface TrajectoryStore {
    * @param from how many parts of the stored lines are left out; 0 unless given
    */
   lines(logId: string, from?: number): Promise<AsyncIterable<string> | null>;
+  /**
+   * Of the model's trajectories, those of its jobs included, by their numbers.
+   *
+   * @param page.after the number to go on behind; null for the first page
+   */
+  listOutlines(
+    modelId: string,
+    filter: OutlineFilter,
+    page: Pick<PageRequest, "limit" | "order"> & { readonly after: number | null },
+  ): Promise<OutlinePage>;
+  /** The one of this number; null where the model has none. */
+  findOutline(modelId: string, number: number): Promise<ListedOutline | null>;
+  /**
+   * How many trajectories there are, the most first; at most a hundred kinds.
+   *
+   * @param step of the version they were logged at; null for all
+   */
+  countOutlines(modelId: string, step: number | null): Promise<readonly OutlineCount[]>;
 }

@@ -41,6 +41,8 @@ const takesEverything: FeedbackStore = {
   find: async () => null,
   replace: async () => null,
   history: async () => ({ items: [], hasMore: false }),
+  listOn: async () => ({ items: [], totalCount: 0 }),
+  delete: async () => undefined,
 };
 const storeless = createFeedbackService({ store: takesEverything, clock: new FakeClock() });
 
@@ -409,4 +411,21 @@ test("the history of no record is not found, and of no project invalid", async (
   const { service } = await openService(t);
   assert.equal((await errorOf(service.history("team/games", "x", firstPage, member))).code, "not_found");
   assert.equal((await errorOf(service.history("team", "x", firstPage, member))).code, "invalid");
+});
+
+test("what is on a reference is listed and removed for the project's entity alone", async (t) => {
+  const { service } = await openService(t);
+  const slice = { limit: 10, offset: 0 };
+  const reference = "w:///team/games/call/1";
+  const listed = async () => (await service.listOn("team/games", reference, slice, member)).items;
+  await service.create(input({ id: "a", projectId: "team/games", vendorRef: reference }), member);
+  assert.deepEqual(
+    (await listed()).map(({ id }) => id),
+    ["a"],
+  );
+  assert.equal((await errorOf(service.listOn("others/games", reference, slice, member))).code, "forbidden");
+  assert.equal((await errorOf(service.delete("others/games", ["a"], member))).code, "forbidden");
+  assert.equal((await errorOf(service.delete("team", ["a"], member))).code, "invalid");
+  await service.delete("team/games", ["a", "none"], member);
+  assert.deepEqual(await listed(), []);
 });

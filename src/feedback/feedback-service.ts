@@ -30,6 +30,15 @@ export interface FeedbackService {
    * @throws ServiceError `invalid`, `forbidden`, or `not_found` when the input's project has no such record
    */
   replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
+  /** Those on a reference; see {@link FeedbackStore.listOn}. @throws ServiceError `invalid`, `forbidden` */
+  listOn(
+    projectId: string,
+    vendorRef: string,
+    slice: { readonly limit: number; readonly offset: number },
+    caller: Caller,
+  ): ReturnType<FeedbackStore["listOn"]>;
+  /** Removes records for good; ids that there are not are passed over. @throws ServiceError `invalid`, `forbidden` */
+  delete(projectId: string, ids: readonly string[], caller: Caller): Promise<void>;
   /** What was replaced, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
   history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
 }
@@ -51,18 +60,30 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
       }
     },
     replace: (feedbackId, input, caller) => replace(dependencies, feedbackId, input, caller),
+    listOn: async (projectId, vendorRef, slice, caller) => {
+      requireProject(projectId, caller);
+      return await dependencies.store.listOn(projectId, vendorRef, slice);
+    },
+    delete: async (projectId, ids, caller) => {
+      requireProject(projectId, caller);
+      await dependencies.store.delete(projectId, ids);
+    },
     history: async (projectId, id, page, caller) => {
-      const project = parseProjectId(projectId);
-      if (project === null) {
-        const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
-        throw invalid([{ location: ["project_id"], message, type: "value_error" }], 1);
-      }
-      refuseForeign([projectId], caller, singleLocation);
+      requireProject(projectId, caller);
       const { store } = dependencies;
       if ((await store.find(projectId, id)) === null) throw notFound("feedback record", id);
       return await store.history(projectId, id, page);
     },
   };
+}
+
+/** @throws ServiceError `invalid` for what is no project, `forbidden` for another entity's */
+function requireProject(projectId: string, caller: Caller): void {
+  if (parseProjectId(projectId) === null) {
+    const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
+    throw invalid([{ location: ["project_id"], message, type: "value_error" }], 1);
+  }
+  refuseForeign([projectId], caller, singleLocation);
 }
 
 async function createBatch(

@@ -10,6 +10,7 @@ import {
 import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems } from "../domain/page.ts";
+import type { TrajectoryOutline } from "../domain/trajectory-outline.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { requireTrainerFor } from "../domain/trainer/profile.ts";
 import { Attempt } from "./attempt.ts";
@@ -82,11 +83,12 @@ export class JobQueue implements Service {
     job: JobDraft,
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
+    outlines?: Iterable<TrajectoryOutline>,
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax, queuedPerEntityMax } = this.#settings;
     await this.#requireTrainer(job);
-    const limits = { queuedMax, queuedPerEntityMax };
-    const created = await this.#dependencies.jobs.create(job, lines, idempotency, limits);
+    const creation = { queuedMax, queuedPerEntityMax, ...(outlines === undefined ? {} : { outlines }) };
+    const created = await this.#dependencies.jobs.create(job, lines, idempotency, creation);
     this.#wake();
     return created;
   }

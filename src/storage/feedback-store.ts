@@ -3,7 +3,8 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
 import { type Fault, quoted, ServiceError } from "../domain/service-error.ts";
-import { readPage } from "./paging.ts";
+import { fittingCount, pageBytesMax } from "../domain/page.ts";
+import { readPage, sizeOf } from "./paging.ts";
 import { portions } from "./portions.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
 
@@ -27,6 +28,35 @@ export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
           .where("id", "=", id)
           .execute();
         return record;
+      }),
+    listOn: async (projectId, vendorRef, { limit, offset, bytesMax = pageBytesMax }) => {
+      const rows = database
+        .selectFrom("feedback")
+        .where("project_id", "=", projectId)
+        .where("vendor_ref", "=", vendorRef);
+      const { count: totalCount } = await rows
+        .select(({ fn }) => fn.countAll<number>().as("count"))
+        .executeTakeFirstOrThrow();
+      const inOrder = rows.orderBy("created_at").orderBy("id").offset(offset);
+      const sizes = await inOrder.select(sizeOf(["record"]).as("bytes")).limit(limit).execute();
+      const fitting = fittingCount(
+        sizes.map(({ bytes }) => bytes),
+        bytesMax,
+      );
+      const found = await inOrder.select("record").limit(fitting).execute();
+      return { items: found.map(({ record }) => recordOf(record)), totalCount };
+    },
+    delete: (projectId, ids) =>
+      database.transaction().execute(async (transaction) => {
+        for (const id of ids) {
+          for (const table of ["feedback", "feedback_revisions"] as const) {
+            await transaction
+              .deleteFrom(table)
+              .where("project_id", "=", projectId)
+              .where("id", "=", id)
+              .execute();
+          }
+        }
       }),
     history: (projectId, id, page) => {
       const rows = database

@@ -49,7 +49,8 @@ export async function readPage<Table extends keyof Schema, Row, Item>(
   return { items: found.map(itemOf), hasMore: sizes.length > count };
 }
 
-function sizeOf(columns: readonly string[]) {
+/** The bytes of a row's columns of text. */
+export function sizeOf(columns: readonly string[]) {
   const sizes = columns.map((column) => sql`coalesce(octet_length(${sql.ref(column)}), 0)`);
   return sizes.length === 0 ? sql<number>`0` : sql<number>`${sql.join(sizes, sql` + `)}`;
 }

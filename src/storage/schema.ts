@@ -12,6 +12,8 @@ export interface Schema {
   readonly job_idempotency: JobIdempotencyTable;
   readonly trajectory_logs: TrajectoryLogTable;
   readonly trajectory_groups: TrajectoryGroupTable;
+  readonly trajectory_outlines: TrajectoryOutlineTable;
+  readonly trajectory_counts: TrajectoryCountTable;
   readonly feedback: FeedbackTable;
   readonly feedback_revisions: FeedbackRevisionTable;
   readonly model_scenarios: ModelScenarioTable;
@@ -84,6 +86,8 @@ export interface ModelTable {
   readonly created_at: string;
   readonly last_log_sequence: Generated<number>;
   readonly scenario_count: Generated<number>;
+  /** Of those stored with its logs and jobs: the number of the newest. */
+  readonly trajectory_count: Generated<number>;
   /** Greater than that of every model whose job was claimed before; 0 before the first claim. */
   readonly last_turn: Generated<number>;
 }
@@ -189,6 +193,35 @@ export interface TrajectoryGroupTable {
   readonly log_id: string;
   readonly group_index: number;
   readonly content: string;
+}
+
+/** What lists say of each stored trajectory; see outlines.ts. */
+export interface TrajectoryOutlineTable {
+  readonly model_id: string;
+  /** Its number among those of its model. */
+  readonly sequence: number;
+  readonly source: string;
+  readonly source_id: string;
+  readonly split: string;
+  readonly step: number | null;
+  readonly recorded_at: string;
+  readonly reward: number;
+  readonly part: number;
+  readonly group_index: number;
+  readonly item_index: number;
+  /** The rest of the outline as JSON. */
+  readonly content: string;
+}
+
+/** How many of them there are, of each kind. */
+export interface TrajectoryCountTable {
+  readonly model_id: string;
+  readonly source: string;
+  readonly split: string;
+  /** -1 for those that have none. */
+  readonly step: number;
+  readonly trajectory_count: number;
+  readonly reward_sum: number;
 }
 
 export interface FeedbackTable {

@@ -10,6 +10,7 @@ import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
 import type { MakeStorage } from "./contract/storage-under-test.ts";
+import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/two-connections.ts";
 import { checkTwoServers } from "./contract/two-servers.ts";
@@ -88,6 +89,7 @@ for (const [name, storageOf] of [
     checkModelStore(makeStorage);
     checkJobStore(makeStorage);
     checkTrajectoryStore(makeStorage);
+    checkTrajectoryOutlines(makeStorage);
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
     checkTwoConnections(makeStorage);

@@ -11,6 +11,7 @@ import type {
 } from "../domain/trajectory.ts";
 import { storedLines, storeGroups } from "./groups.ts";
 import { mergeMetrics } from "./models/version-store.ts";
+import { countOutlines, findOutline, outlinePage, storeOutlines } from "./outlines.ts";
 import { readPage } from "./paging.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
@@ -50,6 +51,9 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
       const log = await findLog(logId).select("id").executeTakeFirst();
       return log === undefined ? null : storedLines(database, "trajectory_groups", logId, from);
     },
+    listOutlines: (modelId, filter, page) => outlinePage(database, modelId, filter, page),
+    findOutline: (modelId, number) => findOutline(database, modelId, number),
+    countOutlines: (modelId, step) => countOutlines(database, modelId, step),
   };
 }
 
@@ -87,6 +91,8 @@ async function appendLog(
     .set({ content_bytes: contentBytes })
     .where("id", "=", log.id)
     .execute();
+  const { id: sourceId, modelId, split, step, recordedAt, outlines } = log;
+  await storeOutlines(transaction, { modelId, source: "log", sourceId, split, step, recordedAt, outlines });
   await mergeMetrics(transaction, log.modelId, log.step, metrics);
   return metrics;
 }

@@ -36,7 +36,7 @@ function logOf(...groups: readonly TrajectoryGroup[]) {
   const summarizer = new LogSummarizer();
   for (const group of groups) summarizer.add(group);
   const lines = groups.map((group) => JSON.stringify(group));
-  return { model, split: "val", summary: summarizer.summary("val"), lines };
+  return { model, split: "val", summary: summarizer.summary("val"), lines, outlines: [] };
 }
 
 test("stores logs at the newest version, each going on from the sums of the one before", async () => {

@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import type { ModelStore, TrainedModel } from "../domain/model.ts";
 import { notFound } from "../domain/service-error.ts";
+import type { TrajectoryOutline } from "../domain/trajectory-outline.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import { logMetrics } from "./log-metrics.ts";
 import type { LogSummary } from "./log-summary.ts";
@@ -34,16 +35,28 @@ export async function logTrajectories(
     readonly summary: LogSummary;
     /** The groups, a folded line of JSON each. */
     readonly lines: Iterable<string>;
+    /** Of their trajectories. */
+    readonly outlines: Iterable<TrajectoryOutline>;
   },
 ): Promise<LoggedTrajectories> {
-  const { model, split, summary, lines } = log;
+  const { model, split, summary, lines, outlines } = log;
   const version = await models.newestVersion(model.id);
   if (version === null) throw notFound("model", model.id);
   const recordedAt = clock.now();
   const { step } = version;
   const { measured, scenarioIds, groupCount, trajectoryCount } = summary;
   const metrics = await store.append(
-    { id: newUuid7(clock), modelId: model.id, split, step, recordedAt, lines, groupCount, scenarioIds },
+    {
+      id: newUuid7(clock),
+      modelId: model.id,
+      split,
+      step,
+      recordedAt,
+      lines,
+      outlines,
+      groupCount,
+      scenarioIds,
+    },
     (earlier) =>
       logMetrics(measured, {
         step,

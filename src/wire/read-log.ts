@@ -56,19 +56,21 @@ export interface ReadLog {
   readonly summary: LogSummary;
   /** The groups as they are stored. */
   readonly lines: PackedLines;
+  /** Of the trajectories in the groups. */
+  readonly outlines: PackedLines;
   readonly ignored: readonly string[];
 }
 
 /** @throws ServiceError `invalid` with every fault */
 export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
   const summarizer = new LogSummarizer();
-  const { value, ignored, lines } = readGroupBody(logForm, bytes, limits, {
+  const { value, ignored, lines, outlines } = readGroupBody(logForm, bytes, limits, {
     onGroup: (group) => summarizer.add(group),
   });
   const split = value.split ?? defaultSplit;
   try {
     const summary = summarizer.summary(split);
-    return { split, modelId: value.model_id?.toLowerCase() ?? null, summary, lines, ignored };
+    return { split, modelId: value.model_id?.toLowerCase() ?? null, summary, lines, outlines, ignored };
   } catch (error) {
     throw locate(error, { groups: ["body", "trajectory_groups"] });
   }

@@ -55,6 +55,8 @@ export interface ReadTrainingJob {
   readonly modelId: string;
   /** The groups as they are stored. */
   readonly lines: PackedLines;
+  /** Of the trajectories in the groups. */
+  readonly outlines: PackedLines;
   readonly config: TrainingConfig;
   readonly configNotApplied: readonly string[];
   readonly ignored: readonly string[];
@@ -82,6 +84,7 @@ export function readTrainingJob(
     value: body,
     ignored,
     lines,
+    outlines,
   } = readGroupBody(trainingJobForm, bytes, limits, {
     checkItem: (item, findings) => tokens.check(item, findings),
   });
@@ -90,6 +93,7 @@ export function readTrainingJob(
   return {
     modelId: body.model_id.toLowerCase(),
     lines,
+    outlines,
     config: toTrainingConfig(config),
     configNotApplied,
     greatestTokenId: tokens.greatestTokenId,

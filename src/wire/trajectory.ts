@@ -20,6 +20,7 @@ import type { Checked, ObjectSchema, ValueOf } from "./checked.ts";
 import { nullable } from "./nullable.ts";
 import { pageSchema } from "./page.ts";
 import { LinePacker, type PackedLines } from "./packed-lines.ts";
+import { OutlinePacker } from "./trajectories/packed-outlines.ts";
 
 const open = { additionalProperties: true };
 const anyObject = Type.Object({}, open);
@@ -137,7 +138,7 @@ export interface GroupVisitor {
 /**
  * Reads a body with groups of trajectories by its form, a group at a time.
  *
- * @returns the rest of the body, and the groups as they are stored: folded lines
+ * @returns the rest of the body, the groups as they are stored: folded lines, and the outlines of their trajectories
  * @throws ServiceError `invalid` with every fault of the body and its groups
  */
 export function readGroupBody<Schema extends ObjectSchema>(
@@ -145,21 +146,24 @@ export function readGroupBody<Schema extends ObjectSchema>(
   bytes: Buffer,
   limits: BodyLimits,
   { onGroup = () => undefined, checkItem = () => undefined }: GroupVisitor = {},
-): Checked<ValueOf<Schema>> & { readonly lines: PackedLines } {
+): Checked<ValueOf<Schema>> & { readonly lines: PackedLines; readonly outlines: PackedLines } {
   const { trajectoryGroups: countMax, trajectoryJson } = limits;
   const list = parseListBody(bytes, { member: "trajectory_groups", itemsMax: countMax }, trajectoryJson);
   const lines = new LinePacker();
+  const outlines = new OutlinePacker();
   const result = readForm(form, list.rest, (findings) =>
     readGroups(list, findings, {
       countMax,
       checkItem,
       onGroup: (group) => {
-        for (const part of foldedLine(JSON.stringify(group))) lines.add(part);
+        const parts = [...foldedLine(JSON.stringify(group))];
+        for (const part of parts) lines.add(part);
+        outlines.add(group, parts.length);
         onGroup(group);
       },
     }),
   );
-  return { ...result, lines: lines.packed() };
+  return { ...result, lines: lines.packed(), outlines: outlines.packed() };
 }
 
 /**

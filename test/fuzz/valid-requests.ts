@@ -5,6 +5,7 @@ import {
   feedbackHistoryForm,
   feedbackReplaceForm,
 } from "../../src/wire/feedback/feedback.ts";
+import { feedbackPurgeForm, feedbackQueryForm } from "../../src/wire/feedback/queries.ts";
 import { completionForm } from "../../src/wire/completions/completion-request.ts";
 import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
@@ -29,6 +30,10 @@ export interface FuzzedWorld {
   /** An uploaded file. */
   readonly fileId: string;
 }
+
+const equals = (field: string, value: string): object => ({
+  $expr: { $eq: [{ $getField: field }, { $literal: value }] },
+});
 
 export const feedbackIds: readonly string[] = ["fuzz-1", "fuzz-2"];
 
@@ -327,6 +332,16 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       { ...feedback, names: namesIn(feedbackHistoryForm.schema) },
     ),
     post(
+      "/feedback/query",
+      { project_id: "local/p", query: equals("weave_ref", "w:///local/p/call/1"), limit: 5 },
+      { ...feedback, names: namesIn(feedbackQueryForm.schema) },
+    ),
+    post(
+      "/feedback/purge",
+      { project_id: "local/p", query: equals("id", "none") },
+      { ...feedback, names: namesIn(feedbackPurgeForm.schema) },
+    ),
+    post(
       models,
       { entity: "local", project: "p", name: "fuzzed", base_model: "tiny", return_existing: true },
       { names: namesIn(modelCreateForm.schema) },
@@ -361,6 +376,9 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get(`${models}/${modelId}/checkpoints/1`),
     get(`${models}/${modelId}/checkpoints/1/export?format=peft`),
     get(`${models}/${modelId}/checkpoints/0/export?format=merged`),
+    get(`${models}/${modelId}/trajectories/outlines?limit=2&reward_min=0&order=asc`),
+    get(`${models}/${modelId}/trajectories/counts?step=0`),
+    get(`${models}/${modelId}/trajectories/1`),
     get(`${models}/${modelId}/trajectories/rows?limit=2&reward_min=0`),
     get(`${models}/${modelId}/trajectories/export?format=jsonl&split=train`),
     get(`${models}/${modelId}/trajectories/export?format=parquet`),

@@ -205,3 +205,73 @@ test("a batch may have as many records as are allowed at once, and not one more"
   assert.equal(server.feedback.seen.length, 2);
   await server.close();
 });
+
+const asked = (field: string, value: unknown) => ({
+  $expr: { $eq: [{ $getField: field }, { $literal: value }] },
+});
+
+test("lists what is on a reference with everything it says", async () => {
+  const server = await fakeServer();
+  await post(server, "create", { ...item, id: "a", creator: "Bob" });
+  await post(server, "create", { ...item, vendor_ref: "w:///acme/p/call/2" });
+  for (const query of [
+    asked("weave_ref", reference),
+    { $expr: { $eq: [{ $literal: reference }, { $getField: "vendor_ref" }] } },
+  ]) {
+    const answer = await post(server, "query", { project_id: "acme/p", query, limit: 5 });
+    assert.equal(answer.statusCode, 200, answer.body);
+    assert.deepEqual(answer.json(), {
+      result: [
+        {
+          id: "a",
+          ...answered,
+          wb_user_id: "member-owner",
+          project_id: "acme/p",
+          vendor_ref: reference,
+          weave_ref: reference,
+          feedback_type: "note",
+          creator: "Bob",
+          annotation_ref: null,
+          runnable_ref: null,
+          call_ref: null,
+          trigger_ref: null,
+          queue_id: null,
+        },
+      ],
+      total_count: 1,
+    });
+  }
+  await server.close();
+});
+
+test("removes records by their ids, one or several", async () => {
+  const server = await fakeServer();
+  const one = asked("id", "a");
+  for (const query of [one, { $expr: { $or: [one.$expr, asked("id", "b").$expr] } }]) {
+    const answer = await post(server, "purge", { project_id: "acme/p", query });
+    assert.deepEqual([answer.statusCode, answer.json()], [200, {}]);
+  }
+  assert.deepEqual(server.feedback.deleted, [
+    { projectId: "acme/p", ids: ["a"] },
+    { projectId: "acme/p", ids: ["a", "b"] },
+  ]);
+  await server.close();
+});
+
+test("refuses questions about feedback that it does not understand, and says which it does", async () => {
+  const server = await fakeServer();
+  const refused = async (path: string, query: unknown) => {
+    const answer = await post(server, path, { project_id: "acme/p", query });
+    assert.equal(answer.statusCode, 422, answer.body);
+    const [{ loc }] = answer.json<Refusal>().detail;
+    assert.deepEqual(loc.slice(0, 2), ["body", "query"]);
+  };
+  const gt = { $expr: { $gt: [{ $getField: "created_at" }, { $literal: 1 }] } };
+  const both = { ...asked("weave_ref", "r"), more: 1 };
+  for (const query of [undefined, {}, gt, both, asked("id", "a"), asked("weave_ref", 1)])
+    await refused("query", query);
+  const many = { $expr: { $or: Array.from({ length: 101 }, () => asked("id", "a").$expr) } };
+  for (const query of [{}, gt, many, { $expr: { $or: [] } }, asked("weave_ref", "r")])
+    await refused("purge", query);
+  await server.close();
+});

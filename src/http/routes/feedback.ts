@@ -2,6 +2,7 @@
 import { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
+import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
@@ -14,6 +15,15 @@ import { readBody } from "../input/read-body.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { answered } from "../documentation/document-routes.ts";
+import {
+  feedbackPurgeAnswerSchema,
+  feedbackPurgeForm,
+  feedbackQueryAnswerSchema,
+  feedbackQueryBody,
+  feedbackQueryForm,
+  idsIn,
+  referenceIn,
+} from "../../wire/feedback/queries.ts";
 import {
   feedbackBatchAnswerSchema,
   feedbackBatchForm,
@@ -89,6 +99,43 @@ export function feedbackRoutes(
       nameIgnored(reply, ignored);
       const replaced = feedback.replace(body.feedback_id, toFeedbackInput(body), request.caller);
       return feedbackBody(await replaced.catch(unknownRecord), usesOtherSpelling(body));
+    },
+  );
+  app.post(
+    "/feedback/query",
+    {
+      ...options(
+        "List the feedback on a reference",
+        feedbackQueryForm,
+        answered("The records, the oldest first.", { json: feedbackQueryAnswerSchema }),
+      ),
+      config: readsPage.config,
+    },
+    async (request, reply) => {
+      const body = readBody(feedbackQueryForm, request, reply);
+      const reference = present(referenceIn(body.query), "the reference of a checked query");
+      const slice = { limit: body.limit ?? 1000, offset: body.offset ?? 0 };
+      const found = await feedback
+        .listOn(body.project_id, reference, slice, request.caller)
+        .catch(inBody);
+      return feedbackQueryBody(found);
+    },
+  );
+  app.post(
+    "/feedback/purge",
+    {
+      ...options(
+        "Remove feedback records",
+        feedbackPurgeForm,
+        answered("Those that there were are gone, with their histories.", { json: feedbackPurgeAnswerSchema }),
+      ),
+      config: {},
+    },
+    async (request, reply) => {
+      const body = readBody(feedbackPurgeForm, request, reply);
+      const ids = present(idsIn(body.query), "the ids of a checked query");
+      await feedback.delete(body.project_id, ids, request.caller).catch(inBody);
+      return {};
     },
   );
   app.post(

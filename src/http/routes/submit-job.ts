@@ -9,6 +9,7 @@ import { newJob } from "../../jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
 import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
 import { locate } from "../../wire/places.ts";
+import { outlinesIn } from "../../wire/trajectories/packed-outlines.ts";
 import { type GreatestTokenId, refuseStrangeTokenId } from "../../wire/training/recorded-tokens.ts";
 import { modelIdAtHead } from "../../wire/training-job.ts";
 import type { HeadCheck } from "../bodies/gather-body.ts";
@@ -41,6 +42,8 @@ export interface SubmittedJob {
   readonly task: JobTask;
   readonly configNotApplied: readonly string[];
   readonly lines: PackedLines;
+  /** Of trajectories; absent where it trains on none. */
+  readonly outlines?: PackedLines;
   /** Of the body. */
   readonly hash: string;
   /** Of Choices; absent where there are none. */
@@ -51,7 +54,7 @@ export interface SubmittedJob {
 export async function submitJob(
   request: FastifyRequest,
   dependencies: HttpDependencies,
-  { modelId, task, configNotApplied, lines, hash, greatestTokenId = null }: SubmittedJob,
+  { modelId, task, configNotApplied, lines, outlines, hash, greatestTokenId = null }: SubmittedJob,
 ): Promise<string> {
   const idempotency = idempotencyOf(request, hash);
   const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
@@ -61,7 +64,8 @@ export async function submitJob(
   const warnings = notAppliedWarnings(configNotApplied);
   const job = newJob({ id, modelId: model.id, task, configNotApplied, warnings, createdAt: clock.now() });
   try {
-    return (await jobQueue.submit(job, linesIn(lines), idempotency)).id;
+    const outlined = outlines === undefined ? undefined : outlinesIn(outlines);
+    return (await jobQueue.submit(job, linesIn(lines), idempotency, outlined)).id;
   } catch (error) {
     const config = task.kind === "rl" ? "experimental_config" : "config";
     const basePrecision = ["body", config, "base_precision"];

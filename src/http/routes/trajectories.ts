@@ -6,6 +6,7 @@ import type { TrainedModel } from "../../domain/model.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { linesIn } from "../../wire/packed-lines.ts";
+import { outlinesIn } from "../../wire/trajectories/packed-outlines.ts";
 import { loggedSchema, logQuerySchema, logSchema } from "../../wire/read-log.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -47,12 +48,12 @@ export function trajectoryRoutes(
       },
     },
     async (request, reply) => {
-      const { split, modelId, summary, lines, ignored } = await bodies.read("log", request);
+      const { split, modelId, summary, lines, outlines, ignored } = await bodies.read("log", request);
       nameIgnored(reply, ignored);
       const { trajectories: store, versions: models, clock } = dependencies;
       const model = present(request.model, "the model that the log is for");
       if (modelId !== null && modelId !== model.id) throw contradiction(modelId, model);
-      const log = { model, split, summary, lines: linesIn(lines) };
+      const log = { model, split, summary, lines: linesIn(lines), outlines: outlinesIn(outlines) };
       const logged = await logTrajectories({ store, models, clock }, log);
       return {
         detail: [],

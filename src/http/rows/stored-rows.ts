@@ -3,6 +3,7 @@ import type { JobStore, TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { type PageRequest, allItems } from "../../domain/page.ts";
 import { ServiceError, notFound } from "../../domain/service-error.ts";
+import type { ListedOutline } from "../../domain/trajectory-outline.ts";
 import type { TrajectoryLog, TrajectoryStore } from "../../domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
 import { type RowBounds, noMembers } from "../../wire/trajectories/row-tasks.ts";
@@ -48,6 +49,42 @@ export async function* storedRows(
   if (after !== null && request.selection.sourceId !== null) return;
   for await (const source of sourcesAfter(dependencies, request))
     yield* rowsOf(dependencies, request, source, null);
+}
+
+/** Where everything is wanted. */
+const everything: Omit<RowSelection, "source"> = {
+  sourceId: null,
+  split: null,
+  step: null,
+  recordedFrom: null,
+  recordedBefore: null,
+  filter: { rewardMin: null, rewardMax: null, metadata: [] },
+};
+
+/**
+ * The row of one trajectory, as JSON; null where what it was stored with is gone.
+ *
+ * @throws ServiceError `not_found` when that goes meanwhile
+ */
+export async function storedRow(
+  dependencies: RowDependencies,
+  {
+    outline,
+    ...request
+  }: Omit<RowRequest, "selection" | "after"> & {
+    readonly outline: Pick<ListedOutline, "source" | "sourceId" | "part" | "groupIndex" | "index">;
+  },
+): Promise<Uint8Array | null> {
+  const { sourceId, part, groupIndex: group, index } = outline;
+  const selection = { ...everything, source: outline.source === "log" ? "logs" : "jobs" } as const;
+  const source = await sourceOf(dependencies, { ...request, selection }, sourceId);
+  if (source === null) return null;
+  // Rows are read behind a place.
+  const before = { sourceId, part, group, index: index - 1 };
+  for await (const { bytes, ends } of rowsOf(dependencies, { ...request, selection, after: before }, source, before))
+    // Without the line feed.
+    if (ends.length > 0) return bytes.subarray(0, ends[0] - 1);
+  return null;
 }
 
 /**

@@ -50,8 +50,9 @@ function operationOf({ paths }: ApiDocument, method: string, url: string): Opera
   const path = url.split("?", 1)[0] ?? "";
   const fits = (pattern: string): boolean =>
     new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`).test(path);
-  const found = Object.entries(paths).find(([pattern]) => fits(pattern));
-  return found?.[1][method.toLowerCase()] ?? null;
+  // As routes are chosen: what stands in the path itself goes before a parameter.
+  const found = paths[path] ?? Object.entries(paths).find(([pattern]) => fits(pattern))?.[1];
+  return found?.[method.toLowerCase()] ?? null;
 }
 
 function eventsIn(body: string): readonly unknown[] {

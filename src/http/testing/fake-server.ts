@@ -74,6 +74,7 @@ export interface FakeServerOptions {
 /** Keeps what it is given and answers it back. */
 class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
+  readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
   refusal: Error | null = null;
 
   async createBatch(items: readonly FeedbackInput[], caller: Caller): Promise<readonly FeedbackRecord[]> {
@@ -89,6 +90,24 @@ class FakeFeedback implements FeedbackService {
 
   async replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord> {
     return this.create({ ...input, id: feedbackId }, caller);
+  }
+
+  async listOn(projectId: string, vendorRef: string): ReturnType<FeedbackService["listOn"]> {
+    const inputs = this.seen.filter(
+      ({ input }) => input.projectId === projectId && input.vendorRef === vendorRef,
+    );
+    const items = inputs.map(({ input, caller }, index) => ({
+      ...input,
+      id: input.id ?? `made-${index + 1}`,
+      createdAt: new Date(0),
+      vendorUserId: caller.owner,
+      contentHash: "",
+    }));
+    return { items, totalCount: items.length };
+  }
+
+  async delete(projectId: string, ids: readonly string[]): Promise<void> {
+    this.deleted.push({ projectId, ids });
   }
 
   async history(): Promise<{ readonly items: readonly []; readonly hasMore: boolean }> {

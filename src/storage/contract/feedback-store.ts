@@ -128,4 +128,38 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
       });
     }
   });
+
+  test("what is on a reference is listed oldest first, a slice at a time, in items and in bytes", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const on = (id: string, seconds: number, vendorRef = "r", projectId = "team/games") =>
+      sampleFeedback(id, { vendorRef, projectId, createdAt: moment(seconds), payload: { id } });
+    await feedback.create([on("c", 2), on("a", 1), on("b", 2), on("d", 3)]);
+    await feedback.create([on("other", 1, "s"), on("a", 1, "r", "team/other")]);
+    const listed = async (slice: Partial<Parameters<typeof feedback.listOn>[2]> = {}) => {
+      const { items, totalCount } = await feedback.listOn("team/games", "r", { limit: 10, offset: 0, ...slice });
+      return [items.map(({ id }) => id), totalCount];
+    };
+    assert.deepEqual(await listed(), [["a", "b", "c", "d"], 4]);
+    assert.deepEqual(await listed({ limit: 2, offset: 1 }), [["b", "c"], 4]);
+    assert.deepEqual(await listed({ bytesMax: 1, offset: 2 }), [["c"], 4]);
+    assert.deepEqual(await listed({ offset: 9 }), [[], 4]);
+    const [first] = (await feedback.listOn("team/games", "r", { limit: 1, offset: 0 })).items;
+    assert.deepEqual(first, on("a", 1));
+  });
+
+  test("records are removed with their histories, in their project alone", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const elsewhere = sampleFeedback("a", { projectId: "team/other" });
+    await feedback.create([sampleFeedback("a"), sampleFeedback("b"), elsewhere]);
+    const { id: _id, createdAt: _at, ...content } = sampleFeedback("a", { contentHash: "second" });
+    await feedback.replace("team/games", "a", content, moment(1));
+    await feedback.delete("team/games", ["a", "none"]);
+    assert.equal(await feedback.find("team/games", "a"), null);
+    assert.deepEqual((await feedback.history("team/games", "a", firstPage)).items, []);
+    assert.deepEqual(await feedback.find("team/games", "b"), sampleFeedback("b"));
+    assert.deepEqual(await feedback.find("team/other", "a"), elsewhere);
+    // The id is free again.
+    const again = sampleFeedback("a", { contentHash: "third" });
+    assert.deepEqual(await feedback.create([again]), [again]);
+  });
 }

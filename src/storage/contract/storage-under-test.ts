@@ -3,6 +3,7 @@ import type { TestContext } from "node:test";
 import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { foldedLine } from "../../domain/text/folded-lines.ts";
+import { outlinesOf } from "../../domain/outline-group.ts";
 import type { JobCounts, JobDraft, JobPins, JobStore } from "../../domain/job.ts";
 import {
   adapterOfServer,
@@ -13,6 +14,7 @@ import {
 import type { PageRequest } from "../../domain/page.ts";
 import type { ServerStore } from "../../domain/server-store.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
+import type { TrajectoryOutline } from "../../domain/trajectory-outline.ts";
 import type { TrajectoryGroup, TrajectoryLogDraft } from "../../domain/trajectory.ts";
 import type { Stores } from "../stores.ts";
 
@@ -214,10 +216,21 @@ export function sampleLog(
     step: 0,
     recordedAt: moment(1),
     lines: groupLines(groups),
+    outlines: groupOutlines(groups),
     groupCount: groups.length,
     scenarioIds: [],
     ...rest,
   };
+}
+
+/** What lists say of them. */
+export function groupOutlines(groups: readonly TrajectoryGroup[]): readonly TrajectoryOutline[] {
+  let part = 0;
+  return groups.flatMap((group, groupIndex) => {
+    const outlines = outlinesOf(group, { part, groupIndex });
+    part += groupLines([group]).length;
+    return outlines;
+  });
 }
 
 /** Groups as stores take them. */

@@ -39,7 +39,7 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     await first.close();
     const { trajectories, models } = await open();
     const groups = [sampleGroup(1), sampleGroup(-0.5)];
-    const { lines, scenarioIds: _, ...log } = sampleLog("l", { groups });
+    const { lines, outlines: _outlines, scenarioIds: _, ...log } = sampleLog("l", { groups });
     const contentBytes = Buffer.byteLength([...lines].join(""));
     assert.deepEqual(await trajectories.list("m", { split: null }, firstPage), {
       items: [{ ...log, metrics, contentBytes }],

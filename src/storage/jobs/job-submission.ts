@@ -3,9 +3,10 @@ import { createHash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
 import { present } from "../../domain/assert.ts";
 import { unfolded } from "../../domain/text/folded-lines.ts";
-import type { IdempotencyKey, JobDraft } from "../../domain/job.ts";
+import type { IdempotencyKey, JobCreation, JobDraft } from "../../domain/job.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { storeGroups } from "../groups.ts";
+import { storeOutlines } from "../outlines.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../sequences.ts";
@@ -20,7 +21,7 @@ export async function createJob(
   transaction: Transaction<Schema>,
   job: JobDraft,
   lines: Iterable<string>,
-  options: QueueLimits & { readonly idempotency: IdempotencyKey | null },
+  options: JobCreation & { readonly idempotency: IdempotencyKey | null },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { idempotency } = options;
   const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
@@ -34,6 +35,11 @@ export async function createJob(
     return { id, isNew: false };
   }
   const contentHash = await storeContent(transaction, job, lines);
+  const { id: sourceId, modelId, createdAt: recordedAt } = job;
+  if (options.outlines !== undefined) {
+    const place = { modelId, source: "job", sourceId, split: "train", step: null, recordedAt } as const;
+    await storeOutlines(transaction, { ...place, outlines: options.outlines });
+  }
   await transaction
     .updateTable("jobs")
     .set({ content_hash: contentHash, sequence: await nextSequence(transaction, "jobs") })
@@ -66,17 +72,10 @@ async function storeContent(
   return hash.digest("hex");
 }
 
-/** How many jobs may be queued; absent is any number. */
-interface QueueLimits {
-  readonly queuedMax?: number;
-  /** Of the models of one entity. */
-  readonly queuedPerEntityMax?: number;
-}
-
 async function refuseFullQueue(
   transaction: Transaction<Schema>,
   { modelId }: JobDraft,
-  { queuedMax, queuedPerEntityMax }: QueueLimits,
+  { queuedMax, queuedPerEntityMax }: JobCreation,
 ): Promise<void> {
   const queued = transaction
     .selectFrom("jobs")

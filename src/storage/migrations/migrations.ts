@@ -5,6 +5,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { Schema } from "../schema.ts";
 import { newestTables } from "./newest-version.ts";
 import { addVersion2 } from "./version-2.ts";
+import { addVersion18 } from "./version-18.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -72,6 +73,7 @@ const steps: readonly Step[] = [
       primary key (server_id, model_id, step)
     )`,
   ],
+  addVersion18,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

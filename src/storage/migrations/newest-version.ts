@@ -1,6 +1,8 @@
 // The tables of a new database: what all versions of migrations.ts come to. An older database has beside them a key of its
 // own in some tables, `position`, which nobody goes by.
 
+import { outlineTables } from "./version-18.ts";
+
 /** Carried out in order in one transaction. */
 export const newestTables: readonly string[] = [
   "create table sequences (list text primary key, sequence integer not null)",
@@ -20,6 +22,7 @@ export const newestTables: readonly string[] = [
     name text not null, base_model text not null, adapter_rank integer, adapter_alpha real,
     adapter_targets text, created_at text not null, last_log_sequence integer not null default 0,
     scenario_count integer not null default 0, last_turn integer not null default 0,
+    trajectory_count integer not null default 0,
     unique (entity, project, name)
   )`,
   "create unique index models_in_order on models (sequence)",
@@ -88,6 +91,7 @@ export const newestTables: readonly string[] = [
     group_index integer not null, content text not null,
     primary key (log_id, group_index)
   )`,
+  ...outlineTables,
   `create table feedback (
     project_id text not null, id text not null, vendor_ref text not null, feedback_type text not null,
     vendor_user_id text not null, created_at text not null, content_hash text not null,

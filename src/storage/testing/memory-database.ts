@@ -19,6 +19,7 @@ export function memoryStorage(): () => Stores {
     jobs: [],
     turns: [],
     logs: [],
+    outlines: [],
     feedback: [],
     revisions: [],
     files: [],

@@ -1,5 +1,6 @@
 // For tests: the feedback store in memory.
 import type { FeedbackRecord, FeedbackStore } from "../../domain/feedback.ts";
+import { fittingCount, pageBytesMax } from "../../domain/page.ts";
 import { type Fault, ServiceError } from "../../domain/service-error.ts";
 import { type Exclusively, jsonBytes, pageOf } from "./memory-tables.ts";
 
@@ -34,6 +35,21 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         tables.revisions = [...tables.revisions, revision];
         tables.feedback = tables.feedback.map((one) => (one === earlier ? record : one));
         return record;
+      }),
+    listOn: (projectId, vendorRef, { limit, offset, bytesMax = pageBytesMax }) =>
+      exclusively(({ feedback }) => {
+        const all = feedback
+          .filter((record) => record.projectId === projectId && record.vendorRef === vendorRef)
+          .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+        const listed = all.slice(offset, offset + limit);
+        const count = fittingCount(listed.map(jsonBytes), bytesMax);
+        return { items: listed.slice(0, count), totalCount: all.length };
+      }),
+    delete: (projectId, ids) =>
+      exclusively((tables) => {
+        const stays = (record: FeedbackRecord) => record.projectId !== projectId || !ids.includes(record.id);
+        tables.feedback = tables.feedback.filter(stays);
+        tables.revisions = tables.revisions.filter(({ record }) => stays(record));
       }),
     history: (projectId, id, page) =>
       exclusively(({ revisions }) => {

@@ -23,6 +23,7 @@ import {
   type Tables,
 } from "./memory-tables.ts";
 import { addVersion, greatestStep } from "./memory-models.ts";
+import { addOutlines } from "./memory-outlines.ts";
 
 const terminalSequence = Infinity;
 const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
@@ -34,7 +35,12 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
       return one === undefined ? null : shown(tables, one);
     });
   return {
-    create: (job, given, idempotency, { queuedMax = Infinity, queuedPerEntityMax = Infinity } = {}) =>
+    create: (
+      job,
+      given,
+      idempotency,
+      { queuedMax = Infinity, queuedPerEntityMax = Infinity, outlines = [] } = {},
+    ) =>
       exclusively((tables) => {
         const earlierId = idempotency === null ? null : idOfCreated(tables, idempotency);
         if (earlierId !== null) return { id: earlierId, isNew: false };
@@ -55,6 +61,9 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const waiting = { owner: null, hasAdvanced: false, ...noWait };
         const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
         tables.jobs = [...tables.jobs, stored];
+        const { id: sourceId, modelId, createdAt: recordedAt } = job;
+        const place = { modelId, source: "job", sourceId, split: "train", step: null, recordedAt } as const;
+        addOutlines(tables, place, outlines);
         return { id: job.id, isNew: true };
       }),
     findCreated: (idempotency) => exclusively((tables) => idOfCreated(tables, idempotency)),

@@ -6,6 +6,7 @@ import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.
 import type { ServerLease } from "../../domain/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import type { ListedOutline } from "../../domain/trajectory-outline.ts";
 import type { TrajectoryLog } from "../../domain/trajectory.ts";
 import type { UploadedFile } from "../../domain/uploads/uploaded-file.ts";
 import { unknownCursor } from "../paging.ts";
@@ -40,6 +41,8 @@ export interface Tables {
     readonly lines: readonly string[];
     readonly scenarioIds: readonly string[];
   }[];
+  /** In the order they came. */
+  outlines: readonly (ListedOutline & { readonly modelId: string })[];
   feedback: readonly FeedbackRecord[];
   revisions: readonly FeedbackRevision[];
   files: readonly UploadedFile[];

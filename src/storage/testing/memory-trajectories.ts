@@ -3,10 +3,12 @@ import { notFound } from "../../domain/service-error.ts";
 import type { TrajectoryStore } from "../../domain/trajectory.ts";
 import { type Exclusively, jsonBytes, linesWhile, pageOf } from "./memory-tables.ts";
 import { mergeMetrics } from "./memory-models.ts";
+import { addOutlines, memoryOutlines } from "./memory-outlines.ts";
 
 export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
   return {
-    append: ({ lines: given, scenarioIds, ...log }, measure) =>
+    ...memoryOutlines(exclusively),
+    append: ({ lines: given, outlines, scenarioIds, ...log }, measure) =>
       exclusively((tables) => {
         const { modelId } = log;
         if (!tables.models.some(({ id }) => id === modelId)) throw notFound("model", modelId);
@@ -19,6 +21,8 @@ export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
         const contentBytes = lines.reduce((bytes, line) => bytes + Buffer.byteLength(line), 0);
         const stored = { ...log, metrics, contentBytes };
         tables.logs = [...tables.logs, { log: stored, lines, scenarioIds }];
+        const { id: sourceId, split, step, recordedAt } = log;
+        addOutlines(tables, { modelId, source: "log", sourceId, split, step, recordedAt }, outlines);
         mergeMetrics(tables, modelId, log.step, metrics);
         return metrics;
       }),

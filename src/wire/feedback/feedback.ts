@@ -159,22 +159,27 @@ export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): ob
 
 const shownReference = orNull(Type.String());
 
+/** Everything that a record says. */
+export const contentSchema = {
+  ...answerFields,
+  project_id: Type.String(),
+  vendor_ref: Type.String(),
+  weave_ref: Type.String(),
+  feedback_type: Type.String(),
+  creator: shownReference,
+  annotation_ref: shownReference,
+  runnable_ref: shownReference,
+  call_ref: shownReference,
+  trigger_ref: shownReference,
+  queue_id: shownReference,
+};
+
 export const feedbackHistorySchema = Type.Object({
   result: Type.Array(
     Type.Object(
       {
-        ...answerFields,
+        ...contentSchema,
         revision_id: Type.String({ description: "What `after` takes for the next page." }),
-        project_id: Type.String(),
-        vendor_ref: Type.String(),
-        weave_ref: Type.String(),
-        feedback_type: Type.String(),
-        creator: shownReference,
-        annotation_ref: shownReference,
-        runnable_ref: shownReference,
-        call_ref: shownReference,
-        trigger_ref: shownReference,
-        queue_id: shownReference,
         replaced_at: Type.String({ format: "date-time" }),
       },
       { title: "FeedbackRevision" },
@@ -186,9 +191,13 @@ export const feedbackHistorySchema = Type.Object({
 
 /** A replaced state of a record, with everything it said. */
 export function revisionBody({ id, record, replacedAt }: FeedbackRevision): object {
+  return { ...contentBody(record), revision_id: id, replaced_at: replacedAt.toISOString() };
+}
+
+/** A record with everything it says, in both spellings. */
+export function contentBody(record: FeedbackRecord): object {
   return {
     ...feedbackBody(record, true),
-    revision_id: id,
     project_id: record.projectId,
     vendor_ref: record.vendorRef,
     weave_ref: record.vendorRef,
@@ -199,6 +208,5 @@ export function revisionBody({ id, record, replacedAt }: FeedbackRevision): obje
     call_ref: record.callRef,
     trigger_ref: record.triggerRef,
     queue_id: record.queueId,
-    replaced_at: replacedAt.toISOString(),
   };
 }

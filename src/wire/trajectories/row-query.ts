@@ -5,6 +5,23 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { pageQueryFields } from "../page.ts";
 import type { RowFilter } from "./rows.ts";
 
+/** A version that trajectories are asked for by. */
+export const stepField = Type.Integer({
+  minimum: 0,
+  description:
+    "Only of this version: the newest when it was logged, or the one that the job starts from.",
+});
+
+/** Between which times they were stored. */
+export const timeFields = {
+  recorded_from: Type.Optional(
+    Type.String({ format: "date-time", description: "Only what was stored then or later." }),
+  ),
+  recorded_before: Type.Optional(
+    Type.String({ format: "date-time", description: "Only what was stored before." }),
+  ),
+};
+
 const filterFields = {
   source: Type.Optional(
     Type.Enum(["logs", "jobs"], {
@@ -15,19 +32,8 @@ const filterFields = {
   log_id: Type.Optional(Type.String({ description: "Only this log's." })),
   job_id: Type.Optional(Type.String({ description: "Only this training job's." })),
   split: Type.Optional(Type.String({ description: "Only logs under this split; jobs count as train." })),
-  step: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description:
-        "Only of this version: the newest when it was logged, or the one that the job starts from.",
-    }),
-  ),
-  recorded_from: Type.Optional(
-    Type.String({ format: "date-time", description: "Only what was stored then or later." }),
-  ),
-  recorded_before: Type.Optional(
-    Type.String({ format: "date-time", description: "Only what was stored before." }),
-  ),
+  step: Type.Optional(stepField),
+  ...timeFields,
   reward_min: Type.Optional(Type.Number({ description: "Only rewards of at least this." })),
   reward_max: Type.Optional(Type.Number({ description: "Only rewards of at most this." })),
   metadata: Type.Optional(
@@ -73,13 +79,6 @@ export function rowSelection(query: RowQuery): RowSelection {
   const faults: Fault[] = [];
   const refuse = (field: string, message: string): void =>
     void faults.push({ location: ["query", field], message, type: "value_error" });
-  const time = (field: "recorded_from" | "recorded_before"): Date | null => {
-    const text = query[field];
-    if (text === undefined) return null;
-    const date = new Date(text);
-    if (Number.isNaN(date.getTime())) refuse(field, `${field} is no time; write it as 2026-11-22T12:00:00Z`);
-    return date;
-  };
   const metadata = (query.metadata ?? []).map((pair) => {
     const split = pair.indexOf("=");
     if (split < 1) refuse("metadata", "metadata is a key and a value, such as scenario_id=7");
@@ -93,12 +92,27 @@ export function rowSelection(query: RowQuery): RowSelection {
     sourceId: (logId ?? jobId ?? null)?.toLowerCase() ?? null,
     split: query.split ?? null,
     step: query.step ?? null,
-    recordedFrom: time("recorded_from"),
-    recordedBefore: time("recorded_before"),
+    recordedFrom: readTime(query, "recorded_from", faults),
+    recordedBefore: readTime(query, "recorded_before", faults),
     filter: { rewardMin: query.reward_min ?? null, rewardMax: query.reward_max ?? null, metadata },
   };
   if (faults.length > 0) throw new ServiceError({ code: "invalid", faults });
   return selection;
+}
+
+/** The time that the query has in a field; null where it has none, and a fault where it is no time. */
+export function readTime<Field extends keyof typeof timeFields>(
+  query: { readonly [Name in Field]?: string },
+  field: Field,
+  faults: Fault[],
+): Date | null {
+  const text = query[field];
+  if (text === undefined) return null;
+  const date = new Date(text);
+  if (!Number.isNaN(date.getTime())) return date;
+  const message = `${field} is no time; write it as 2026-11-22T12:00:00Z`;
+  faults.push({ location: ["query", field], message, type: "value_error" });
+  return null;
 }
 
 /**

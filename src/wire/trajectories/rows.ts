@@ -60,13 +60,12 @@ const placeFields = {
   ),
 };
 
-export const rowPageSchema = pageSchema(
-  Type.Object(placeFields, {
-    title: "StoredTrajectory",
-    additionalProperties: true,
-    description: "With every field of the trajectory as it was sent.",
-  }),
-);
+export const rowSchema = Type.Object(placeFields, {
+  title: "StoredTrajectory",
+  additionalProperties: true,
+  description: "With every field of the trajectory as it was sent.",
+});
+export const rowPageSchema = pageSchema(rowSchema);
 
 /** A trajectory with where it lies. */
 export type TrajectoryRow = JsonObject & { readonly id: string };

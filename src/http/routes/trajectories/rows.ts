@@ -23,6 +23,7 @@ import { rowPage } from "../../rows/row-page.ts";
 import { RowReader } from "../../rows/row-reader.ts";
 import { storedGroups, storedRows, type RowRequest } from "../../rows/stored-rows.ts";
 import { modelParameters, reachModel } from "../reach.ts";
+import { outlineRoutes } from "./outlines.ts";
 
 const documented = { tags: ["trajectories"], security: [{ bearer: [] }] };
 
@@ -38,6 +39,7 @@ export function trajectoryRowRoutes(
   const { trajectories, jobs, settings } = dependencies;
   const reader = new RowReader();
   app.addHook("onClose", () => reader.close());
+  outlineRoutes(app, dependencies, { reads, reader });
   const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
   const found = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => ({
     model: await reachModel(dependencies, request.caller, request.params.model_id),

@@ -1,0 +1,88 @@
+// From a group of trajectories to what lists say of them.
+import type { TrajectoryOutline } from "./trajectory-outline.ts";
+import {
+  type ChoiceRecord,
+  type HistoryItem,
+  isChoiceRecord,
+  type Json,
+  type Trajectory,
+  type TrajectoryGroup,
+} from "./trajectory.ts";
+
+/** Those of a group, in order. */
+export function outlinesOf(
+  group: Pick<TrajectoryGroup, "trajectories">,
+  { part, groupIndex }: Pick<TrajectoryOutline, "part" | "groupIndex">,
+): readonly TrajectoryOutline[] {
+  return group.trajectories.map((trajectory, index) => ({
+    part,
+    groupIndex,
+    index,
+    ...contentOf(trajectory),
+  }));
+}
+
+/** Of a list's row; what more there is, the trajectory itself says. */
+const metricsMax = 12;
+const metricNameLengthMax = 64;
+const textLengthMax = 160;
+
+function contentOf(trajectory: Trajectory): Omit<TrajectoryOutline, "part" | "groupIndex" | "index"> {
+  const { messagesAndChoices: items, additionalHistories, reward, metrics } = trajectory;
+  const replies = [items, ...additionalHistories.map((history) => history.messagesAndChoices)]
+    .flat()
+    .filter(isChoiceRecord);
+  const asked = items.find((item) => !isChoiceRecord(item) && item["role"] === "user");
+  const answered = items.findLast((item) => isChoiceRecord(item) || item["role"] === "assistant");
+  const named = Object.entries(metrics).filter(([name]) => name.length <= metricNameLengthMax);
+  return {
+    reward,
+    metrics: Object.fromEntries(named.slice(0, metricsMax)),
+    replyCount: replies.length,
+    tokenCount: replies.reduce((count, reply) => count + tokenCountOf(reply), 0),
+    hasLogprobs: replies.some((reply) => logprobsOf(reply).length > 0),
+    prompt: asked === undefined ? "" : beginningOf(asked),
+    answer: answered === undefined ? "" : beginningOf(answered),
+  };
+}
+
+function tokenCountOf(reply: ChoiceRecord): number {
+  const { token_ids: ids } = reply;
+  return Array.isArray(ids) ? ids.length : logprobsOf(reply).length;
+}
+
+function logprobsOf({ logprobs }: ChoiceRecord): readonly Json[] {
+  const content = memberOf(logprobs, "content");
+  return Array.isArray(content) ? content : [];
+}
+
+/** How the text of a message or reply begins; of one without text, the call that it makes. */
+function beginningOf(item: HistoryItem): string {
+  const message = isChoiceRecord(item) ? item.message : item;
+  const text = textOf(message["content"]).trimStart();
+  const words = text === "" ? callIn(message["tool_calls"]) : text;
+  // Not between the two halves of a character.
+  return words.slice(0, textLengthMax).replace(/[\uD800-\uDBFF]$/, "");
+}
+
+function textOf(content: Json | undefined): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((part: Json) => memberOf(part, "text"))
+    .filter((text) => typeof text === "string")
+    .join(" ");
+}
+
+function callIn(calls: Json | undefined): string {
+  const called = Array.isArray(calls) ? memberOf(calls[0] as Json | undefined, "function") : undefined;
+  const [name, given] = [memberOf(called, "name"), memberOf(called, "arguments")];
+  if (typeof name !== "string") return "";
+  return `${name}(${typeof given === "string" ? given : JSON.stringify(given ?? {})})`;
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const object = value as { readonly [key: string]: Json };
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

@@ -1,0 +1,148 @@
+// Outlines of stored trajectories over HTTP: lists and their filters, counts, and one trajectory whole.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { bearer, fakeServer, keys, registeredModel } from "../../testing/fake-server.ts";
+
+type Server = Awaited<ReturnType<typeof fakeServer>>;
+type Row = Readonly<Record<string, unknown>>;
+interface Page {
+  readonly data: readonly Row[];
+  readonly first_id: string;
+  readonly last_id: string;
+  readonly has_more: boolean;
+}
+
+const ask = (server: Server, url: string, payload?: object, key: string = keys.member) =>
+  server.ask({
+    method: payload === undefined ? "GET" : "POST",
+    url,
+    headers: { authorization: bearer(key) },
+    ...(payload === undefined ? {} : { payload }),
+  });
+
+const reply = {
+  finish_reason: "stop",
+  message: { role: "assistant", content: "Paris." },
+  logprobs: { content: [{ token: "Paris", logprob: -0.25 }, { token: ".", logprob: -1 }] },
+};
+const question = { role: "user", content: [{ type: "text", text: "Which city?" }] };
+const call = { id: "c", type: "function", function: { name: "find", arguments: '{"city":1}' } };
+
+const trajectory = (reward: number, items: readonly object[] = [question, reply]) => ({
+  messages_and_choices: items,
+  reward,
+  metrics: { won: reward > 0 },
+});
+
+let shared: Promise<{ readonly server: Server; readonly url: string }> | undefined;
+/** The same for all tests, which read: a log of three trajectories, one of a large group, and a job's two. */
+const stored = () => (shared ??= newWorld());
+after(async () => (await shared)?.server.close());
+
+async function newWorld() {
+  const server = await fakeServer();
+  const id = await registeredModel(server);
+  const url = `/v1/preview/models/${id}`;
+  const log = async (split: string, groups: readonly object[]) => {
+    const answer = await ask(server, `${url}/log`, { split, trajectory_groups: groups });
+    assert.equal(answer.statusCode, 200, answer.body);
+  };
+  const calling = [question, { role: "assistant", content: null, tool_calls: [call] }];
+  await log("val", [
+    { trajectories: [trajectory(0), trajectory(1)] },
+    { trajectories: [] },
+    { trajectories: [trajectory(-2.5, calling)] },
+  ]);
+  const long = { ...trajectory(5), logs: ["l".repeat(3 << 20)] };
+  await log("train", [{ trajectories: [long, trajectory(6)] }, { trajectories: [trajectory(7)] }]);
+  const job = { model_id: id, trajectory_groups: [{ trajectories: [trajectory(9), trajectory(8)] }] };
+  const created = await ask(server, "/v1/preview/training-jobs", job);
+  assert.equal(created.statusCode, 200, created.body);
+  return { server, url };
+}
+
+async function list(query: string): Promise<Page> {
+  const { server, url } = await stored();
+  const answer = await ask(server, `${url}/trajectories/outlines?${query}`);
+  assert.equal(answer.statusCode, 200, answer.body);
+  return answer.json<Page>();
+}
+
+const rewardsOf = ({ data }: Page) => data.map((row) => row["reward"]);
+
+test("says of each trajectory how it begins, how it ends and what it earned", async () => {
+  const { data } = await list("order=asc&limit=3");
+  const { source_id: sourceId, recorded_at: recordedAt, ...first } = data[0];
+  assert.match(String(sourceId), /^[0-9a-f-]{36}$/);
+  assert.match(String(recordedAt), /Z$/);
+  assert.deepEqual(first, {
+    id: "1",
+    source: "log",
+    split: "val",
+    step: 0,
+    group_index: 0,
+    index: 0,
+    reward: 0,
+    metrics: { won: false },
+    reply_count: 1,
+    token_count: 2,
+    has_logprobs: true,
+    prompt: "Which city?",
+    answer: "Paris.",
+  });
+  const { answer, reply_count: replyCount, has_logprobs: hasLogprobs, group_index: group } = data[2];
+  assert.deepEqual([answer, replyCount, hasLogprobs, group], ['find({"city":1})', 0, false, 2]);
+});
+
+test("lists the newest first, by filters and from place to place", async () => {
+  assert.deepEqual(rewardsOf(await list("")), [8, 9, 7, 6, 5, -2.5, 1, 0]);
+  assert.deepEqual(rewardsOf(await list("split=val")), [-2.5, 1, 0]);
+  assert.deepEqual(rewardsOf(await list("source=job")), [8, 9]);
+  assert.deepEqual(rewardsOf(await list("source=log&reward_min=1&reward_max=6")), [6, 5, 1]);
+  assert.deepEqual(rewardsOf(await list("recorded_before=1960-01-01T00:00:00Z")), []);
+  const rewards: unknown[] = [];
+  for (let after = "", hasMore = true; hasMore;) {
+    const page = await list(`limit=3&after=${after}`);
+    rewards.push(...rewardsOf(page));
+    ({ last_id: after, has_more: hasMore } = page);
+  }
+  assert.deepEqual(rewards, [8, 9, 7, 6, 5, -2.5, 1, 0]);
+});
+
+test("counts them by where they are from", async () => {
+  const { server, url } = await stored();
+  const counts = (query = "") => ask(server, `${url}/trajectories/counts${query}`);
+  const val = { source: "log", split: "val", count: 3, mean_reward: -0.5 };
+  const train = { source: "log", split: "train", count: 3, mean_reward: 6 };
+  const trained = { source: "job", split: "train", count: 2, mean_reward: 8.5 };
+  assert.deepEqual((await counts()).json<Page>().data, [train, val, trained]);
+  assert.deepEqual((await counts("?step=3")).json<Page>().data, []);
+});
+
+test("shows one whole, wherever it lies", async () => {
+  const { server, url } = await stored();
+  const { data: rows } = (await ask(server, `${url}/trajectories/rows?limit=100`)).json<Page>();
+  const { data: ofJob } = (await ask(server, `${url}/trajectories/rows?source=jobs`)).json<Page>();
+  const all = [...rows, ...ofJob];
+  assert.equal(all.length, 8);
+  for (const [index, row] of all.entries()) {
+    const answer = await ask(server, `${url}/trajectories/${index + 1}`);
+    assert.equal(answer.statusCode, 200);
+    assert.deepEqual(answer.json(), row);
+  }
+});
+
+test("refuses numbers of nothing, places of nothing and times that are none", async () => {
+  const { server, url } = await stored();
+  for (const number of ["0", "9", "-1", "1e3", "x"]) {
+    const answer = await ask(server, `${url}/trajectories/${number}`);
+    assert.equal(answer.statusCode, 404, number);
+    assert.match(answer.body, /"loc":\["path","number"\]/);
+  }
+  for (const query of ["after=x", "recorded_from=yesterday", "reward_min=high", "limit=101"]) {
+    const answer = await ask(server, `${url}/trajectories/outlines?${query}`);
+    assert.equal(answer.statusCode, 422, query);
+  }
+  for (const path of ["outlines", "counts", "1"])
+    assert.equal((await ask(server, `${url}/trajectories/${path}`, undefined, keys.other)).statusCode, 403);
+});

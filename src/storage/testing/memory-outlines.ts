@@ -1,0 +1,71 @@
+// For tests: outlines of trajectories in memory.
+import type {
+  ListedOutline,
+  OutlineCount,
+  OutlineFilter,
+  TrajectoryOutline,
+} from "../../domain/trajectory-outline.ts";
+import type { TrajectoryStore } from "../../domain/trajectory.ts";
+import type { Exclusively, Tables } from "./memory-tables.ts";
+
+export function addOutlines(
+  tables: Tables,
+  place: Pick<ListedOutline, "source" | "sourceId" | "split" | "step" | "recordedAt"> & {
+    readonly modelId: string;
+  },
+  outlines: Iterable<TrajectoryOutline>,
+): void {
+  const count = ofModel(tables, place.modelId).length;
+  const added = [...outlines].map((outline, index) => ({ ...outline, ...place, number: count + index + 1 }));
+  tables.outlines = [...tables.outlines, ...added];
+}
+
+export function memoryOutlines(
+  exclusively: Exclusively,
+): Pick<TrajectoryStore, "listOutlines" | "findOutline" | "countOutlines"> {
+  return {
+    listOutlines: (modelId, filter, { after, limit, order }) =>
+      exclusively((tables) => {
+        const isForward = order === "asc";
+        const all = ofModel(tables, modelId);
+        const behind = (isForward ? all : all.toReversed()).filter(
+          ({ number }) => after === null || (isForward ? number > after : number < after),
+        );
+        const wanted = behind.filter((outline) => isWanted(outline, filter));
+        const items = wanted.slice(0, limit);
+        return { items, last: items.at(-1)?.number ?? 0, hasMore: wanted.length > limit };
+      }),
+    findOutline: (modelId, number) => exclusively((tables) => ofModel(tables, modelId)[number - 1] ?? null),
+    countOutlines: (modelId, step) =>
+      exclusively((tables) => {
+        const all = ofModel(tables, modelId).filter((outline) => step === null || outline.step === step);
+        const kinds = new Map<string, OutlineCount>();
+        for (const { source, split, reward } of all) {
+          const key = JSON.stringify([source, split]);
+          const { count, meanReward } = kinds.get(key) ?? { count: 0, meanReward: 0 };
+          const mean = (meanReward * count + reward) / (count + 1);
+          kinds.set(key, { source, split, count: count + 1, meanReward: mean });
+        }
+        return [...kinds.entries()]
+          .sort(([a, one], [b, other]) => other.count - one.count || (a < b ? -1 : 1))
+          .map(([, kind]) => kind);
+      }),
+  };
+}
+
+function ofModel(tables: Tables, id: string): readonly ListedOutline[] {
+  return tables.outlines.filter((one) => one.modelId === id).map(({ modelId: _, ...outline }) => outline);
+}
+
+function isWanted(outline: ListedOutline, filter: OutlineFilter): boolean {
+  const { source, split, step, reward, recordedAt } = outline;
+  return (
+    source === (filter.source ?? source) &&
+    split === (filter.split ?? split) &&
+    step === (filter.step ?? step) &&
+    reward >= (filter.rewardMin ?? reward) &&
+    reward <= (filter.rewardMax ?? reward) &&
+    recordedAt >= (filter.recordedFrom ?? recordedAt) &&
+    (filter.recordedBefore === null || recordedAt < filter.recordedBefore)
+  );
+}
