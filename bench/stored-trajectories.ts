@@ -36,7 +36,8 @@ async function measure(count: number, rounds: number): Promise<void> {
     const { id } = await client.registerModel({ project: "bench", name: "stored", base_model: "endless" });
     const logSeconds = await fillModel(server, id, count);
     const figures = await figuresOf(server, `/v1/preview/models/${id}/trajectories`, { count, rounds });
-    if (values.json) return void process.stdout.write(`${JSON.stringify({ count, logSeconds, figures }, null, 2)}\n`);
+    if (values.json)
+      return void process.stdout.write(`${JSON.stringify({ count, logSeconds, figures }, null, 2)}\n`);
     process.stdout.write(`${count} trajectories, logged in ${logSeconds.toFixed(1)} s\n`);
     for (const { name, medianMs, slowestMs } of figures)
       process.stdout.write(`${name.padEnd(28)} ${medianMs.toFixed(1)} ms, at most ${slowestMs.toFixed(1)}\n`);
@@ -64,7 +65,9 @@ async function figuresOf(
     const times: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const start = performance.now();
-      const answer = await fetch(server.url + path, { headers: { authorization: `Bearer ${server.apiKey}` } });
+      const answer = await fetch(server.url + path, {
+        headers: { authorization: `Bearer ${server.apiKey}` },
+      });
       if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}: ${await answer.text()}`);
       await answer.arrayBuffer();
       times.push(performance.now() - start);

@@ -38,7 +38,10 @@ export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
         .select(({ fn }) => fn.countAll<number>().as("count"))
         .executeTakeFirstOrThrow();
       const inOrder = rows.orderBy("created_at").orderBy("id").offset(offset);
-      const sizes = await inOrder.select(sizeOf(["record"]).as("bytes")).limit(limit).execute();
+      const sizes = await inOrder
+        .select(sizeOf(["record"]).as("bytes"))
+        .limit(limit)
+        .execute();
       const fitting = fittingCount(
         sizes.map(({ bytes }) => bytes),
         bytesMax,

@@ -132,9 +132,7 @@ export async function outlinePage(
   const items = await outlinesAt(database, modelId, numbers, order);
   if (found.length > limit) return { items, last: numbers[limit - 1], hasMore: true };
   const isAtEnd = isForward ? end >= count : end <= 1;
-  return isAtEnd
-    ? { items, last: numbers.at(-1) ?? 0, hasMore: false }
-    : { items, last: end, hasMore: true };
+  return isAtEnd ? { items, last: numbers.at(-1) ?? 0, hasMore: false } : { items, last: end, hasMore: true };
 }
 
 async function countOf(database: Kysely<Schema>, modelId: string): Promise<number> {

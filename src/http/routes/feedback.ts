@@ -115,9 +115,7 @@ export function feedbackRoutes(
       const body = readBody(feedbackQueryForm, request, reply);
       const reference = present(referenceIn(body.query), "the reference of a checked query");
       const slice = { limit: body.limit ?? 1000, offset: body.offset ?? 0 };
-      const found = await feedback
-        .listOn(body.project_id, reference, slice, request.caller)
-        .catch(inBody);
+      const found = await feedback.listOn(body.project_id, reference, slice, request.caller).catch(inBody);
       return feedbackQueryBody(found);
     },
   );
@@ -127,7 +125,9 @@ export function feedbackRoutes(
       ...options(
         "Remove feedback records",
         feedbackPurgeForm,
-        answered("Those that there were are gone, with their histories.", { json: feedbackPurgeAnswerSchema }),
+        answered("Those that there were are gone, with their histories.", {
+          json: feedbackPurgeAnswerSchema,
+        }),
       ),
       config: {},
     },

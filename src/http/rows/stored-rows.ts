@@ -81,7 +81,12 @@ export async function storedRow(
   if (source === null) return null;
   // Rows are read behind a place.
   const before = { sourceId, part, group, index: index - 1 };
-  for await (const { bytes, ends } of rowsOf(dependencies, { ...request, selection, after: before }, source, before))
+  for await (const { bytes, ends } of rowsOf(
+    dependencies,
+    { ...request, selection, after: before },
+    source,
+    before,
+  ))
     // Without the line feed.
     if (ends.length > 0) return bytes.subarray(0, ends[0] - 1);
   return null;

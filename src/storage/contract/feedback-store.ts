@@ -136,7 +136,11 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     await feedback.create([on("c", 2), on("a", 1), on("b", 2), on("d", 3)]);
     await feedback.create([on("other", 1, "s"), on("a", 1, "r", "team/other")]);
     const listed = async (slice: Partial<Parameters<typeof feedback.listOn>[2]> = {}) => {
-      const { items, totalCount } = await feedback.listOn("team/games", "r", { limit: 10, offset: 0, ...slice });
+      const { items, totalCount } = await feedback.listOn("team/games", "r", {
+        limit: 10,
+        offset: 0,
+        ...slice,
+      });
       return [items.map(({ id }) => id), totalCount];
     };
     assert.deepEqual(await listed(), [["a", "b", "c", "d"], 4]);

@@ -59,7 +59,10 @@ export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
     assert.equal(outline.part, 1);
     assert.equal(outline.reward, 2);
     const ofJob = await trajectories.findOutline("m", 4);
-    assert.deepEqual([ofJob?.source, ofJob?.sourceId, ofJob?.split, ofJob?.step], ["job", "j", "train", null]);
+    assert.deepEqual(
+      [ofJob?.source, ofJob?.sourceId, ofJob?.split, ofJob?.step],
+      ["job", "j", "train", null],
+    );
     assert.equal((await trajectories.findOutline("n", 1))?.reward, 9);
     for (const number of [0, 7]) assert.equal(await trajectories.findOutline("m", number), null);
     assert.equal(await trajectories.findOutline("x", 1), null);

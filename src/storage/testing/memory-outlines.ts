@@ -54,7 +54,12 @@ export function memoryOutlines(
 }
 
 function ofModel(tables: Tables, id: string): readonly ListedOutline[] {
-  return tables.outlines.filter((one) => one.modelId === id).map(({ modelId: _, ...outline }) => outline);
+  return tables.outlines
+    .filter((one) => one.modelId === id)
+    .map((one) => {
+      const { modelId: _, ...outline } = one;
+      return outline;
+    });
 }
 
 function isWanted(outline: ListedOutline, filter: OutlineFilter): boolean {

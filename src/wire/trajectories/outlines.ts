@@ -1,7 +1,12 @@
 // Outlines of stored trajectories as the API spells them: which are asked for, and how each is listed.
 import { Type, type Static } from "typebox";
 import { type Fault, ServiceError } from "../../domain/service-error.ts";
-import type { ListedOutline, OutlineCount, OutlineFilter, OutlinePage } from "../../domain/trajectory-outline.ts";
+import type {
+  ListedOutline,
+  OutlineCount,
+  OutlineFilter,
+  OutlinePage,
+} from "../../domain/trajectory-outline.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
 import { readTime, stepField, timeFields } from "./row-query.ts";
@@ -48,7 +53,8 @@ export function trajectoryNumber(text: string): number | null {
 const outlineSchema = Type.Object(
   {
     id: Type.String({
-      description: "Its number among the trajectories of its model, from 1 on, in the order they were stored.",
+      description:
+        "Its number among the trajectories of its model, from 1 on, in the order they were stored.",
       examples: ["42"],
     }),
     source: Type.Enum([...sources]),
@@ -64,15 +70,15 @@ const outlineSchema = Type.Object(
     metrics: Type.Object(
       {},
       {
-        additionalProperties: Type.Union([
-          Type.Number({ title: "float" }),
-          Type.Boolean({ title: "bool" }),
-        ]),
+        additionalProperties: Type.Union([Type.Number({ title: "float" }), Type.Boolean({ title: "bool" })]),
         description: "Its first twelve.",
       },
     ),
     reply_count: Type.Integer({ minimum: 0, description: "Answers of the model in it." }),
-    token_count: Type.Integer({ minimum: 0, description: "Tokens of those answers, as far as they carry them." }),
+    token_count: Type.Integer({
+      minimum: 0,
+      description: "Tokens of those answers, as far as they carry them.",
+    }),
     has_logprobs: Type.Boolean(),
     prompt: Type.String({ description: "How the first message of a user begins." }),
     answer: Type.String({ description: "How the last answer begins." }),

@@ -8,8 +8,7 @@ import type { RowFilter } from "./rows.ts";
 /** A version that trajectories are asked for by. */
 export const stepField = Type.Integer({
   minimum: 0,
-  description:
-    "Only of this version: the newest when it was logged, or the one that the job starts from.",
+  description: "Only of this version: the newest when it was logged, or the one that the job starts from.",
 });
 
 /** Between which times they were stored. */

@@ -23,7 +23,12 @@ const ask = (server: Server, url: string, payload?: object, key: string = keys.m
 const reply = {
   finish_reason: "stop",
   message: { role: "assistant", content: "Paris." },
-  logprobs: { content: [{ token: "Paris", logprob: -0.25 }, { token: ".", logprob: -1 }] },
+  logprobs: {
+    content: [
+      { token: "Paris", logprob: -0.25 },
+      { token: ".", logprob: -1 },
+    ],
+  },
 };
 const question = { role: "user", content: [{ type: "text", text: "Which city?" }] };
 const call = { id: "c", type: "function", function: { name: "find", arguments: '{"city":1}' } };

@@ -57,7 +57,11 @@ export function outlineRoutes(
     async (request, reply) => {
       const query = readQuery(outlineQuerySchema, request, reply);
       const filter = outlineFilter(query);
-      const page = { after: numberAfter(query.after), limit: query.limit ?? 20, order: query.order ?? "desc" };
+      const page = {
+        after: numberAfter(query.after),
+        limit: query.limit ?? 20,
+        order: query.order ?? "desc",
+      };
       const model = await reachModel(dependencies, request.caller, request.params.model_id);
       return outlinePageBody(await trajectories.listOutlines(model.id, filter, page));
     },
@@ -104,7 +108,8 @@ export function outlineRoutes(
       const model = await reachModel(dependencies, request.caller, modelId);
       const named = trajectoryNumber(number);
       const outline = named === null ? null : await trajectories.findOutline(model.id, named);
-      const missing = () => locate(notFound("trajectory", number.slice(0, 200)), { not_found: ["path", "number"] });
+      const missing = () =>
+        locate(notFound("trajectory", number.slice(0, 200)), { not_found: ["path", "number"] });
       if (outline === null) throw missing();
       const share = await beginReading(reply, reads);
       const bounds = { count: 1, bytes: rowBytesMax };
