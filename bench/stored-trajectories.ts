@@ -1,7 +1,7 @@
 // How long lists of many stored trajectories take over HTTP, and one of them whole: a server as a process of its own, asked
 // one request after the other, with what it stores logged over HTTP before.
 import { parseArgs } from "node:util";
-import { HoneClient } from "../src/client/hone-client.ts";
+import { Hone } from "../src/client/hone.ts";
 import { median } from "./median.ts";
 import { ownFolder } from "./run-bench.ts";
 import { serveBuild, type ServedBuild } from "./served-build.ts";
@@ -32,8 +32,8 @@ else await measure(Number(values.count), Number(values.rounds));
 async function measure(count: number, rounds: number): Promise<void> {
   const server = await serveBuild(ownFolder, { modelFolder: "models/hone-tiny", threads: 1 });
   try {
-    const client = new HoneClient({ baseUrl: server.url, apiKey: server.apiKey });
-    const { id } = await client.registerModel({ project: "bench", name: "stored", base_model: "endless" });
+    const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const { id } = await hone.model("bench/stored", { base: "endless" });
     const logSeconds = await fillModel(server, id, count);
     const figures = await figuresOf(server, `/v1/preview/models/${id}/trajectories`, { count, rounds });
     if (values.json)

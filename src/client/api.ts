@@ -1171,6 +1171,45 @@ export type FeedbackHistoryReq = {
   readonly limit?: number | null;
 };
 
+export type FeedbackPurgeReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Which records: one whose id is equal to a text, or, with `$or`, up to a hundred of those. */
+  readonly query: { readonly [name: string]: any };
+};
+
+export type FeedbackQueryReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Which records: those whose weave_ref, or vendor_ref, is equal to a text. */
+  readonly query: { readonly [name: string]: any };
+  /** Most records of the answer, which has up to 4 MiB of them, but at least one. Default: `1000`. */
+  readonly limit?: number | null;
+  /** Records that are passed over. Default: `0`. */
+  readonly offset?: number | null;
+};
+
+export type FeedbackRecord = {
+  readonly id: string;
+  /** UTC. */
+  readonly created_at: string;
+  /** The owner of the key that wrote it. */
+  readonly vendor_user_id: string;
+  /** The same, where the request was in this spelling. */
+  readonly wb_user_id?: string;
+  readonly payload: { readonly [name: string]: unknown };
+  readonly project_id: string;
+  readonly vendor_ref: string;
+  readonly weave_ref: string;
+  readonly feedback_type: string;
+  readonly creator: string | null;
+  readonly annotation_ref: string | null;
+  readonly runnable_ref: string | null;
+  readonly call_ref: string | null;
+  readonly trigger_ref: string | null;
+  readonly queue_id: string | null;
+};
+
 export type FeedbackReplaceReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
@@ -1213,8 +1252,6 @@ export type FeedbackRevision = {
   /** The same, where the request was in this spelling. */
   readonly wb_user_id?: string;
   readonly payload: { readonly [name: string]: unknown };
-  /** What `after` takes for the next page. */
-  readonly revision_id: string;
   readonly project_id: string;
   readonly vendor_ref: string;
   readonly weave_ref: string;
@@ -1225,6 +1262,8 @@ export type FeedbackRevision = {
   readonly call_ref: string | null;
   readonly trigger_ref: string | null;
   readonly queue_id: string | null;
+  /** What `after` takes for the next page. */
+  readonly revision_id: string;
   readonly replaced_at: string;
 };
 
@@ -2558,6 +2597,13 @@ export type Trajectory = {
   readonly [name: string]: any;
 };
 
+export type TrajectoryCount = {
+  readonly source: "log" | "job";
+  readonly split: string;
+  readonly count: number;
+  readonly mean_reward: number;
+};
+
 export type TrajectoryGroup = {
   /** Attempts at one problem. */
   readonly trajectories: readonly Trajectory[];
@@ -2581,6 +2627,33 @@ export type TrajectoryLog = {
   readonly trajectory_groups: readonly TrajectoryGroup[];
   /** The path's, if anything. */
   readonly model_id?: string | null;
+};
+
+export type TrajectoryOutline = {
+  /** Its number among the trajectories of its model, from 1 on, in the order they were stored. */
+  readonly id: string;
+  readonly source: "log" | "job";
+  /** Of the log, or of the training job. */
+  readonly source_id: string;
+  readonly split: string;
+  /** The model's newest version when it was logged; null for a job's. */
+  readonly step: number | null;
+  readonly recorded_at: string;
+  readonly group_index: number;
+  /** Of the trajectory in its group. */
+  readonly index: number;
+  readonly reward: number;
+  /** Its first twelve. */
+  readonly metrics: { readonly [name: string]: number | boolean };
+  /** Answers of the model in it. */
+  readonly reply_count: number;
+  /** Tokens of those answers, as far as they carry them. */
+  readonly token_count: number;
+  readonly has_logprobs: boolean;
+  /** How the first message of a user begins. */
+  readonly prompt: string;
+  /** How the last answer begins. */
+  readonly answer: string;
 };
 
 export type TransferRequest = {
@@ -2879,6 +2952,62 @@ export interface Operations {
     };
     readonly answer: Page<LoggedMetrics>;
   };
+  /** List outlines of stored trajectories. */
+  readonly "GET /v1/preview/models/{model_id}/trajectories/outlines": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only those that were logged, or those that training jobs were sent. */
+      readonly source?: "log" | "job";
+      /** Only those under this split; jobs count as train. */
+      readonly split?: string;
+      /** Only of this version: the newest when it was logged, or the one that the job starts from. */
+      readonly step?: number;
+      /** Only what was stored then or later. */
+      readonly recorded_from?: string;
+      /** Only what was stored before. */
+      readonly recorded_before?: string;
+      /** Only rewards of at least this. */
+      readonly reward_min?: number;
+      /** Only rewards of at most this. */
+      readonly reward_max?: number;
+    };
+    readonly answer: Page<TrajectoryOutline>;
+  };
+  /** Count stored trajectories. */
+  readonly "GET /v1/preview/models/{model_id}/trajectories/counts": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+    };
+    readonly query?: {
+      /** Only of this version: the newest when it was logged, or the one that the job starts from. */
+      readonly step?: number;
+    };
+    readonly answer: {
+      readonly object: "list";
+      /** The most first; at most a hundred. */
+      readonly data: readonly TrajectoryCount[];
+    };
+  };
+  /** Show a stored trajectory. */
+  readonly "GET /v1/preview/models/{model_id}/trajectories/{number}": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+      /** The `id` that the outlines name it by. */
+      readonly number: string;
+    };
+    readonly answer: StoredTrajectory;
+  };
   /** List stored trajectories one by one. */
   readonly "GET /v1/preview/models/{model_id}/trajectories/rows": {
     readonly path: {
@@ -3103,6 +3232,21 @@ export interface Operations {
   readonly "POST /feedback/replace": {
     readonly body: FeedbackReplaceReq;
     readonly answer: Feedback;
+  };
+  /** List the feedback on a reference. */
+  readonly "POST /feedback/query": {
+    readonly body: FeedbackQueryReq;
+    readonly answer: {
+      /** The oldest first. */
+      readonly result: readonly FeedbackRecord[];
+      /** Of the records that the query is about. */
+      readonly total_count: number;
+    };
+  };
+  /** Remove feedback records. */
+  readonly "POST /feedback/purge": {
+    readonly body: FeedbackPurgeReq;
+    readonly answer: { readonly [name: string]: unknown };
   };
   /** List what a record said before. */
   readonly "POST /feedback/history": {

@@ -74,6 +74,9 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal((await model.trajectories().all())[0]?.reward, 1);
   assert.equal((await hone.trajectories.logs(model.id).all())[0]?.split, "train");
   assert.equal((await hone.trajectories.metrics(model.id).all())[0]?.metrics["train/reward"], 1);
+  assert.equal((await hone.trajectories.outlines(model.id).all())[0]?.reward, 1);
+  assert.equal((await hone.trajectories.counts(model.id))[0]?.count, 1);
+  assert.equal((await hone.trajectories.get(model.id, "1")).reward, 1);
   assert.ok((await drained(await hone.trajectories.export(model.id, { format: "jsonl" }))).length > 0);
 
   const jobId = await model.train([group], { learning_rate: 1e-4 });
@@ -110,6 +113,8 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   const { id } = await hone.feedback.create(record);
   assert.equal((await hone.feedback.createBatch([record, record])).length, 2);
   assert.equal((await hone.feedback.replace({ ...record, feedback_id: id })).id, id);
+  assert.equal((await hone.feedback.on("acme/p", record.vendor_ref).all()).length, 4);
+  await hone.feedback.delete("acme/p", id);
   assert.deepEqual(await hone.feedback.history({ project_id: "acme/p", feedback_id: id }).all(), []);
 
   assert.equal((await hone.server.health()).status, "ok");

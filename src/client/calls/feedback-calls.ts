@@ -1,5 +1,11 @@
 // What people and programs say of calls, objects and answers.
-import type { Feedback, FeedbackCreateReq, FeedbackReplaceReq, FeedbackRevision } from "../api.ts";
+import type {
+  Feedback,
+  FeedbackCreateReq,
+  FeedbackRecord,
+  FeedbackReplaceReq,
+  FeedbackRevision,
+} from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { Pages } from "../pages.ts";
 import type { Calls } from "./calls.ts";
@@ -35,6 +41,25 @@ export class FeedbackCalls {
     return this.#calls.value("POST /feedback/replace", { body }, { scheme, ...options });
   }
 
+  /** Those on a reference, the oldest first. */
+  on(projectId: string, reference: string, options?: RequestOptions): Pages<FeedbackRecord> {
+    const query = equals("weave_ref", reference);
+    return new Pages(async (after = "0") => {
+      const offset = Number(after);
+      const body = { project_id: projectId, query, offset };
+      const sent = { scheme, isRepeatable: true, ...options } as const;
+      const { result, total_count: count } = await this.#calls.value("POST /feedback/query", { body }, sent);
+      const end = offset + result.length;
+      return { data: result, last_id: String(end), has_more: result.length > 0 && end < count };
+    });
+  }
+
+  /** Removes a record for good; where there is none, nothing happens. */
+  async delete(projectId: string, id: string, options?: RequestOptions): Promise<void> {
+    const body = { project_id: projectId, query: equals("id", id) };
+    await this.#calls.value("POST /feedback/purge", { body }, { scheme, isRepeatable: true, ...options });
+  }
+
   /** What a record said before, the oldest first. */
   history(
     record: { readonly project_id: string; readonly feedback_id: string },
@@ -52,4 +77,9 @@ export class FeedbackCalls {
   #withId(record: FeedbackCreateReq): FeedbackCreateReq {
     return { ...record, id: record.id ?? this.#calls.newId() };
   }
+}
+
+/** A field and the text that it is to be, in the language of queries. */
+function equals(field: string, text: string): { readonly $expr: object } {
+  return { $expr: { $eq: [{ $getField: field }, { $literal: text }] } };
 }

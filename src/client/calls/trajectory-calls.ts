@@ -5,7 +5,9 @@ import type {
   LoggedTrajectories,
   Page,
   StoredTrajectory,
+  TrajectoryCount,
   TrajectoryLog,
+  TrajectoryOutline,
 } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
@@ -15,6 +17,9 @@ const model = "/v1/preview/models/{model_id}";
 
 /** Which stored trajectories; what is left out lets all through. */
 export type TrajectoryFilter = QueryOf<`GET ${typeof model}/trajectories/rows`>;
+
+/** The same of outlines. */
+export type OutlineFilter = QueryOf<`GET ${typeof model}/trajectories/outlines`>;
 
 /** `hone.trajectories` */
 export class TrajectoryCalls {
@@ -37,6 +42,32 @@ export class TrajectoryCalls {
   ): Pages<StoredTrajectory, Page<StoredTrajectory>> {
     const input = { path: { model_id: modelId }, query: filter };
     return this.#calls.pages(`GET ${model}/trajectories/rows`, input, options);
+  }
+
+  /** What lists say of each: how it begins and ends, its reward and metrics; the newest first unless asked. */
+  outlines(
+    modelId: string,
+    filter: OutlineFilter = {},
+    options?: RequestOptions,
+  ): Pages<TrajectoryOutline, Page<TrajectoryOutline>> {
+    const input = { path: { model_id: modelId }, query: filter };
+    return this.#calls.pages(`GET ${model}/trajectories/outlines`, input, options);
+  }
+
+  /** How many there are from where, under which split, and their mean reward. */
+  async counts(
+    modelId: string,
+    query: QueryOf<`GET ${typeof model}/trajectories/counts`> = {},
+    options?: RequestOptions,
+  ): Promise<readonly TrajectoryCount[]> {
+    const input = { path: { model_id: modelId }, query };
+    return (await this.#calls.value(`GET ${model}/trajectories/counts`, input, options)).data;
+  }
+
+  /** One whole, by the id of its outline. */
+  get(modelId: string, id: string, options?: RequestOptions): Promise<StoredTrajectory> {
+    const path = { model_id: modelId, number: id };
+    return this.#calls.value(`GET ${model}/trajectories/{number}`, { path }, options);
   }
 
   /** As a file, as it comes: a JSON object a line, or Parquet; or a line for each group with what it holds beside them. */

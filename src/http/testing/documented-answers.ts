@@ -50,9 +50,12 @@ function operationOf({ paths }: ApiDocument, method: string, url: string): Opera
   const path = url.split("?", 1)[0] ?? "";
   const fits = (pattern: string): boolean =>
     new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, "[^/]+").replaceAll(".", "\\.")}$`).test(path);
-  // As routes are chosen: what stands in the path itself goes before a parameter.
-  const found = paths[path] ?? Object.entries(paths).find(([pattern]) => fits(pattern))?.[1];
-  return found?.[method.toLowerCase()] ?? null;
+  const parameterCount = (pattern: string): number => pattern.split("{").length;
+  // As routes are chosen: what stands in a path itself goes before a parameter.
+  const [found] = Object.entries(paths)
+    .filter(([pattern]) => fits(pattern))
+    .sort(([one], [other]) => parameterCount(one) - parameterCount(other));
+  return found?.[1][method.toLowerCase()] ?? null;
 }
 
 function eventsIn(body: string): readonly unknown[] {
