@@ -4,7 +4,7 @@ import type { Page, PageRequest } from "./page.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainerProfile } from "./trainer/profile.ts";
 import type { TrainingConfig } from "./training-config.ts";
-import type { TrajectoryOutline } from "./trajectory-outline.ts";
+import type { TrajectoryOutline } from "./outlines/trajectory-outline.ts";
 import type { JsonObject } from "./trajectory.ts";
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";

@@ -7,7 +7,7 @@ import type {
   OutlineFilter,
   OutlinePage,
   TrajectoryOutline,
-} from "./trajectory-outline.ts";
+} from "./outlines/trajectory-outline.ts";
 
 /** A JSON value as parsed. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;

@@ -10,7 +10,7 @@ import {
 import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems } from "../domain/page.ts";
-import type { TrajectoryOutline } from "../domain/trajectory-outline.ts";
+import type { TrajectoryOutline } from "../domain/outlines/trajectory-outline.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { requireTrainerFor } from "../domain/trainer/profile.ts";
 import { Attempt } from "./attempt.ts";

@@ -10,7 +10,7 @@ import type {
   OutlinePage,
   OutlineSource,
   TrajectoryOutline,
-} from "../domain/trajectory-outline.ts";
+} from "../domain/outlines/trajectory-outline.ts";
 import { portions } from "./portions.ts";
 import type { Schema, TrajectoryOutlineTable } from "./schema.ts";
 

@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import type { ModelStore, TrainedModel } from "../domain/model.ts";
 import { notFound } from "../domain/service-error.ts";
-import type { TrajectoryOutline } from "../domain/trajectory-outline.ts";
+import type { TrajectoryOutline } from "../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import { logMetrics } from "./log-metrics.ts";
 import type { LogSummary } from "./log-summary.ts";

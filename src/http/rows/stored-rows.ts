@@ -3,7 +3,7 @@ import type { JobStore, TrainingJob } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { type PageRequest, allItems } from "../../domain/page.ts";
 import { ServiceError, notFound } from "../../domain/service-error.ts";
-import type { ListedOutline } from "../../domain/trajectory-outline.ts";
+import type { ListedOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryLog, TrajectoryStore } from "../../domain/trajectory.ts";
 import type { RowSelection } from "../../wire/trajectories/row-query.ts";
 import { type RowBounds, noMembers } from "../../wire/trajectories/row-tasks.ts";

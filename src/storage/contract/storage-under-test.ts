@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { foldedLine } from "../../domain/text/folded-lines.ts";
-import { outlinesOf } from "../../domain/outline-group.ts";
+import { outlinesOf } from "../../domain/outlines/outline-group.ts";
 import type { JobCounts, JobDraft, JobPins, JobStore } from "../../domain/job.ts";
 import {
   adapterOfServer,
@@ -14,7 +14,7 @@ import {
 import type { PageRequest } from "../../domain/page.ts";
 import type { ServerStore } from "../../domain/server-store.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
-import type { TrajectoryOutline } from "../../domain/trajectory-outline.ts";
+import type { TrajectoryOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryGroup, TrajectoryLogDraft } from "../../domain/trajectory.ts";
 import type { Stores } from "../stores.ts";
 

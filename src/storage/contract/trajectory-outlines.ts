@@ -1,7 +1,7 @@
 // The contract of every TrajectoryStore, of what its lists say of trajectories.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OutlineFilter } from "../../domain/trajectory-outline.ts";
+import type { OutlineFilter } from "../../domain/outlines/trajectory-outline.ts";
 import type { Stores } from "../stores.ts";
 import {
   groupLines,

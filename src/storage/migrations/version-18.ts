@@ -1,8 +1,8 @@
 // To version 18: what lists say of stored trajectories, made of those that are there.
 import { sql, type Transaction } from "kysely";
 import { unfoldedLines } from "../../domain/text/folded-lines.ts";
-import { outlinesOf } from "../../domain/outline-group.ts";
-import type { OutlineSource, TrajectoryOutline } from "../../domain/trajectory-outline.ts";
+import { outlinesOf } from "../../domain/outlines/outline-group.ts";
+import type { OutlineSource, TrajectoryOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import { storedLines } from "../groups.ts";
 import { type OutlinesToStore, storeOutlines } from "../outlines.ts";

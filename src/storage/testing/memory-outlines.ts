@@ -4,7 +4,7 @@ import type {
   OutlineCount,
   OutlineFilter,
   TrajectoryOutline,
-} from "../../domain/trajectory-outline.ts";
+} from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryStore } from "../../domain/trajectory.ts";
 import type { Exclusively, Tables } from "./memory-tables.ts";
 

@@ -6,7 +6,7 @@ import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.
 import type { ServerLease } from "../../domain/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { ListedOutline } from "../../domain/trajectory-outline.ts";
+import type { ListedOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryLog } from "../../domain/trajectory.ts";
 import type { UploadedFile } from "../../domain/uploads/uploaded-file.ts";
 import { unknownCursor } from "../paging.ts";

@@ -6,7 +6,7 @@ import type {
   OutlineCount,
   OutlineFilter,
   OutlinePage,
-} from "../../domain/trajectory-outline.ts";
+} from "../../domain/outlines/trajectory-outline.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
 import { readTime, stepField, timeFields } from "./row-query.ts";

@@ -1,6 +1,6 @@
 // Outlines of trajectories as packed lines: a line of JSON for each.
-import { outlinesOf } from "../../domain/outline-group.ts";
-import type { TrajectoryOutline } from "../../domain/trajectory-outline.ts";
+import { outlinesOf } from "../../domain/outlines/outline-group.ts";
+import type { TrajectoryOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import { LinePacker, linesIn, type PackedLines } from "../packed-lines.ts";
 

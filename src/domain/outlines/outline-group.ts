@@ -7,7 +7,7 @@ import {
   type Json,
   type Trajectory,
   type TrajectoryGroup,
-} from "./trajectory.ts";
+} from "../trajectory.ts";
 
 /** Those of a group, in order. */
 export function outlinesOf(
