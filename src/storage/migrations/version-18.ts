@@ -8,7 +8,10 @@ import { storedLines } from "../groups.ts";
 import { type OutlinesToStore, storeOutlines } from "../outlines.ts";
 import type { Schema } from "../schema.ts";
 
-/** Those of outlines.ts, which a new database has too. The index holds what a list is filtered by, so that one is read without the rows it leaves out. */
+/**
+ * Those of outlines.ts, which a new database has too. The index holds what a list is filtered by, so that one is read
+ * without the rows it leaves out.
+ */
 export const outlineTables: readonly string[] = [
   `create table trajectory_outlines (
     model_id text not null references models (id) on delete cascade,
