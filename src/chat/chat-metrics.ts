@@ -6,8 +6,15 @@ export interface ChatMetrics {
   /** `outcome` is `completed` or the code of the error that ended the request. */
   ended(outcome: string, durationMs: number): void;
   firstOutput(base: string, waitedMs: number): void;
-  used(base: string, usage: ChatUsage): void;
+  /** Counts what a request has used since `before`. */
+  used(base: string, usage: ChatUsage, before: ChatUsage): void;
 }
+
+const usageKinds = [
+  ["prompt", "promptTokens"],
+  ["cached", "cachedTokens"],
+  ["completion", "completionTokens"],
+] as const;
 
 const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
@@ -43,10 +50,11 @@ export function createChatMetrics(metrics: Metrics, running: () => number): Chat
       duration.observe(durationMs / 1000);
     },
     firstOutput: (base, waitedMs) => firstOutput.observe(waitedMs / 1000, { base }),
-    used: (base, usage) => {
-      tokens.increase({ base, kind: "prompt" }, usage.promptTokens);
-      tokens.increase({ base, kind: "cached" }, usage.cachedTokens);
-      tokens.increase({ base, kind: "completion" }, usage.completionTokens);
+    used: (base, usage, before) => {
+      for (const [kind, name] of usageKinds) {
+        const count = usage[name] - before[name];
+        if (count > 0) tokens.increase({ base, kind }, count);
+      }
     },
   };
 }

@@ -103,7 +103,9 @@ class Completion implements ChatCompletion {
   /** What is to be done when it ends, however it does, the last first. */
   readonly #ends: (() => void)[] = [];
   #header: ChatHeader | null = null;
-  #usage: ChatUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  #usage: ChatUsage = noUsage;
+  /** What of that the metrics have. */
+  #counted: ChatUsage = noUsage;
   /** What became of the request, as far as that has come. */
   #model: ResolvedModel | null = null;
   #plan: GenerationPlan | null = null;
@@ -146,9 +148,13 @@ class Completion implements ChatCompletion {
           if (this.#header === null) {
             metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
             this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed });
+            this.#count(base.model.name);
             yield [];
           }
-          if (deltas.length > 0) yield deltas;
+          if (deltas.length > 0) {
+            this.#count(base.model.name);
+            yield deltas;
+          }
         }
         if (reader.isFinished) break;
       }
@@ -166,7 +172,7 @@ class Completion implements ChatCompletion {
   }
 
   async #submit(): Promise<{ base: ServedBase; plan: GenerationPlan; generation: Generation }> {
-    const { running, metrics, logger } = this.#shared;
+    const { running, logger } = this.#shared;
     const { request, caller, signal, onSubmitted } = this.#asked;
     const { requestId } = request.identity;
     const id = runningId(request, caller);
@@ -191,7 +197,7 @@ class Completion implements ChatCompletion {
     this.#ends.push(() => {
       signal.removeEventListener("abort", abort);
       generation.abort();
-      metrics.used(base.model.name, this.#usage);
+      this.#count(base.model.name);
       logger.debug({ requestId, model: model.fingerprint, ...this.#usage }, "chat request ended");
     });
     onSubmitted?.();
@@ -234,6 +240,12 @@ class Completion implements ChatCompletion {
     return kind === "unloaded" || kind === "loading" ? this.#reachModel() : { model, base };
   }
 
+  /** As it goes on, so that a long answer is in the metrics while it is made. */
+  #count(base: string): void {
+    this.#shared.metrics.used(base, this.#usage, this.#counted);
+    this.#counted = this.#usage;
+  }
+
   /** What an error means for the request. */
   async #errorOf(error: unknown): Promise<unknown> {
     if (this.#model === null || this.#plan === null) return error;
@@ -243,6 +255,8 @@ class Completion implements ChatCompletion {
       : locateRefusal(error, this.#asked.request, this.#plan.reply);
   }
 }
+
+const noUsage: ChatUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
 function headerOf(
   { header, notices }: GenerationPlan,

@@ -4,11 +4,16 @@ import { readFileSync } from "node:fs";
 
 /** In bytes, resident; where the system does not say, all that is resident. */
 export function privateBytes(): number {
+  return privateBytesOf("self") ?? process.memoryUsage.rss();
+}
+
+/** The same of another process of this machine; null where it is gone, or the system does not say. */
+export function privateBytesOf(id: number | "self"): number | null {
   try {
-    const kibibytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
-    if (kibibytes !== undefined) return 1024 * Number(kibibytes);
+    const kibibytes = /^RssAnon:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1];
+    return kibibytes === undefined ? null : 1024 * Number(kibibytes);
   } catch {
     // No such file outside of Linux.
+    return null;
   }
-  return process.memoryUsage.rss();
 }

@@ -99,7 +99,8 @@ export function readConfig(
   return Object.freeze(config);
 }
 
-function thisMachine(): Machine {
+/** What of this machine is this process's to use. */
+export function thisMachine(): Machine {
   // 0 or more than the machine has where no control group constrains the process.
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { takeDataLock } from "../storage/sqlite/data-lock.ts";
 import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
-import { openStores, type Stores } from "../storage/stores.ts";
+import { openStores, readDatabaseVersions, type DatabaseVersions, type Stores } from "../storage/stores.ts";
 import type { HoneConfig } from "./config.ts";
 
 export interface DatabasePlace {
@@ -18,6 +18,8 @@ export interface DatabasePlace {
   exists(): boolean;
   /** @param options.isShared true for what works beside a running server */
   open(options: { readonly isShared: boolean }): Promise<Stores>;
+  /** Its version as it is, also beside a running server; only where it exists. */
+  readVersions(): Promise<DatabaseVersions>;
 }
 
 /** Takes the lock of a file, which ends with this process; throws `conflict` where another has it. */
@@ -37,5 +39,6 @@ export function databasePlace({
     files: sqliteFiles(file),
     exists: () => existsSync(file),
     open: ({ isShared }) => openStores(openSqlite({ file, isShared, dataFolder })),
+    readVersions: () => readDatabaseVersions(openSqlite({ file, isShared: true, dataFolder })),
   };
 }

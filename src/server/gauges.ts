@@ -1,6 +1,7 @@
 // What the server measures of its parts at each scrape: every queue and cache with its limit beside it.
 import type { Engine, EngineGauge, EngineStatus } from "../domain/generation.ts";
 import type { BaseModel } from "../domain/model.ts";
+import { childrenUsage, type ProcessUsage } from "../processes/family-usage.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 interface Base {
@@ -55,6 +56,7 @@ export function exposeGauges(metrics: Metrics, { bases, memory, jobQueue }: Part
   metrics.gauge({ name: "hone_job_event_streams", help: "Streams of training jobs' events." }, () => [
     { value: jobQueue.status().watcherCount },
   ]);
+  exposeProcesses(metrics);
 }
 
 /** What base models take together, and who waits for it. */
@@ -73,6 +75,34 @@ function exposeMemory(metrics: Metrics, memory: Parts["memory"]): void {
   metrics.gauge(
     { name: "hone_model_requests_waiting", help: "Requests that wait for a base model to be loaded." },
     () => [{ value: memory.waitingCount }],
+  );
+}
+
+/** What runs in the modules that processes are started with. */
+const processNames: Readonly<Record<string, string>> = {
+  "embedded-main": "engine",
+  "child-main": "training",
+  "task-program": "tasks",
+};
+
+/** Of the server's own process there are metrics that Node's users know, such as process_resident_memory_bytes. */
+function exposeProcesses(metrics: Metrics): void {
+  const perProcess = (name: string, help: string, read: (usage: ProcessUsage) => number): void =>
+    metrics.gauge({ name, help, labels: ["process", "pid"] }, () =>
+      childrenUsage().map((usage) => ({
+        labels: { process: processNames[usage.module] ?? usage.module, pid: String(usage.id) },
+        value: read(usage),
+      })),
+    );
+  perProcess(
+    "hone_process_memory_bytes",
+    "Memory of the processes that the server has started, without files that are mapped; on Linux.",
+    ({ memoryBytes }) => memoryBytes,
+  );
+  perProcess(
+    "hone_process_cpu_seconds",
+    "Processor time that those processes have taken; on Linux.",
+    ({ cpuSeconds }) => cpuSeconds,
   );
 }
 

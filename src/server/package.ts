@@ -24,8 +24,17 @@ export function builtInModel(): BaseModel {
 
 /** The version of this package. */
 export function packageVersion(): string {
+  return manifest().version;
+}
+
+/** Which versions of Node it works with, such as `>=20.19`. */
+export function nodeVersions(): string {
+  return manifest().engines.node;
+}
+
+function manifest(): { readonly version: string; readonly engines: { readonly node: string } } {
   // The file is this package's own.
-  return (
-    JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as { readonly version: string }
-  ).version;
+  return JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as ReturnType<
+    typeof manifest
+  >;
 }

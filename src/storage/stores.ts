@@ -14,7 +14,7 @@ import { createFeedbackStore } from "./feedback-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./key-store.ts";
-import { migrate } from "./migrations/migrations.ts";
+import { migrate, newestDatabaseVersion, readDatabaseVersion } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
 import { createServerStore } from "./server-store.ts";
 import { createTrajectoryStore } from "./trajectory-store.ts";
@@ -59,6 +59,28 @@ export async function openStores(connection: Connection): Promise<Stores> {
     servers: createServerStore(queries),
     close: () => (closing ??= queries.destroy()),
   };
+}
+
+/** Which version a database has, and which is the newest that this program knows. */
+export interface DatabaseVersions {
+  /** Null where nothing of this program is in it. */
+  readonly version: number | null;
+  readonly newest: number;
+}
+
+/**
+ * Opens a database, reads its version, which stays as it is, and closes the connection.
+ *
+ * @throws ServiceError as {@link openStores}, but never `unsupported`
+ */
+export async function readDatabaseVersions(connection: Connection): Promise<DatabaseVersions> {
+  try {
+    return { version: await readDatabaseVersion(connection.queries), newest: newestDatabaseVersion };
+  } catch (cause) {
+    throw openingError(connection, cause);
+  } finally {
+    await connection.queries.destroy();
+  }
 }
 
 function openingError({ name }: Connection, cause: unknown): ServiceError {

@@ -5,6 +5,7 @@ import { fakeServer } from "../../src/http/testing/fake-server.ts";
 import { apiPage } from "./api-page.ts";
 import { provedFieldsPage } from "./chat-fields-page.ts";
 import { clientTypes } from "./client-types.ts";
+import { commandLinePage } from "./command-line-page.ts";
 import { configurationPage } from "./configuration-page.ts";
 
 /** The text of each file, by its path. */
@@ -15,6 +16,7 @@ export async function madePages(): Promise<Readonly<Record<string, string>>> {
   return {
     "docs/api.md": apiPage(document),
     "docs/chat-fields.md": provedFieldsPage(),
+    "docs/command-line.md": commandLinePage(),
     "docs/configuration.md": configurationPage(),
     "src/client/api.ts": clientTypes(document),
   };

@@ -48,7 +48,7 @@ export function addKeysCommand(program: Command): void {
     async (id: string, flags: KeyFlags) => {
       const { revokeKey } = await import("../../server/keys.ts");
       await revokeKey(id, flags);
-      process.stdout.write(`revoked ${id}\n`);
+      process.stdout.write(flags.json === true ? `${JSON.stringify({ revoked: id })}\n` : `revoked ${id}\n`);
     },
   );
 }

@@ -1,29 +1,21 @@
 // `hone serve`: runs the server until a signal stops it.
 import { resolve } from "node:path";
-import { Option, type Command } from "commander";
+import type { Command } from "commander";
 import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import {
-  allSettings,
-  readConfig,
-  goneFlags,
-  type FlagValues,
-  type HoneConfig,
-  type SettingSpelling,
-} from "../../server/config.ts";
+import { allSettings, readConfig, goneFlags, type FlagValues, type HoneConfig } from "../../server/config.ts";
 import type { ServerLimits } from "../../server/server.ts";
 import { startSummary } from "../start-summary.ts";
-import { valueText } from "../settings-help.ts";
+import { addSettingOptions, asSpelled } from "../setting-options.ts";
 
 export function addServeCommand(program: Command, limits: ServerLimits = {}): void {
-  const spellings = allSettings();
   const command = program
     .command("serve")
     .description(
       "Serve: inference, training, feedback. Settings: flags over HONE_* variables over hone.json in the data folder.",
     )
     .option("--print-config", "print the configuration that would be used, as JSON, and stop")
-    .option("--help-all", `show all ${spellings.length} settings, and stop`)
+    .option("--help-all", `show all ${allSettings().length} settings, and stop`)
     .action(async (flags: FlagValues) => {
       if (flags["helpAll"] === true) {
         for (const option of command.options)
@@ -43,9 +35,7 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
       }
       await serveUntilStopped(config, limits);
     });
-  for (const spelling of spellings) command.addOption(optionFor(spelling));
-  // Taken to be refused with what holds instead.
-  for (const flag of goneFlags()) command.addOption(new Option(`${flag} <value>`).hideHelp());
+  addSettingOptions(command);
 }
 
 /** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */
@@ -82,28 +72,4 @@ async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Prom
 function startOnFullDisk(data: string): ServiceError {
   const message = `The disk of the data folder ${resolve(data)} is full, and a start has to write there. Make room on it, or name a folder on another disk (--data), and start again.`;
   return new ServiceError({ code: "unavailable", message });
-}
-
-function optionFor(spelling: SettingSpelling): Option {
-  const { group, flag, variable, setting } = spelling;
-  const text = [setting.about, valueText(spelling), `(${variable})`].filter((part) => part !== "").join(" ");
-  const option = new Option(`${flag} <value>`, text)
-    .helpGroup(`${group}:`)
-    .hideHelp(setting.isEssential !== true);
-  if (setting.kind === "list")
-    option.argParser((value: string, before: readonly string[] | undefined) => [
-      ...(before ?? []),
-      ...value.split(","),
-    ]);
-  return option;
-}
-
-/** Commander names flags in camel case; the configuration knows them as they are spelled. */
-function asSpelled(flags: FlagValues): FlagValues {
-  return Object.fromEntries(
-    Object.entries(flags).map(([name, value]) => [
-      name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-      value,
-    ]),
-  );
 }

@@ -1,6 +1,5 @@
 // Where engines compute: on the device that the operator asked for where that can be used, else on the processor, with why.
 import type { Device, DeviceChoice } from "../../domain/model.ts";
-import { ServiceError } from "../../domain/service-error.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
 import type { DeviceTasks } from "./device-tasks.ts";
 
@@ -15,6 +14,18 @@ const memoryMebibytes = 1024;
  */
 export async function usableDevice(wanted: Device, modelFolder: string): Promise<DeviceChoice> {
   if (wanted === "cpu") return { device: "cpu", reason: "" };
+  const fault = await triedDevice(wanted, modelFolder);
+  return fault === null
+    ? { device: wanted, reason: "" }
+    : { device: "cpu", reason: `${wanted} cannot be used: ${fault}` };
+}
+
+/**
+ * Computes on a device, in a process of its own: native code that is missing or crashes is an answer, too.
+ *
+ * @returns why it cannot be used, for people; null where it can
+ */
+export async function triedDevice(device: Device, modelFolder: string): Promise<string | null> {
   const pool = new WorkerPool<DeviceTasks>({
     module: new URL("./device-tasks.js", import.meta.url),
     workerCount: 1,
@@ -23,16 +34,10 @@ export async function usableDevice(wanted: Device, modelFolder: string): Promise
     memoryMebibytes,
   });
   try {
-    const fault = await pool.run("try", { device: wanted, modelFolder });
-    return fault === null ? { device: wanted, reason: "" } : onProcessor(wanted, fault);
+    return await pool.run("try", { device, modelFolder });
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    return onProcessor(wanted, `the process that tried it did not answer: ${error.message}`);
+    return `the process that tried it did not answer: ${error instanceof Error ? error.message : String(error)}`;
   } finally {
     await pool.close();
   }
-}
-
-function onProcessor(wanted: Device, fault: string): DeviceChoice {
-  return { device: "cpu", reason: `${wanted} cannot be used: ${fault}` };
 }

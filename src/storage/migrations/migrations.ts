@@ -101,6 +101,14 @@ export async function migrate(queries: Kysely<Schema>): Promise<void> {
   });
 }
 
+/** The version of a database as it lies there, which stays; null where nothing of this program is in it. */
+export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<number | null> {
+  const tables = await queries.introspection.getTables();
+  if (!tables.some(({ name }) => name === "database_version")) return null;
+  const { rows } = await sql<{ version: number }>`select version from database_version`.execute(queries);
+  return rows[0]?.version ?? null;
+}
+
 function newerProgram(version: number): ServiceError {
   return new ServiceError({
     code: "unsupported",

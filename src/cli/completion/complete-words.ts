@@ -1,0 +1,149 @@
+// What a word of a command line may be, by the commands' own definitions: their names, flags, and the values that these take.
+// Pure but for the values, which the caller knows how to find.
+import type { Argument, Command, Option } from "commander";
+
+/** One way to go on, and what it is, for shells that show it. */
+export interface Candidate {
+  readonly value: string;
+  readonly about: string;
+}
+
+/** Where the values of an argument or a flag come from. */
+export type ValueSource = "models" | "trained" | "jobs" | "added" | "files" | "folders";
+
+export interface Completion {
+  readonly candidates: readonly Candidate[];
+  /** What the shell itself completes beside them. */
+  readonly paths: "files" | "folders" | null;
+}
+
+export interface CompletionOptions {
+  /** Of an argument (its name) or a flag of a command (its words); null where anything may stand there. */
+  readonly sourceOf: (words: string, what: string) => ValueSource | null;
+  /** The values of a flag that are known without anybody being asked. */
+  readonly choicesOf: (option: Option) => readonly string[] | undefined;
+  /** Those that there are now. */
+  readonly find: (source: Exclude<ValueSource, "files" | "folders">) => Promise<readonly Candidate[]>;
+}
+
+/** What the words before the last one have come to. */
+interface Place {
+  readonly command: Command;
+  readonly words: readonly string[];
+  /** The flag whose value is next. */
+  readonly pending: Option | null;
+  /** Arguments so far. */
+  readonly count: number;
+  readonly isPastFlags: boolean;
+}
+
+/** @param words behind the program's name; the last is the one to go on with, which may be empty */
+export async function completeWords(
+  program: Command,
+  words: readonly string[],
+  options: CompletionOptions,
+): Promise<Completion> {
+  const current = words.at(-1) ?? "";
+  const place = words.slice(0, -1).reduce(stepInto, start(program));
+  const all = await everythingAt(place, current, options);
+  return { ...all, candidates: all.candidates.filter(({ value }) => value.startsWith(current)) };
+}
+
+const start = (command: Command): Place => ({
+  command,
+  words: [],
+  pending: null,
+  count: 0,
+  isPastFlags: false,
+});
+
+function stepInto(place: Place, word: string): Place {
+  const { command, words, pending, count, isPastFlags } = place;
+  if (pending !== null) return { ...place, pending: null };
+  if (word === "--" && !isPastFlags) return { ...place, isPastFlags: true };
+  if (word.startsWith("-") && !isPastFlags) {
+    const option = flagOf(command, word);
+    return {
+      ...place,
+      pending: option !== null && takesValue(option) && !word.includes("=") ? option : null,
+    };
+  }
+  const next = count === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+  return next === undefined ? { ...place, count: count + 1 } : { ...start(next), words: [...words, word] };
+}
+
+async function everythingAt(place: Place, current: string, options: CompletionOptions): Promise<Completion> {
+  const { command, pending, count, isPastFlags } = place;
+  const words = place.words.join(" ");
+  if (pending !== null) return valuesOf(pending, words, options);
+  if (current.startsWith("-") && !isPastFlags) {
+    const [flag, value] = current.split("=", 2);
+    const option = value === undefined ? null : flagOf(command, flag);
+    if (option === null) return { candidates: flagsOf(command), paths: null };
+    const { candidates } = await valuesOf(option, words, options);
+    return {
+      candidates: candidates.map(({ value: one, about }) => ({ value: `${flag}=${one}`, about })),
+      paths: null,
+    };
+  }
+  const argument = command.registeredArguments[count] ?? lastOfMany(command);
+  const subcommands = count === 0 ? visible(command) : [];
+  const values = argument === null ? nothing : await valuesOfArgument(argument, words, options);
+  return { ...values, candidates: [...subcommands, ...values.candidates] };
+}
+
+const nothing: Completion = { candidates: [], paths: null };
+
+function lastOfMany({ registeredArguments }: Command): Argument | null {
+  const last = registeredArguments.at(-1);
+  return last?.variadic === true ? last : null;
+}
+
+async function valuesOfArgument(
+  argument: Argument,
+  words: string,
+  options: CompletionOptions,
+): Promise<Completion> {
+  if (argument.argChoices !== undefined) return listed(argument.argChoices);
+  return valuesFrom(options.sourceOf(words, argument.name()), options);
+}
+
+async function valuesOf(option: Option, words: string, options: CompletionOptions): Promise<Completion> {
+  const choices = option.argChoices ?? options.choicesOf(option);
+  if (choices !== undefined) return listed(choices);
+  return valuesFrom(options.sourceOf(words, option.long ?? option.flags), options);
+}
+
+function listed(values: readonly string[]): Completion {
+  return { candidates: values.map((value) => ({ value, about: "" })), paths: null };
+}
+
+async function valuesFrom(source: ValueSource | null, { find }: CompletionOptions): Promise<Completion> {
+  if (source === null) return nothing;
+  if (source === "files" || source === "folders") return { candidates: [], paths: source };
+  return { candidates: await find(source), paths: null };
+}
+
+function flagOf(command: Command, word: string): Option | null {
+  const [flag] = word.split("=", 1);
+  return command.options.find(({ long, short }) => long === flag || short === flag) ?? null;
+}
+
+function takesValue({ required, optional }: Option): boolean {
+  return required || optional;
+}
+
+/** Also those that help leaves out to be short: who writes a flag's beginning looks for one. */
+function flagsOf(command: Command): readonly Candidate[] {
+  const own = command.options
+    .filter(({ description }) => description !== "")
+    .map(({ long, flags, description }) => ({ value: long ?? flags, about: description }));
+  return [...own, { value: "--help", about: "show what there is" }];
+}
+
+function visible(command: Command): readonly Candidate[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((one) => ({ value: one.name(), about: one.description() }));
+}

@@ -1,0 +1,96 @@
+// The script for bash, sourced by bash: what a user would see who presses the tab key.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { shellScripts } from "./shell-scripts.ts";
+
+const hasBash = spawnSync("bash", ["--version"]).status === 0;
+const skip = hasBash ? false : "there is no bash here";
+
+/** A `hone` that answers with these lines, and writes down what it was asked. */
+function folderWithHone(t: TestContext, lines: readonly string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "hone-completion-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const hone = join(folder, "hone");
+  writeFileSync(
+    hone,
+    `#!/usr/bin/env bash\nprintf '%s\\n' "$@" > asked\nprintf '%b\\n' ${lines.map((one) => `'${one}'`).join(" ")}\n`,
+  );
+  chmodSync(hone, 0o755);
+  return folder;
+}
+
+/** What bash offers for a line, with the cursor at its end. */
+function offered(
+  folder: string,
+  line: string,
+): { readonly replies: readonly string[]; readonly asked: string } {
+  const program = `
+    PATH="${folder}:$PATH"
+    source completion.bash
+    COMP_LINE='${line}'
+    COMP_POINT=\${#COMP_LINE}
+    COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
+    $(complete -p hone | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+    printf '%s\\n' "\${COMPREPLY[@]}"
+    echo ==
+    cat asked 2>/dev/null`;
+  writeFileSync(join(folder, "completion.bash"), shellScripts.bash);
+  const { stdout, stderr } = spawnSync("bash", ["--norc", "--noprofile", "-c", program], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  assert.equal(stderr, "");
+  const [replies = "", asked = ""] = stdout.split("==\n");
+  return { replies: replies.split("\n").filter((reply) => reply !== ""), asked };
+}
+
+test("bash asks for the words so far, and offers the values without what they are", { skip }, (t) => {
+  const folder = folderWithHone(t, ["models\\tBase models and trained models.", "chat\\t"]);
+  const { replies, asked } = offered(folder, "hone jobs ");
+  assert.deepEqual(replies, ["models", "chat"]);
+  assert.equal(asked, "complete\n--\njobs\n\n");
+});
+
+test(
+  "bash is given what stands behind a colon or an equals sign, which are ends of words to it",
+  { skip },
+  (t) => {
+    const folder = folderWithHone(t, ["p/agent:step1\\t", "p/agent:step2\\t"]);
+    assert.deepEqual(offered(folder, "hone models pin p/agent:s").replies, ["step1", "step2"]);
+    const flags = folderWithHone(t, ["--format=peft\\t"]);
+    assert.deepEqual(offered(flags, "hone models export --format=").replies, ["peft"]);
+  },
+);
+
+test("bash completes files and folders itself, also such with spaces", { skip }, (t) => {
+  const files = folderWithHone(t, [":files"]);
+  mkdirSync(join(files, "some folder"));
+  assert.deepEqual(offered(files, "hone models add ho").replies, ["hone"]);
+  assert.deepEqual(offered(folderWithFolder(t), "hone models import so").replies, ["some folder"]);
+});
+
+function folderWithFolder(t: TestContext): string {
+  const folder = folderWithHone(t, [":folders"]);
+  mkdirSync(join(folder, "some folder"));
+  writeFileSync(join(folder, "some file"), "");
+  return folder;
+}
+
+test("bash completes with the program itself", { skip }, (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-completion-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const main = fileURLToPath(new URL("../main.js", import.meta.url));
+  writeFileSync(
+    join(folder, "hone"),
+    `#!/usr/bin/env bash\nexec "${process.execPath}" --input-type=module -e 'const { main } = await import(process.argv[1]); await main(process.argv.slice(2));' "${main}" "$@"\n`,
+  );
+  chmodSync(join(folder, "hone"), 0o755);
+  assert.deepEqual(offered(folder, "hone jo").replies, ["jobs"]);
+  assert.deepEqual(offered(folder, "hone completion ").replies, ["bash", "zsh", "fish"]);
+  assert.ok(offered(folder, "hone serve --engine-th").replies.includes("--engine-threads"));
+});

@@ -1,0 +1,35 @@
+// Which arguments and flags take what: by the words of a command, the name of an argument or a flag. What is not here takes
+// anything, and nothing is offered for it.
+import type { ValueSource } from "./complete-words.ts";
+
+const everywhere: Readonly<Record<string, ValueSource>> = { "--data": "folders" };
+
+export const valueSources: Readonly<Record<string, Readonly<Record<string, ValueSource>>>> = {
+  serve: { "--model": "files", "--default-model": "added" },
+  doctor: { "--model": "files", "--default-model": "added" },
+  chat: { "--model": "models" },
+  "models create": { "--base-model": "models", "--from": "trained" },
+  "models delete": { name: "trained" },
+  "models add": { model: "files" },
+  "models remove": { name: "added" },
+  "models check": { model: "files" },
+  "models versions": { name: "trained" },
+  "models accept-base": { name: "trained" },
+  "models pin": { "name:stepN": "trained" },
+  "models unpin": { "name:stepN": "trained" },
+  "models export": { name: "trained", "--out": "folders" },
+  "models import": { folder: "folders", "--base-model": "models" },
+  "models trajectories": { name: "trained", "--out": "files", "--job": "jobs" },
+  "jobs show": { id: "jobs" },
+  "jobs sft": { model: "trained", file: "files" },
+  "jobs watch": { id: "jobs" },
+  "jobs cancel": { id: "jobs" },
+  "jobs retry": { id: "jobs" },
+  "jobs replay": { id: "jobs" },
+  "schemas check": { files: "files", "--instance": "files", "--tokenizer": "files" },
+  demo: { "--model": "added" },
+};
+
+export function sourceOf(words: string, what: string): ValueSource | null {
+  return valueSources[words]?.[what] ?? everywhere[what] ?? null;
+}

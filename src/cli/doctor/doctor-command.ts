@@ -1,0 +1,55 @@
+// `hone doctor`: whether a server would work on this machine, and what to do where it would not.
+import type { Command } from "commander";
+import type { FlagValues } from "../../server/config.ts";
+import type { Finding } from "../../server/doctor/examine.ts";
+import { findServer } from "./find-server.ts";
+import { addSettingOptions, asSpelled } from "../setting-options.ts";
+
+const about = `
+It takes the settings of \`hone serve\`, so that what is examined is what would be served: put \`doctor\` in the place of \`serve\`.
+Nothing is started or changed. The status is 1 where something is found with which a server does not work.`;
+
+export function addDoctorCommand(program: Command): void {
+  addSettingOptions(
+    program
+      .command("doctor")
+      .description(
+        "Examine machine, settings, data folder, port and models, and say what to do where a server would not work.",
+      )
+      .option("--json", "as JSON"),
+  )
+    .addHelpText("after", about)
+    .action(async ({ json, ...flags }: FlagValues) => {
+      const { examine } = await import("../../server/doctor/examine.ts");
+      const findings: Finding[] = [];
+      for await (const finding of examine(asSpelled(flags), findServer)) {
+        findings.push(finding);
+        if (json !== true) process.stdout.write(lineOf(finding));
+      }
+      if (json === true) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+      else process.stdout.write(`\n${summaryOf(findings)}\n`);
+      if (findings.some(({ state }) => state === "fault")) process.exitCode = 1;
+    });
+}
+
+const stateWidth = 9;
+const colors = { ok: 32, warning: 33, fault: 31 } as const;
+
+function lineOf({ check, state, message, cure }: Finding): string {
+  const word = state.padEnd(stateWidth);
+  const shown = process.stdout.isTTY && process.stdout.hasColors() ? colored(word, colors[state]) : word;
+  const cured = cure === null ? "" : `${" ".repeat(stateWidth)}-> ${cure}\n`;
+  return `${shown}${check}: ${message}\n${cured}`;
+}
+
+function colored(text: string, color: number): string {
+  return `\u001b[${color}m${text}\u001b[0m`;
+}
+
+function summaryOf(findings: readonly Finding[]): string {
+  const counted = (["fault", "warning"] as const).flatMap((state) => {
+    const count = findings.filter((finding) => finding.state === state).length;
+    return count === 0 ? [] : [`${count} ${state}${count === 1 ? "" : "s"}`];
+  });
+  return counted.length === 0 ? "All is well." : `${counted.join(", ")}.`;
+}

@@ -1,0 +1,72 @@
+// An example or two of each command, which its help and the documentation show, and a test parses.
+import type { Command } from "commander";
+
+/** Command lines by the command's own words. A part behind ` # ` is for people. */
+export const examples: Readonly<Record<string, readonly string[]>> = {
+  serve: ["hone serve --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf", "hone serve --print-config"],
+  chat: [
+    'hone chat "What is the capital of France?"',
+    "hone chat --model p/agent --temperature 0 # a conversation",
+  ],
+  "models list": ["hone models", "hone models list --json"],
+  "models create": [
+    "hone models create p agent --base-model hone-tiny",
+    "hone models create p fork --from p/agent:step3",
+  ],
+  "models delete": ["hone models delete p/agent:step2"],
+  "models add": ["hone models add HuggingFaceTB/SmolLM2-135M-Instruct"],
+  "models added": ["hone models added"],
+  "models remove": ["hone models remove SmolLM2-135M-Instruct"],
+  "models check": ["hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf"],
+  "models versions": ["hone models versions p/agent"],
+  "models accept-base": ["hone models accept-base p/agent"],
+  "models pin": ["hone models pin p/agent:step3"],
+  "models unpin": ["hone models unpin p/agent:step3"],
+  "models export": [
+    "hone models export p/agent:step3 --out ./agent-adapter",
+    "hone models export p/agent --format merged --out ./agent-model",
+  ],
+  "models import": ["hone models import ./agent-adapter --name p/agent --base-model hone-tiny"],
+  "models trajectories": [
+    "hone models trajectories p/agent --reward-min 0.5 > good.jsonl",
+    "hone models trajectories p/agent:step3 --format parquet --out agent.parquet",
+  ],
+  "jobs list": ["hone jobs", "hone jobs list --state failed --json"],
+  "jobs show": ["hone jobs show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "jobs sft": ["hone jobs sft p/agent conversations.jsonl --epochs 3 --watch"],
+  "jobs watch": ["hone jobs watch 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "jobs cancel": ["hone jobs cancel 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "jobs retry": ["hone jobs retry 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "jobs replay": ["hone jobs replay 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "keys create": ["hone keys create --owner ann --role member"],
+  "keys list": ["hone keys"],
+  "keys revoke": ["hone keys revoke 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "schemas check": [
+    "hone schemas check answer.schema.json --instance answer.json",
+    "hone schemas check --jsonl schemas.jsonl",
+  ],
+  demo: ["hone demo", "hone demo --model SmolLM2-135M-Instruct --task sentiment"],
+  doctor: ["hone doctor", "hone doctor --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf"],
+  completion: [
+    'eval "$(hone completion bash)" # in ~/.bashrc',
+    'eval "$(hone completion zsh)" # in ~/.zshrc, below compinit',
+    "hone completion fish > ~/.config/fish/completions/hone.fish",
+  ],
+};
+
+/** Adds to the help of each command its examples. */
+export function addExamples(program: Command): void {
+  for (const [words, command] of commandsOf(program)) {
+    const lines = examples[words] ?? [];
+    if (lines.length > 0)
+      command.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+  }
+}
+
+/** What does something, by its words behind the program's name: not what only holds other commands. */
+export function commandsOf(parent: Command, before: readonly string[] = []): readonly [string, Command][] {
+  return parent.commands.flatMap((command): readonly [string, Command][] => {
+    const words = [...before, command.name()];
+    return command.commands.length > 0 ? commandsOf(command, words) : [[words.join(" "), command]];
+  });
+}

@@ -1,0 +1,35 @@
+// All commands: one file each, thin over the client and the server. Commands load what they need of the server when they run: a
+// command that only asks a server starts without it.
+import { Command } from "commander";
+import type { ServerLimits } from "../server/server.ts";
+import { addChatCommand } from "./commands/chat.ts";
+import { addCompletionCommands } from "./completion/completion-command.ts";
+import { addDemoCommand } from "./commands/demo.ts";
+import { addDoctorCommand } from "./doctor/doctor-command.ts";
+import { addInitCommand } from "./commands/init.ts";
+import { addJobsCommand } from "./commands/jobs.ts";
+import { addKeysCommand } from "./commands/keys.ts";
+import { addModelsCommand } from "./commands/models.ts";
+import { addSchemasCommand } from "./commands/schemas.ts";
+import { addServeCommand } from "./commands/serve.ts";
+import { addExamples } from "./examples.ts";
+
+/** @param limits as of `main` */
+export function createProgram(limits: ServerLimits = {}): Command {
+  const program = new Command("hone")
+    .description("Serve a language model, record what it says, judge it, and train it to do better.")
+    .option("--version", "say which version this is")
+    .showHelpAfterError("(--help shows what there is)");
+  addServeCommand(program, limits);
+  addChatCommand(program);
+  addModelsCommand(program);
+  addJobsCommand(program);
+  addKeysCommand(program);
+  addSchemasCommand(program, limits);
+  addDemoCommand(program);
+  addInitCommand(program);
+  addDoctorCommand(program);
+  addCompletionCommands(program);
+  addExamples(program);
+  return program;
+}

@@ -1,0 +1,81 @@
+// The address that a server would listen on: whether one runs there already, and whether it is free.
+import { createServer } from "node:net";
+import { packageVersion } from "../package.ts";
+import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
+
+export interface Address {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+}
+
+/** A Hone that answers somewhere. */
+export interface SeenServer {
+  readonly version: string;
+  /** As `/health` has it, such as `ready`. */
+  readonly state: string;
+  /** Why it is not ready; empty when it is. */
+  readonly reason: string;
+}
+
+/** Asks an address for a Hone; null where none answers. Within a second or two. */
+export type FindServer = (url: string) => Promise<SeenServer | null>;
+
+/** Where others on this machine reach a server that listens there. */
+export function urlOf({ host, port }: Address): string {
+  const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
+}
+
+export async function addressFindings(address: Address, find: FindServer): Promise<readonly Finding[]> {
+  const url = urlOf(address);
+  const server = address.port === 0 ? null : await find(url);
+  if (server !== null) return [serverFinding(url, server), ok("port", `${address.port} is that server's`)];
+  return [ok("server", `none runs at ${url}; \`hone serve\` starts one`), await portFinding(address)];
+}
+
+function serverFinding(url: string, { version, state, reason }: SeenServer): Finding {
+  const message = `version ${version} runs at ${url}: ${state}${reason === "" ? "" : `, ${reason}`}`;
+  if (state !== "ready")
+    return warning("server", message, "Its log and /v1/system-check say more; `hone top` shows it live.");
+  return version === packageVersion()
+    ? ok("server", message)
+    : warning(
+        "server",
+        `${message}, beside this program's version ${packageVersion()}`,
+        "Start it again to have one version of both.",
+      );
+}
+
+async function portFinding({ host, port }: Address): Promise<Finding> {
+  if (port === 0) return ok("port", "a free one is taken");
+  const error = await listeningFault({ host, port });
+  if (error === null) return ok("port", `${port} of ${host} is free`);
+  const code = "code" in error ? String(error.code) : "";
+  if (code === "EADDRINUSE")
+    return fault(
+      "port",
+      `${port} of ${host} is in use by another program`,
+      `Stop that program, or choose another with --port; \`ss -ltnp sport = :${port}\` (Linux) or \`lsof -i :${port}\` names it.`,
+    );
+  if (code === "EACCES")
+    return fault(
+      "port",
+      `${port} of ${host} is not for this user`,
+      "Choose one of 1024 or more with --port.",
+    );
+  return fault(
+    "port",
+    `${port} of ${host} cannot be listened on: ${reasonOf(error)}`,
+    "Choose another address with --host and --port; 0.0.0.0 is every one of this machine.",
+  );
+}
+
+/** Listens for a moment. */
+function listeningFault({ host, port }: Address): Promise<Error | null> {
+  return new Promise((resolve) => {
+    const listener = createServer();
+    listener.once("error", resolve);
+    listener.listen({ host, port, exclusive: true }, () => listener.close(() => resolve(null)));
+  });
+}
