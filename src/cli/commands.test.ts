@@ -9,6 +9,7 @@ import { bearer, fakeServer, keys, playJob, registeredModel } from "../http/test
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
 import { commandProcess } from "./testing/command-process.ts";
+import type { topFields } from "./top/top-fields.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
@@ -381,6 +382,91 @@ test("hone chat sends its flags, prints the answer, and keeps up a conversation"
     ]),
     [["small", 0.5, 9], ...Array.from({ length: 3 }, () => [null, null, null])],
   );
+});
+
+/** The requests that a chat had: model, seed, and what was said before. */
+function askedOf({ chat }: Server) {
+  return chat.seen.map(({ request: { identity, sampling, prompt } }) => ({
+    model: identity.model,
+    seed: sampling.seed,
+    said: prompt.kind === "conversation" ? prompt.messages.map(({ content }) => content) : [],
+  }));
+}
+
+test("hone chat asks several versions the same with one seed, and each remembers its own answers", async (t) => {
+  const { server, member } = await listening(t);
+  const { outputs } = await run(
+    [
+      ["chat", "p/m@1", "p/m:step2", "which", "is", "it?", "--temperature", "0.5"],
+      ["chat", "--model", "small", "--model", "p/m@2", "it", "--json", "--seed", "7"],
+      ["chat", "p/m@1", "p/m@2", "--json"],
+    ],
+    member,
+    "one\ntwo\n",
+  );
+  assert.equal(outputs[0], "== p/m:step1\nHello\n\n== p/m:step2\nHello\nstatus 0");
+  const document = JSON.parse(outputs[1].replace("status 0", "")) as Readonly<Record<string, unknown>> & {
+    readonly answers: readonly { readonly model: string; readonly error: string | null }[];
+  };
+  assert.deepEqual([document["question"], document["seed"]], ["it", 7]);
+  assert.deepEqual(
+    document.answers.map(({ model, error }) => [model, error]),
+    [
+      ["small", null],
+      ["p/m:step2", null],
+    ],
+  );
+  const lines = outputs[2].split("\n");
+  assert.equal(lines.at(-1), "status 0");
+  assert.deepEqual(
+    lines.slice(0, -1).map((line) => (JSON.parse(line) as { readonly question: string }).question),
+    ["one", "two"],
+  );
+  const asked = askedOf(server);
+  assert.deepEqual(
+    asked.map(({ model }) => model),
+    ["p/m:step1", "p/m:step2", "small", "p/m:step2", "p/m:step1", "p/m:step2", "p/m:step1", "p/m:step2"],
+  );
+  const seeds = asked.map(({ seed }) => seed);
+  assert.ok(seeds.every((seed) => typeof seed === "number"));
+  for (let index = 0; index < seeds.length; index += 2) assert.equal(seeds[index], seeds[index + 1]);
+  assert.deepEqual(asked.at(-1)?.said, ["one", "Hello", "two"]);
+});
+
+test("hone top shows what a server does, and its jobs to a key that may see them", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  const jobId = await submit(server, modelId);
+  server.state.engine = { state: "restarting", reason: "It broke.", models: { tiny: "failed: It broke." } };
+  const once = ["top", "--once", "--interval", "0.2"];
+  const { outputs, errors } = await run(
+    [
+      [...once, "--json"],
+      once,
+      [...once, "--json", "--key", "hone_nobody"],
+      [...once, "--url", "http://127.0.0.1:1"],
+    ],
+    member,
+  );
+  const look = JSON.parse(outputs[0].replace("status 0", "")) as ReturnType<typeof topFields>;
+  assert.deepEqual([look.state, look.reason], ["restarting", "It broke."]);
+  assert.equal(look.rates?.generated_tokens, 0);
+  assert.deepEqual(look.base_models[0].name, "tiny");
+  assert.deepEqual(look.jobs, [
+    {
+      id: jobId,
+      model: "p/m",
+      kind: "rl",
+      state: "queued",
+      progress: null,
+      seconds_left: null,
+      waiting_for: null,
+    },
+  ]);
+  assert.match(outputs[1], /restarting: It broke\./);
+  assert.match(outputs[1], new RegExp(`^job +${jobId} +p/m +rl +queued$`, "m"));
+  assert.equal((JSON.parse(outputs[2].replace("status 0", "")) as { readonly jobs: null }).jobs, null);
+  assert.equal(outputs[3], "status 1");
+  assert.match(errors, /No answer from http:\/\/127\.0\.0\.1:1/);
 });
 
 test("hone serve --print-config shows what is in force, and no key", async () => {

@@ -90,3 +90,12 @@ for (const [words, lines] of Object.entries(examples)) {
     }
   });
 }
+
+test("a value that a flag does not take is refused with what it takes", async () => {
+  for (const [words, message] of [
+    [["top", "--interval", "0"], /from 0\.2 to 3600/],
+    [["chat", "hello", "--temperature", "warm"], /must be a number/],
+    [["completion", "cmd"], /bash, zsh, fish/],
+  ] as const)
+    await assert.rejects(quietProgram().parseAsync([...words], { from: "user" }), { message });
+});

@@ -7,6 +7,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   chat: [
     'hone chat "What is the capital of France?"',
     "hone chat --model p/agent --temperature 0 # a conversation",
+    'hone chat p/agent@3 p/agent@5 "What is the capital of France?" # beside each other',
   ],
   "models list": ["hone models", "hone models list --json"],
   "models create": [
@@ -47,6 +48,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   demo: ["hone demo", "hone demo --model SmolLM2-135M-Instruct --task sentiment"],
   doctor: ["hone doctor", "hone doctor --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf"],
+  top: ["hone top", "hone top --once --json"],
   completion: [
     'eval "$(hone completion bash)" # in ~/.bashrc',
     'eval "$(hone completion zsh)" # in ~/.zshrc, below compinit',

@@ -13,6 +13,7 @@ import { addModelsCommand } from "./commands/models.ts";
 import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addExamples } from "./examples.ts";
+import { addTopCommand } from "./top/top-command.ts";
 
 /** @param limits as of `main` */
 export function createProgram(limits: ServerLimits = {}): Command {
@@ -29,6 +30,7 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addDemoCommand(program);
   addInitCommand(program);
   addDoctorCommand(program);
+  addTopCommand(program);
   addCompletionCommands(program);
   addExamples(program);
   return program;

@@ -47,3 +47,15 @@ test("a server's metrics are its own, with those of its process where they are w
   assert.match(text, /^process_resident_memory_bytes \d+/m);
   assert.doesNotMatch(text, /hone_x_total/);
 });
+
+test("a gauge that reads nothing shows nothing, with labels or without", async () => {
+  const metrics = createMetrics({ processMetrics: false });
+  let values: readonly { readonly value: number }[] = [];
+  metrics.gauge({ name: "hone_limit", help: "A limit." }, () => values);
+  metrics.gauge({ name: "hone_others", help: "Others.", labels: ["base"] }, () => []);
+  assert.deepEqual(samplesOf((await metrics.expose()).text), []);
+  values = [{ value: 5 }];
+  assert.deepEqual(samplesOf((await metrics.expose()).text), ["hone_limit 5"]);
+  values = [];
+  assert.deepEqual(samplesOf((await metrics.expose()).text), []);
+});

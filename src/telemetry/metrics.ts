@@ -53,6 +53,8 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
         registers: [registry],
         collect: () => {
           gauge.reset();
+          // A gauge without labels has a zero after that, which nobody measured.
+          if (labels.length === 0) gauge.remove();
           for (const { labels: values = {}, value } of read()) gauge.set(values, value);
         },
       });

@@ -1,101 +1,107 @@
-// `hone chat`: talk with a model in the terminal, or ask one question.
+// `hone chat`: talk with a model in the terminal, or with several beside each other, or ask one question.
 import { createInterface } from "node:readline/promises";
-import type { Command } from "commander";
-import type { Hone } from "../../client/hone.ts";
-import type { ChatCompletionRequest, Message } from "../../client/api.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { systemClock } from "../../domain/clock.ts";
+import type { Asked, Asking } from "../chat/asked.ts";
+import { OneModel } from "../chat/one-model.ts";
+import { SeveralModels } from "../chat/several-models.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 
 interface ChatFlags extends ConnectionFlags {
-  readonly model?: string;
+  readonly model?: readonly string[];
   readonly system?: string;
-  readonly temperature?: string;
-  readonly maxTokens?: string;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly maxTokens?: number;
+  readonly seed?: number;
   readonly json?: boolean;
 }
+
+const about = `
+Words at the beginning that name a version (project/name@3, or project/name:step3) are models to talk with; two or more, or
+--model given several times, answer beside each other: the same questions with the same seed, each in its own conversation.`;
 
 export function addChatCommand(program: Command): void {
   addConnectionFlags(
     program
-      .command("chat [question...]")
-      .description("Talk with a model; with a question, print one answer and stop."),
+      .command("chat [words...]")
+      .description(
+        "Talk with a model, or with several side by side; with a question, print the answers and stop.",
+      ),
   )
-    .option("--model <name>", "default: the server's default model")
+    .option(
+      "--model <name>",
+      "a model to talk with; may be repeated (default: the server's default model)",
+      (name: string, before: readonly string[] | undefined) => [...(before ?? []), name],
+    )
     .option("--system <text>", "a system message")
-    .option("--temperature <number>", "0 is greedy")
-    .option("--max-tokens <count>", "longest answer")
-    .option("--json", "with a question: the whole answer as JSON")
-    .action(async (question: readonly string[], flags: ChatFlags) => {
+    .option("--temperature <number>", "0 is greedy", number)
+    .option("--top-p <share>", "draw among the most probable tokens that come to this", number)
+    .option("--max-tokens <count>", "longest answer", number)
+    .option("--seed <number>", "repeats an answer (default: a fresh one)", number)
+    .option("--json", "whole answers as JSON: a document, or a line for each question of a conversation")
+    .addHelpText("after", about)
+    .action(async (words: readonly string[], flags: ChatFlags) => {
+      const { models, question } = readWords(words);
+      const named = [...(flags.model ?? []), ...models].map(spelledModel);
+      const json = flags.json !== true ? null : question === "" ? "lines" : "document";
+      const asking: Asking = { ...flags, json };
       const client = connect(flags);
-      const history: Message[] =
-        flags.system === undefined ? [] : [{ role: "system", content: flags.system }];
-      if (question.length > 0) {
-        history.push({ role: "user", content: question.join(" ") });
-        if (flags.json === true)
-          process.stdout.write(
-            `${JSON.stringify(await client.chat.create(bodyOf(history, flags)), null, 2)}\n`,
-          );
-        else await answer(client, history, flags);
-        return;
-      }
-      await converse(client, history, flags);
+      const asked: Asked =
+        named.length > 1
+          ? new SeveralModels(client, named, asking, systemClock)
+          : new OneModel(client, named[0] ?? null, asking);
+      if (question === "") await converse(asked, asking);
+      else await asked.ask(question);
     });
 }
 
+function number(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError("It must be a number.");
+}
+
+/** A version's name: no spaces, and a step at its end. */
+const versionName = /^\S+(?:@|:step)\d+$/;
+
+/** The models that the first words name, and the question that the others are. */
+export function readWords(words: readonly string[]): {
+  readonly models: readonly string[];
+  readonly question: string;
+} {
+  const end = words.findIndex((word) => !versionName.test(word));
+  const count = end < 0 ? words.length : end;
+  return { models: words.slice(0, count), question: words.slice(count).join(" ") };
+}
+
+/** `name@3` as the server spells it. */
+export function spelledModel(name: string): string {
+  return name.replace(/@(\d+)$/, ":step$1");
+}
+
 /** Reads questions until the end of the input; Ctrl-C stops an answer, and at the prompt the conversation. */
-async function converse(client: Hone, history: Message[], flags: ChatFlags): Promise<void> {
+async function converse(asked: Asked, { json }: Asking): Promise<void> {
   const lines = createInterface({
     input: process.stdin,
-    output: process.stdout,
-    terminal: process.stdin.isTTY,
+    // A program that reads answers finds nothing else between them.
+    ...(json === null ? { output: process.stdout, terminal: process.stdin.isTTY } : {}),
   });
+  const say = (text: string): void => void (json === null ? process.stdout : process.stderr).write(text);
   lines.setPrompt("> ");
-  lines.prompt();
+  if (json === null) lines.prompt();
   for await (const line of lines) {
     if (line.trim() !== "") {
-      history.push({ role: "user", content: line });
       const controller = new AbortController();
       const interrupt = (): void => controller.abort();
       lines.on("SIGINT", interrupt);
-      await answer(client, history, flags, controller.signal).catch((error: unknown) => {
-        history.pop();
-        process.stdout.write(
-          controller.signal.aborted
-            ? "\n(stopped)\n"
-            : `\n${error instanceof Error ? error.message : String(error)}\n`,
-        );
+      await asked.ask(line, { signal: controller.signal }).catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        say(controller.signal.aborted ? "\n(stopped)\n" : `\n${reason}\n`);
       });
       lines.off("SIGINT", interrupt);
     }
-    lines.prompt();
+    if (json === null) lines.prompt();
   }
-  process.stdout.write("\n");
-}
-
-/** Streams one answer to the terminal and adds it to the history. */
-async function answer(
-  client: Hone,
-  history: Message[],
-  flags: ChatFlags,
-  signal?: AbortSignal,
-): Promise<void> {
-  let text = "";
-  for await (const chunk of client.chat.stream(
-    bodyOf(history, flags),
-    signal === undefined ? {} : { signal },
-  )) {
-    const piece = chunk.choices[0]?.delta.content ?? "";
-    process.stdout.write(piece);
-    text += piece;
-  }
-  process.stdout.write("\n");
-  history.push({ role: "assistant", content: text });
-}
-
-function bodyOf(messages: readonly Message[], flags: ChatFlags): ChatCompletionRequest {
-  return {
-    messages,
-    ...(flags.model === undefined ? {} : { model: flags.model }),
-    ...(flags.temperature === undefined ? {} : { temperature: Number(flags.temperature) }),
-    ...(flags.maxTokens === undefined ? {} : { max_tokens: Number(flags.maxTokens) }),
-  };
+  if (json === null) process.stdout.write("\n");
 }

@@ -27,7 +27,6 @@ export async function findServer(url: string): Promise<SeenServer | null> {
 
 /** A server that is not well answers with an error that has the same body. */
 function bodyOfUnwell(error: unknown): HealthBody {
-  // Whatever it is, its fields are looked at before they are used.
-  if (error instanceof HoneError && typeof error.body === "object") return (error.body ?? {}) as HealthBody;
+  if (error instanceof HoneError && typeof error.body === "object" && error.body !== null) return error.body;
   throw error;
 }

@@ -1,0 +1,65 @@
+// How many cells of a terminal a text takes, and where it can be broken. By the East Asian widths of Unicode (UAX 11) in their
+// ranges, and by graphemes, so that an emoji of several code points is one.
+
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** Wide: CJK, Hangul, kana, full-width forms, emoji. */
+const wide =
+  /^(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\u{fe0f}|[\u{1100}-\u{115f}\u{2e80}-\u{303e}\u{3041}-\u{33ff}\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{a000}-\u{a4cf}\u{a960}-\u{a97f}\u{ac00}-\u{d7a3}\u{f900}-\u{faff}\u{fe30}-\u{fe6f}\u{ff00}-\u{ff60}\u{ffe0}-\u{ffe6}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}])/u;
+/** Alone, they take no cell. */
+const narrowest = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+
+/** What a terminal would take for a command, such as one that clears it: a model may write anything. */
+const controls = /(?!\n)\p{Cc}/gu;
+
+/** The text without control characters; tabs are spaces. */
+export function printable(text: string): string {
+  return text.replaceAll("\r\n", "\n").replaceAll("\t", "    ").replaceAll(controls, "");
+}
+
+/** In cells; of a text without control characters. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += graphemeWidth(segment);
+  return width;
+}
+
+function graphemeWidth(grapheme: string): number {
+  if (narrowest.test(grapheme)) return 0;
+  return wide.test(grapheme) ? 2 : 1;
+}
+
+/** The text filled up with spaces to a width. */
+export function padded(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
+}
+
+/** Lines of at most `width` cells: broken at spaces, within a word only where that is longer than a line. */
+export function wrapped(text: string, width: number): readonly string[] {
+  return text.split("\n").flatMap((line) => wrappedLine(line, Math.max(2, width)));
+}
+
+function wrappedLine(line: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let current = "";
+  let cells = 0;
+  for (const word of line.split(/(?<= )/)) {
+    const wordWidth = displayWidth(word.trimEnd());
+    if (cells > 0 && cells + wordWidth > width) {
+      lines.push(current.trimEnd());
+      [current, cells] = ["", 0];
+    }
+    for (const { segment } of segmenter.segment(word)) {
+      const size = graphemeWidth(segment);
+      if (cells + size > width) {
+        // A space that stands at the end needs no cell.
+        if (segment === " ") continue;
+        lines.push(current);
+        [current, cells] = ["", 0];
+      }
+      current += segment;
+      cells += size;
+    }
+  }
+  return [...lines, current.trimEnd()];
+}

@@ -1,0 +1,51 @@
+// Reads metrics in Prometheus' text form, as far as this program writes it: names, labels, values.
+
+/** One line: a value under its labels. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export type MetricSamples = ReadonlyMap<string, readonly Sample[]>;
+
+const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)(?: -?\d+)?$/;
+const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)",?/g;
+
+/** What is no sample, such as a comment, is left out. */
+export function readMetrics(text: string): MetricSamples {
+  const samples = new Map<string, Sample[]>();
+  for (const written of text.split("\n")) {
+    const [, name, labels = "", value] = line.exec(written) ?? [];
+    if (name === undefined) continue;
+    const sample = { labels: readLabels(labels), value: readNumber(value) };
+    const known = samples.get(name);
+    if (known === undefined) samples.set(name, [sample]);
+    else known.push(sample);
+  }
+  return samples;
+}
+
+function readLabels(text: string): Readonly<Record<string, string>> {
+  return Object.fromEntries([...text.matchAll(label)].map(([, name, value]) => [name, unescaped(value)]));
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character));
+}
+
+function readNumber(text: string): number {
+  if (/^[+-]?Inf$/.test(text)) return text.startsWith("-") ? -Infinity : Infinity;
+  return Number(text);
+}
+
+/** The sum of the samples with these labels; null where there is none. */
+export function sumOf(
+  samples: MetricSamples,
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): number | null {
+  const found = (samples.get(name) ?? []).filter((sample) =>
+    Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+  );
+  return found.length === 0 ? null : found.reduce((sum, { value }) => sum + value, 0);
+}

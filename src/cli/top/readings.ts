@@ -1,0 +1,136 @@
+// What a server says of itself at one moment, out of its metrics and lists, in the terms of `hone top`. Pure.
+import { type MetricSamples, sumOf } from "./read-metrics.ts";
+
+/** What has a limit; null where the server does not say. */
+export interface Use {
+  readonly value: number | null;
+  readonly max: number | null;
+}
+
+/** What only grows while a server runs. */
+export interface Totals {
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly generatedTokens: number;
+  /** Requests for answers that have ended, and those of them that failed; of one that was given up nobody knows. */
+  readonly requests: number;
+  readonly failures: number;
+  /** Until the engine's first output: seconds in all, of so many requests. */
+  readonly firstOutputSeconds: number;
+  readonly firstOutputs: number;
+  /** Of every process, by its name and id. */
+  readonly cpuSeconds: ReadonlyMap<string, number>;
+}
+
+export interface BaseReading {
+  readonly name: string;
+  /** Such as `loaded`, with why. */
+  readonly state: string;
+  readonly running: number;
+  readonly waiting: number;
+  readonly keyValueBytes: Use;
+  readonly slots: Use;
+  readonly prefixBytes: Use;
+}
+
+export interface ProcessReading {
+  /** Such as `engine`; the server's own is `server`. */
+  readonly name: string;
+  /** Null for the server's own. */
+  readonly id: string | null;
+  readonly memoryBytes: number;
+}
+
+export interface Reading {
+  readonly totals: Totals;
+  readonly running: number;
+  readonly waiting: Use;
+  readonly promptsWaiting: number;
+  /** HTTP requests that are being answered. */
+  readonly inFlight: number;
+  readonly connections: number;
+  readonly jobStreams: number;
+  readonly modelMemory: Use;
+  readonly modelWaiting: number;
+  readonly bases: readonly BaseReading[];
+  readonly processes: readonly ProcessReading[];
+}
+
+/** @param states of the base models, by name, as `/health` has them */
+export function readingOf(samples: MetricSamples, states: Readonly<Record<string, string>>): Reading {
+  const sum = (name: string): number => sumOf(samples, name) ?? 0;
+  return {
+    totals: totalsOf(samples),
+    running: sum("hone_engine_requests_running"),
+    waiting: useOf(samples, "hone_engine_requests_waiting"),
+    promptsWaiting: sum("hone_chat_prompts_waiting"),
+    inFlight: sum("hone_http_requests_in_flight"),
+    connections: sum("hone_http_connections"),
+    jobStreams: sum("hone_job_event_streams"),
+    modelMemory: useOf(samples, "hone_model_memory_bytes"),
+    modelWaiting: sum("hone_model_requests_waiting"),
+    bases: Object.entries(states).map(([name, state]) => baseOf(samples, name, state)),
+    processes: processesOf(samples),
+  };
+}
+
+function useOf(samples: MetricSamples, name: string, labels: Readonly<Record<string, string>> = {}): Use {
+  return { value: sumOf(samples, name, labels), max: sumOf(samples, `${name}_max`, labels) };
+}
+
+function totalsOf(samples: MetricSamples): Totals {
+  const sum = (name: string, labels: Readonly<Record<string, string>> = {}): number =>
+    sumOf(samples, name, labels) ?? 0;
+  const requests = sum("hone_chat_requests_total");
+  const unfailed = ["completed", "cancelled"].reduce(
+    (count, outcome) => count + sum("hone_chat_requests_total", { outcome }),
+    0,
+  );
+  const own = sumOf(samples, "process_cpu_seconds_total");
+  const others = samples.get("hone_process_cpu_seconds") ?? [];
+  return {
+    promptTokens: sum("hone_chat_tokens_total", { kind: "prompt" }),
+    cachedTokens: sum("hone_chat_tokens_total", { kind: "cached" }),
+    generatedTokens: sum("hone_chat_tokens_total", { kind: "completion" }),
+    requests,
+    failures: requests - unfailed,
+    firstOutputSeconds: sum("hone_chat_first_output_seconds_sum"),
+    firstOutputs: sum("hone_chat_first_output_seconds_count"),
+    cpuSeconds: new Map([
+      ...(own === null ? [] : [[processKey("server", null), own] as const]),
+      ...others.map(
+        ({ labels, value }) => [processKey(labels["process"] ?? "", labels["pid"] ?? null), value] as const,
+      ),
+    ]),
+  };
+}
+
+/** By which a process is the same at another moment. */
+export function processKey(name: string, id: string | null): string {
+  return `${name} ${id ?? ""}`;
+}
+
+function baseOf(samples: MetricSamples, name: string, state: string): BaseReading {
+  const labels = { base_model: name };
+  return {
+    name,
+    state,
+    running: sumOf(samples, "hone_engine_requests_running", labels) ?? 0,
+    waiting: sumOf(samples, "hone_engine_requests_waiting", labels) ?? 0,
+    keyValueBytes: useOf(samples, "hone_engine_kv_cache_bytes", labels),
+    slots: useOf(samples, "hone_engine_kv_cache_slots", labels),
+    prefixBytes: useOf(samples, "hone_engine_prefix_cache_bytes", labels),
+  };
+}
+
+function processesOf(samples: MetricSamples): readonly ProcessReading[] {
+  const own = sumOf(samples, "process_resident_memory_bytes");
+  return [
+    ...(own === null ? [] : [{ name: "server", id: null, memoryBytes: own }]),
+    ...(samples.get("hone_process_memory_bytes") ?? []).map(({ labels, value }) => ({
+      name: labels["process"] ?? "",
+      id: labels["pid"] ?? null,
+      memoryBytes: value,
+    })),
+  ];
+}
