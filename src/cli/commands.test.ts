@@ -20,6 +20,8 @@ interface Run {
 }
 
 const runOne = commandProcess();
+/** Of its own, since one input is all that a process has. */
+const conversing = commandProcess();
 
 /** Runs command lines one after the other; the last finds the input. */
 async function run(
@@ -399,11 +401,13 @@ test("hone chat asks several versions the same with one seed, and each remembers
     [
       ["chat", "p/m@1", "p/m:step2", "which", "is", "it?", "--temperature", "0.5"],
       ["chat", "--model", "small", "--model", "p/m@2", "it", "--json", "--seed", "7"],
-      ["chat", "p/m@1", "p/m@2", "--json"],
     ],
     member,
-    "one\ntwo\n",
   );
+  const conversation = await conversing(["chat", "p/m@1", "p/m@2", "--json"], {
+    environment: member,
+    input: "one\ntwo\n",
+  });
   assert.equal(outputs[0], "== p/m:step1\nHello\n\n== p/m:step2\nHello\nstatus 0");
   const document = JSON.parse(outputs[1].replace("status 0", "")) as Readonly<Record<string, unknown>> & {
     readonly answers: readonly { readonly model: string; readonly error: string | null }[];
@@ -416,10 +420,12 @@ test("hone chat asks several versions the same with one seed, and each remembers
       ["p/m:step2", null],
     ],
   );
-  const lines = outputs[2].split("\n");
-  assert.equal(lines.at(-1), "status 0");
+  assert.equal(conversation.status, 0);
   assert.deepEqual(
-    lines.slice(0, -1).map((line) => (JSON.parse(line) as { readonly question: string }).question),
+    conversation.output
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { readonly question: string }).question),
     ["one", "two"],
   );
   const asked = askedOf(server);

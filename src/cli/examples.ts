@@ -47,6 +47,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "hone schemas check --jsonl schemas.jsonl",
   ],
   demo: ["hone demo", "hone demo --model SmolLM2-135M-Instruct --task sentiment"],
+  init: ["hone init my-task"],
   doctor: ["hone doctor", "hone doctor --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf"],
   top: ["hone top", "hone top --once --json"],
   completion: [

@@ -33,6 +33,24 @@ It examines what a server needs and says of each \`ok\`, \`warning\` or \`fault\
 
 [configuration.md](configuration.md) has every setting of \`hone serve\`; its own help, and the table below, the essential ones.
 
+## A server, live
+
+\`\`\`sh
+hone top                        # q ends it
+hone top --once --json          # one look, over one interval
+\`\`\`
+
+Prompt and generated tokens a second, running and waiting requests, how much of prompts was computed before, memory of models, keys and values and processes, and the jobs that the key may see, with their progress. Where the output is no terminal each look is a line. It reads \`/metrics\`, \`/health\` and the list of jobs; what needs a key is left out without one.
+
+## Versions side by side
+
+\`\`\`sh
+hone chat p/agent@3 p/agent@5 "What is the capital of France?"
+hone chat --model hone-tiny --model p/agent     # a conversation with both
+\`\`\`
+
+All answer the same questions with the same settings and seed, in columns where the terminal is wide enough, else one after the other; each goes on from its own answers. \`name@3\` is \`name:step3\`.
+
 ## Completion
 
 \`\`\`sh

@@ -27,6 +27,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "jobs retry": { id: "jobs" },
   "jobs replay": { id: "jobs" },
   "schemas check": { files: "files", "--instance": "files", "--tokenizer": "files" },
+  init: { folder: "folders" },
   demo: { "--model": "added" },
 };
 
