@@ -246,6 +246,32 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
   assert.match(errors, /^hone: 404: .*none/);
 });
 
+test("commands that change something say as JSON what came of it", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  await submit(server, modelId);
+  await playJob(server, { step: 1 });
+  const jobId = await submit(server, modelId);
+  const { outputs } = await run(
+    [
+      ["models", "pin", "m:step1", "--json"],
+      ["models", "unpin", "m:step1", "--json"],
+      ["jobs", "cancel", jobId, "--json"],
+      ["jobs", "retry", jobId, "--json"],
+      ["models", "delete", "m:step1", "--json"],
+      ["models", "delete", modelId, "--json"],
+    ],
+    member,
+  );
+  const [pinned, unpinned, cancelled, retried, version, model] = outputs.map(
+    (output) => JSON.parse(output.replace("status 0", "")) as Readonly<Record<string, unknown>>,
+  );
+  assert.deepEqual([pinned["step"], pinned["pinned"], unpinned["pinned"]], [1, true, false]);
+  assert.deepEqual([cancelled["id"], cancelled["state"]], [jobId, "cancelled"]);
+  assert.equal(typeof retried["id"], "string");
+  assert.deepEqual(version, { deleted: "m:step1", model_id: modelId, step: 1 });
+  assert.deepEqual(model, { deleted: modelId, model_id: modelId, step: null });
+});
+
 test("hone jobs sft submits the conversations of a file, and leaves no upload behind", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-conversations-"));

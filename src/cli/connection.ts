@@ -32,6 +32,16 @@ export function connect(flags: ConnectionFlags): Hone {
   });
 }
 
+/** Whether a program reads what is printed. */
+export interface JsonFlag {
+  readonly json?: boolean;
+}
+
+/** Prints what came of a command: one JSON document with `--json`, a line for people otherwise. */
+export function printResult(value: unknown, line: string, { json }: JsonFlag): void {
+  process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${line}\n`);
+}
+
 /** Prints data: one JSON document with `--json`, a table of columns otherwise. */
 export function printRows(
   rows: readonly Readonly<Record<string, unknown>>[],

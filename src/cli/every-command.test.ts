@@ -6,20 +6,7 @@ import { commandsOf, examples } from "./examples.ts";
 import { createProgram } from "./program.ts";
 
 /** They print no data, or, the last, write it in formats of their own. */
-const withoutJson = [
-  "serve",
-  "completion",
-  "complete",
-  "models trajectories",
-  "models delete",
-  "models accept-base",
-  "models pin",
-  "models unpin",
-  "models export",
-  "jobs sft",
-  "jobs cancel",
-  "jobs retry",
-];
+const withoutJson = ["serve", "completion", "complete", "models trajectories"];
 
 const isHidden = (words: string): boolean => words === "complete";
 

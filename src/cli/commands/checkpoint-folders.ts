@@ -9,10 +9,16 @@ import { unpackInto } from "../../archives/unpack.ts";
 import type { Hone } from "../../client/hone.ts";
 import type { ModelObject } from "../../client/api.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 
-type ExportFlags = ConnectionFlags & { readonly format: "peft" | "merged"; readonly out: string };
+type ExportFlags = ConnectionFlags & JsonFlag & { readonly format: "peft" | "merged"; readonly out: string };
 
 /** @param models the command `hone models` */
 export function addFolderCommands(models: Command): void {
@@ -30,6 +36,7 @@ export function addFolderCommands(models: Command): void {
         .default("peft"),
     )
     .requiredOption("--out <folder>", "a folder that is not there yet")
+    .option("--json", "as JSON")
     .action(exportVersion);
   addConnectionFlags(
     models
@@ -42,10 +49,9 @@ export function addFolderCommands(models: Command): void {
     .action(importAdapter);
 }
 
-interface ImportFlags extends ConnectionFlags {
+interface ImportFlags extends ConnectionFlags, JsonFlag {
   readonly name: string;
   readonly baseModel?: string;
-  readonly json?: boolean;
 }
 
 async function importAdapter(folder: string, flags: ImportFlags): Promise<void> {
@@ -58,8 +64,7 @@ async function importAdapter(folder: string, flags: ImportFlags): Promise<void> 
   try {
     const version = await client.checkpoints.import(model.id, tarOf(files, new Date(0)));
     const name = `${model.entity}/${model.project}/${model.name}:step${version.step}`;
-    if (flags.json === true) process.stdout.write(`${JSON.stringify({ name, ...version }, null, 2)}\n`);
-    else process.stdout.write(`imported ${name}\n`);
+    printResult({ name, ...version }, `imported ${name}`, flags);
   } catch (error) {
     // Nobody asked for a model without the adapter.
     if (isNew) await client.models.delete(model.id);
@@ -114,9 +119,9 @@ async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
     await rm(unfinished, { recursive: true, force: true });
     throw error;
   }
-  process.stdout.write(
-    `wrote version ${step} of ${model.entity}/${model.project}/${model.name} to ${folder}\n`,
-  );
+  const fullName = `${model.entity}/${model.project}/${model.name}`;
+  const written = { model: fullName, step, format: flags.format, folder };
+  printResult(written, `wrote version ${step} of ${fullName} to ${folder}`, flags);
 }
 
 function invalid(message: string): ServiceError {

@@ -1,7 +1,14 @@
 // `hone jobs`: the training jobs, what of each trains and what does not, their events as they come, and cancelling.
 import type { Command } from "commander";
 import type { TrainingJob } from "../../client/api.ts";
-import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  printRows,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
 import { duration } from "../duration.ts";
 import { shownConfig, shownSteps } from "../watch/job-config.ts";
 import { addReplayCommand } from "./replay-job.ts";
@@ -48,23 +55,26 @@ export function addJobsCommand(program: Command): void {
     });
   addTeachCommand(jobs);
   addWatchCommand(jobs);
-  addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job.")).action(
-    async (id: string, flags: ConnectionFlags) => {
+  addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job."))
+    .option("--json", "as JSON")
+    .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const before = await client.jobs.get(id);
       const job = await client.jobs.cancel(id);
-      process.stdout.write(`${job.id} ${job.state}\n`);
+      printResult(job, `${job.id} ${job.state}`, flags);
       if (before.state !== "queued" && before.state !== "running")
         process.stderr.write("The job had ended before; nothing was cancelled.\n");
-    },
-  );
+    });
   addConnectionFlags(
     jobs
       .command("retry <id>")
       .description("Try a job again that failed or was cancelled, on the data that is stored with it."),
-  ).action(async (id: string, flags: ConnectionFlags) => {
-    process.stdout.write(`${(await connect(flags).jobs.retry(id)).id} queued\n`);
-  });
+  )
+    .option("--json", "as JSON")
+    .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
+      const job = await connect(flags).jobs.retry(id);
+      printResult(job, `${job.id} queued`, flags);
+    });
   addReplayCommand(jobs);
 }
 

@@ -4,7 +4,14 @@ import type { Hone } from "../../client/hone.ts";
 import type { ModelCreate, ModelObject, ServedModel } from "../../client/api.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
-import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  printRows,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 import { addAddedModelCommands } from "./added-models.ts";
 import { addCheckCommand } from "./check-model.ts";
@@ -115,13 +122,15 @@ export function addModelsCommand(program: Command): void {
       .description(
         "Delete a trained model, by name or id, with its versions, jobs and logs; or one version, such as project/name:step3.",
       ),
-  ).action(async (name: string, flags: ConnectionFlags) => {
-    const client = connect(flags);
-    const { model, step } = await findNamed(client, name);
-    if (step === null) await client.models.delete(model.id);
-    else refuseKept(name, await client.checkpoints.delete(model.id, [step]));
-    process.stdout.write(`deleted ${name}\n`);
-  });
+  )
+    .option("--json", "as JSON")
+    .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
+      const client = connect(flags);
+      const { model, step } = await findNamed(client, name);
+      if (step === null) await client.models.delete(model.id);
+      else refuseKept(name, await client.checkpoints.delete(model.id, [step]));
+      printResult({ deleted: name, model_id: model.id, step }, `deleted ${name}`, flags);
+    });
   addAddedModelCommands(models);
   addCheckCommand(models);
   addVersionCommands(models);

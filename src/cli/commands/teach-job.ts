@@ -4,11 +4,11 @@ import { basename } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Hone } from "../../client/hone.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { addConnectionFlags, connect, type ConnectionFlags, type JsonFlag } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
 import { watchJob } from "./watch-job.ts";
 
-interface TeachFlags extends ConnectionFlags {
+interface TeachFlags extends ConnectionFlags, JsonFlag {
   readonly batchSize?: number;
   readonly learningRate?: number;
   readonly epochs?: number;
@@ -30,13 +30,14 @@ export function addTeachCommand(jobs: Command): void {
     .option("--epochs <count>", "how often each conversation trains", positiveNumber)
     .option("--no-shuffle", "in the order of the file")
     .option("--watch", "then watch the job to its end")
+    .option("--json", "the job as JSON; watched, its events behind that, one a line")
     .action(teach);
 }
 
 async function teach(name: string, path: string, flags: TeachFlags): Promise<void> {
   const client = connect(flags);
   const jobId = await submitFile(client, name, path, flags);
-  if (flags.watch === true) await watchJob(client, jobId);
+  if (flags.watch === true) await watchJob(client, jobId, flags);
 }
 
 /** @returns the id of the job, which is printed */
@@ -44,7 +45,7 @@ async function submitFile(client: Hone, name: string, path: string, flags: Teach
   const { model } = await findNamed(client, name);
   const file = await client.files.upload(await contentOf(path), basename(path));
   try {
-    const { id: jobId } = await client.jobs.createSupervised({
+    const job = await client.jobs.createSupervised({
       model_id: model.id,
       training_data_url: file.id,
       config: {
@@ -54,8 +55,8 @@ async function submitFile(client: Hone, name: string, path: string, flags: Teach
         shuffle: flags.shuffle,
       },
     });
-    process.stdout.write(`${jobId}\n`);
-    return jobId;
+    process.stdout.write(`${flags.json === true ? JSON.stringify(job) : job.id}\n`);
+    return job.id;
   } finally {
     // The job has what it trains on, and a refused file is no use to anybody.
     await client.files.delete(file.id);

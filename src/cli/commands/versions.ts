@@ -1,6 +1,13 @@
 // `hone models versions`, `pin`, `unpin` and `accept-base`: the versions of a trained model.
 import type { Command } from "commander";
-import { addConnectionFlags, connect, printRows, type ConnectionFlags } from "../connection.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  printRows,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
 import { findNamed, findNamedStep } from "../named-version.ts";
 
 /** @param models the command `hone models` */
@@ -23,17 +30,16 @@ export function addVersionCommands(models: Command): void {
       .description(
         "Accept the weights that a model's base has now, for versions that were trained over others: they answer otherwise than before.",
       ),
-  ).action(async (name: string, flags: ConnectionFlags) => {
-    const client = connect(flags);
-    const { model } = await findNamed(client, name);
-    const {
-      base_model: base,
-      base_hash: hash,
-      accepted_steps: steps,
-    } = await client.models.acceptBase(model.id);
-    const which = steps.length === 0 ? "no version was refused" : `versions ${steps.join(", ")}`;
-    process.stdout.write(`${name} is over ${base} ${hash.slice(0, 12)} now: ${which}\n`);
-  });
+  )
+    .option("--json", "as JSON")
+    .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
+      const client = connect(flags);
+      const { model } = await findNamed(client, name);
+      const accepted = await client.models.acceptBase(model.id);
+      const { base_model: base, base_hash: hash, accepted_steps: steps } = accepted;
+      const which = steps.length === 0 ? "no version was refused" : `versions ${steps.join(", ")}`;
+      printResult(accepted, `${name} is over ${base} ${hash.slice(0, 12)} now: ${which}`, flags);
+    });
   for (const { verb, pinned, description } of [
     {
       verb: "pin",
@@ -42,13 +48,15 @@ export function addVersionCommands(models: Command): void {
     },
     { verb: "unpin", pinned: false, description: "Let a version go that is pinned." },
   ]) {
-    addConnectionFlags(models.command(`${verb} <name:stepN>`).description(description)).action(
-      async (name: string, flags: ConnectionFlags) => {
+    addConnectionFlags(models.command(`${verb} <name:stepN>`).description(description))
+      .option("--json", "as JSON")
+      .action(async (name: string, flags: ConnectionFlags & JsonFlag) => {
         const client = connect(flags);
         const { model, step } = await findNamedStep(client, name);
-        await (pinned ? client.checkpoints.pin(model.id, step) : client.checkpoints.unpin(model.id, step));
-        process.stdout.write(`${verb}ned ${name}\n`);
-      },
-    );
+        const version = await (pinned
+          ? client.checkpoints.pin(model.id, step)
+          : client.checkpoints.unpin(model.id, step));
+        printResult(version, `${verb}ned ${name}`, flags);
+      });
   }
 }
