@@ -13,6 +13,8 @@ const installStamp = join(root, "node_modules", ".hone-installed");
 const buildStamp = join(root, "dist", ".hone-built");
 /** The product in few files, made of the build. */
 export const bundleFolder = join(root, "dist", "bundle");
+/** The page, as browsers get it. */
+export const pageFolder = join(root, "dist", "dashboard");
 export const bundleStamp = join(root, "dist", ".hone-bundled");
 /** The module of it that holds the `hone` command, relative to the root. */
 export const bundledEntry = join("dist", "bundle", "main.js");
@@ -43,11 +45,13 @@ function installAndBuild() {
   }
   if (!isBuilt()) {
     say("building (tsc)");
-    run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", root], {});
+    for (const project of [root, join(root, "src", "dashboard")])
+      run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", project], {});
     writeFileSync(buildStamp, "");
   }
   if (!isBundled()) {
     say("bundling (esbuild)");
+    run(process.execPath, [join(root, "scripts", "page.js")], {});
     run(process.execPath, [join(root, "scripts", "bundle.js")], {});
   }
 }
@@ -98,7 +102,7 @@ function newestChange() {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) {
         if (entry.name !== "fixtures") visit(path);
-      } else if (entry.name.endsWith(".ts")) newest = Math.max(newest, statSync(path).mtimeMs);
+      } else if (/\.(tsx?|css|html)$/.test(entry.name)) newest = Math.max(newest, statSync(path).mtimeMs);
     }
   };
   for (const folder of sourceFolders) visit(join(root, folder));

@@ -24,6 +24,11 @@ const house: Readonly<Record<string, Room>> = {
   artifacts: { rank: 1, mayImport: ["domain"], vendors: [] },
   archives: { rank: 1, mayImport: ["domain"], vendors: ["tar"] },
   "model-files": { rank: 1, mayImport: ["domain"], vendors: [] },
+  dashboard: {
+    rank: 2,
+    mayImport: ["client"],
+    vendors: ["preact", "@preact/signals", "uplot"],
+  },
   tokenizer: { rank: 2, mayImport: ["domain", "jinja"], vendors: ["@huggingface/tokenizers"] },
   grammar: { rank: 2, mayImport: ["domain", "regex"], vendors: [] },
   runtime: { rank: 2, mayImport: ["domain", "graph"], vendors: ["onnxruntime-node"] },
@@ -144,7 +149,7 @@ interface Source {
 function sources(): readonly Source[] {
   return readdirSync("src", { recursive: true })
     .map((name) => String(name).replaceAll("\\", "/"))
-    .filter((name) => name.endsWith(".ts"))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => ({
       path: `src/${name}`,
       room: name.split("/")[0] ?? "",
@@ -259,7 +264,9 @@ test("docs/architecture.md names files and folders that are there", () => {
   const named = pathsIn(readFileSync("docs/architecture.md", "utf8"));
   const known = sources().map(({ path }) => path);
   const isThere = (name: string): boolean =>
-    known.some((path) => path === `${name}.ts` || path.startsWith(posix.join(name, "/")));
+    known.some(
+      (path) => path === `${name}.ts` || path === `${name}.tsx` || path.startsWith(posix.join(name, "/")),
+    );
   assert.ok(named.length > 100, `found only ${named.length} names`);
   assert.deepEqual(
     named.filter((name) => !isThere(name)),

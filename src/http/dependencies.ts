@@ -5,6 +5,7 @@ import type { Constraint, ConstraintCheck } from "../domain/constraint.ts";
 import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { DeviceChoice, ModelStore } from "../domain/model.ts";
+import type { PageFiles } from "../domain/page-files.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { TokenizationService } from "../chat/tokenization.ts";
@@ -69,6 +70,8 @@ export interface ListedBase {
 }
 
 export interface HttpDependencies {
+  /** What browsers see at `/`; null where it was not built. */
+  readonly page: () => PageFiles | null;
   readonly chat: ChatPort;
   readonly tokenization: TokenizationService;
   /** Null where prompts do not pass between servers. */

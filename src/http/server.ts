@@ -35,6 +35,7 @@ import { checkpointExportRoute } from "./routes/checkpoints/export.ts";
 import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
 import { completionRoute } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
+import { pageRoutes } from "./browsers/page-routes.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
 import { responseRoute } from "./routes/responses.ts";
 import { fileRoutes } from "./routes/supervised/files.ts";
@@ -135,6 +136,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   routes.watch(app);
   await documentRoutes(app, dependencies.version);
   healthRoutes(app, dependencies, inFlight);
+  pageRoutes(app, dependencies);
   promptTransferRoute(app, dependencies, counts);
   await app.register(async (scope) => {
     guard(scope, "Bearer", dependencies, counts);

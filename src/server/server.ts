@@ -37,6 +37,7 @@ import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { trainingSettingsWith, type TrainingSettings } from "../training/settings.ts";
+import { pageReader } from "./page/page-files.ts";
 import { createPromptExchange } from "../transfer/prompt-exchange.ts";
 import type { Address } from "../transfer/peers.ts";
 import { transferSettingsWith, type TransferSettings } from "../transfer/settings.ts";
@@ -425,6 +426,7 @@ async function construct(
     chat,
     tokenization: createTokenizationService({ directory, bases: shelf }),
     exchange,
+    page: pageReader(),
     engineHealth: () => engineHealth(bases, { isUp: isUp() }),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),

@@ -168,6 +168,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const dependencies: HttpDependencies = {
     chat: options.chat ?? chat,
     exchange: null,
+    page: () => null,
     tokenization: {
       tokenize: async ({ wantsTexts }) => ({
         tokenIds: [7, 9],

@@ -1,0 +1,49 @@
+// Builds the page that a server has at `/`: script and style of src/dashboard, each with its libraries in one file whose name
+// says what is in it, and all compressed beforehand.
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { pageFolder, root } from "./setup.js";
+
+const source = join(root, "src", "dashboard");
+const { outputFiles } = await build({
+  absWorkingDir: root,
+  entryPoints: [join(source, "main.tsx"), join(source, "style.css")],
+  outdir: pageFolder,
+  bundle: true,
+  minify: true,
+  format: "esm",
+  platform: "browser",
+  target: ["chrome111", "firefox115", "safari16.4"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  nodePaths: [join(root, "node_modules")],
+  legalComments: "eof",
+  charset: "utf8",
+  write: false,
+  logLevel: "warning",
+});
+rmSync(pageFolder, { recursive: true, force: true });
+mkdirSync(join(pageFolder, "assets"), { recursive: true });
+const names = Object.fromEntries(
+  outputFiles.map(({ path, contents }) => {
+    const ending = path.endsWith(".css") ? "css" : "js";
+    const hash = createHash("sha256").update(contents).digest("hex").slice(0, 12);
+    write(join("assets", `hone-${hash}.${ending}`), Buffer.from(contents));
+    return [ending, `hone-${hash}.${ending}`];
+  }),
+);
+const page = readFileSync(join(source, "index.html"), "utf8")
+  .replace("STYLE", names.css)
+  .replace("SCRIPT", names.js);
+write("index.html", Buffer.from(page));
+
+function write(name, bytes) {
+  const path = join(pageFolder, name);
+  writeFileSync(path, bytes);
+  writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+  const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params: quality }));
+}

@@ -1,0 +1,90 @@
+// The page's frame: where one can go, who is signed in, and the view of the address.
+import type { ComponentChildren } from "preact";
+import { View } from "./parts/shown.tsx";
+import { addressOf, place, type Place } from "./router.ts";
+import { session, signOut, type Session } from "./session.ts";
+import { ShortcutHelp } from "./shortcuts.tsx";
+import { switchTheme, theme } from "./theme.ts";
+import { JobView } from "./views/job.tsx";
+import { Jobs } from "./views/jobs.tsx";
+import { ModelView } from "./views/model.tsx";
+import { Models } from "./views/models.tsx";
+import { Overview } from "./views/overview.tsx";
+import { SignIn } from "./views/sign-in.tsx";
+
+/** What the head links to, each with its view's name in the address. */
+const sections = [
+  ["", "Overview"],
+  ["models", "Models"],
+  ["jobs", "Jobs"],
+] as const;
+
+export function App() {
+  const signedIn = session.value;
+  return (
+    <>
+      <a class="skip" href="#main" onClick={skipToMain}>
+        Skip to the content
+      </a>
+      <header class="head">
+        <a class="brand" href={addressOf("")}>
+          Hone
+        </a>
+        {signedIn && (
+          <nav aria-label="Views">
+            {sections.map(([view, title]) => (
+              <a
+                key={view}
+                href={addressOf(view)}
+                aria-current={place.value.view === view ? "page" : undefined}
+              >
+                {title}
+              </a>
+            ))}
+          </nav>
+        )}
+        <span class="head-end">
+          <button type="button" class="plain" onClick={switchTheme}>
+            {theme.value === "dark" ? "Light" : "Dark"}
+          </button>
+          {signedIn?.hasKey === true && (
+            <button type="button" class="plain" onClick={signOut}>
+              Sign out
+            </button>
+          )}
+        </span>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {signedIn === undefined && <p class="muted">Asking the server …</p>}
+        {signedIn === null && <SignIn />}
+        {signedIn && viewOf(place.value, signedIn)}
+      </main>
+      <ShortcutHelp />
+    </>
+  );
+}
+
+function viewOf({ view, parts: [id] }: Place, { hone }: Session): ComponentChildren {
+  switch (view) {
+    case "":
+      return <Overview hone={hone} />;
+    case "models":
+      return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
+    case "jobs":
+      return id === undefined ? <Jobs hone={hone} /> : <JobView key={id} hone={hone} id={id} />;
+    default:
+      return (
+        <View title="Nothing here">
+          <p>
+            This address leads nowhere. <a href={addressOf("")}>Overview</a>
+          </p>
+        </View>
+      );
+  }
+}
+
+/** The address stays the view's own. */
+function skipToMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}

@@ -1,0 +1,19 @@
+// Where the page begins.
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { followAddress } from "./router.ts";
+import { resumeSession } from "./session.ts";
+import { followKeys } from "./shortcuts.tsx";
+import { applyTheme } from "./theme.ts";
+import { wordsOf } from "./use-loaded.ts";
+
+applyTheme();
+followAddress();
+followKeys();
+render(<App />, document.body);
+resumeSession().catch((error: unknown) => {
+  render(
+    <p role="alert">The server cannot be reached: {wordsOf(error)} Load the page again.</p>,
+    document.body,
+  );
+});

@@ -1,0 +1,37 @@
+// The server's metrics as numbers, from Prometheus' text form.
+
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const line = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
+const label = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
+
+export function readMetrics(text: string): readonly Sample[] {
+  return text.split("\n").flatMap((row) => {
+    const [, name, labels = "", value] = line.exec(row) ?? [];
+    if (name === undefined || row.startsWith("#")) return [];
+    const pairs = [...labels.matchAll(label)].map(([, key = "", given = ""]) => [key, unescaped(given)]);
+    // "+Inf" is not how JavaScript says it.
+    return [{ name, labels: Object.fromEntries(pairs), value: Number(value?.replace("Inf", "Infinity")) }];
+  });
+}
+
+/** The value of a metric, summed over what is not asked for; null where there is none. */
+export function valueOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+): number | null {
+  const wanted = samples.filter(
+    (sample) =>
+      sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+  );
+  return wanted.length === 0 ? null : wanted.reduce((sum, { value }) => sum + value, 0);
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(.)/g, (_, character: string) => (character === "n" ? "\n" : character));
+}

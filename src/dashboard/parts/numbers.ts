@@ -1,0 +1,22 @@
+// Numbers in few characters.
+
+/** Four digits that count. */
+export function shortNumber(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  if (value !== 0 && (Math.abs(value) < 1e-3 || Math.abs(value) >= 1e7)) return value.toExponential(2);
+  return Number(value.toPrecision(4)).toLocaleString("en");
+}
+
+/** Bytes in the largest unit of which there is one. */
+export function byteText(bytes: number): string {
+  const units = ["B", "KB", "MB", "GB", "TB"];
+  const power = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log(bytes) / Math.log(1000)));
+  return `${Number((bytes / 1000 ** power).toPrecision(3)).toLocaleString("en")} ${units[power]}`;
+}
+
+/** Seconds as people say them. */
+export function durationText(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return `${Number((seconds / 3600).toPrecision(2))} h`;
+}

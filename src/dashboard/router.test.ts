@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+Object.assign(globalThis, { location: { hash: "" } });
+const { addressOf, placeOf } = await import("./router.ts");
+
+test("an address leads to the place that it was made of", () => {
+  const address = addressOf("models", ["a/b", "ü ?#"], { after: "x&y", order: "" });
+  const { view, parts, query } = placeOf(address);
+  assert.deepEqual([view, parts, [...query]], ["models", ["a/b", "ü ?#"], [["after", "x&y"]]]);
+  assert.equal(addressOf(""), "#/");
+});
+
+test("an address that somebody typed is read as far as it goes", () => {
+  assert.deepEqual(placeOf("#models//%E0%A4%A").parts, ["%E0%A4%A"]);
+  assert.equal(placeOf("").view, "");
+});

@@ -1,0 +1,95 @@
+// Keys: those of every view here, those of a view where it registers them; `?` lists all that are in force.
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { addressOf, go } from "./router.ts";
+
+export interface Shortcut {
+  /** As `KeyboardEvent.key` has it; two, pressed one after the other, with a blank between. */
+  readonly keys: string;
+  readonly does: string;
+  readonly run: () => void;
+}
+
+const isHelpOpen = signal(false);
+const ofViews = signal<readonly Shortcut[]>([]);
+let firstKey = "";
+/** Milliseconds in which the second key of two is to come. */
+const patienceMs = 1500;
+
+const ofAll: readonly Shortcut[] = [
+  { keys: "?", does: "show these keys", run: () => (isHelpOpen.value = true) },
+  { keys: "g o", does: "overview", run: () => go(addressOf("")) },
+  { keys: "g m", does: "models", run: () => go(addressOf("models")) },
+  { keys: "g j", does: "jobs", run: () => go(addressOf("jobs")) },
+  { keys: "g c", does: "compare", run: () => go(addressOf("compare")) },
+  { keys: "j", does: "next row", run: () => moveRow(1) },
+  { keys: "k", does: "row before", run: () => moveRow(-1) },
+];
+
+/** Adds keys while a view is open. */
+export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unknown[] = []): void {
+  useEffect(() => {
+    ofViews.value = [...ofViews.value, ...shortcuts];
+    return () => {
+      ofViews.value = ofViews.value.filter((shortcut) => !shortcuts.includes(shortcut));
+    };
+  }, given);
+}
+
+export function followKeys(): void {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    const pressed = firstKey === "" ? event.key : `${firstKey} ${event.key}`;
+    firstKey = "";
+    const all = [...ofViews.value, ...ofAll];
+    const found = all.find(({ keys }) => keys === pressed) ?? all.find(({ keys }) => keys === event.key);
+    if (found !== undefined) {
+      event.preventDefault();
+      found.run();
+    } else if (all.some(({ keys }) => keys.startsWith(`${event.key} `))) {
+      firstKey = event.key;
+      setTimeout(() => (firstKey = ""), patienceMs);
+    }
+  });
+}
+
+/** Moves the focus among the rows of the view; the row's link is what Enter opens. */
+function moveRow(by: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLAnchorElement>("[data-row]")];
+  const index = links.findIndex((link) => link === document.activeElement);
+  links[index === -1 ? 0 : Math.max(0, Math.min(links.length - 1, index + by))]?.focus();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+export function ShortcutHelp() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isOpen = isHelpOpen.value;
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen]);
+  return (
+    <dialog ref={dialog} aria-labelledby="keys" onClose={() => (isHelpOpen.value = false)}>
+      <h2 id="keys">Keys</h2>
+      <dl class="keys">
+        {[...ofAll, ...ofViews.value].map(({ keys, does }) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={() => (isHelpOpen.value = false)}>
+        Close
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,100 @@
+// Training jobs, the newest first, with how far each is.
+import type { TrainingJob } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { durationText } from "../parts/numbers.ts";
+import { Pager, Shown, State, View, When } from "../parts/shown.tsx";
+import { addressOf, place } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+
+const limit = 50;
+const everyMs = 3000;
+
+export function Jobs({ hone }: { readonly hone: Hone }) {
+  const { query } = place.value;
+  const [after, model] = [query.get("after") ?? "", query.get("model") ?? ""];
+  const loaded = useLoaded(
+    (signal) =>
+      hone.jobs
+        .list({ limit, ...(after !== "" && { after }), ...(model !== "" && { model_id: model }) }, { signal })
+        .first(),
+    [hone, after, model],
+    everyMs,
+  );
+  return (
+    <View title="Jobs">
+      {model !== "" && (
+        <p>
+          Of <a href={addressOf("models", [model])}>one model</a>. <a href={addressOf("jobs")}>All jobs</a>
+        </p>
+      )}
+      <Shown loaded={loaded}>
+        {({ data, has_more: hasMore, last_id: lastId }) => (
+          <>
+            {data.length === 0 && <p>No training job yet.</p>}
+            {data.length > 0 && (
+              <div class="table-scroll">
+                <table>
+                  <thead>
+                    <tr>
+                      <th scope="col">job</th>
+                      <th scope="col">kind</th>
+                      <th scope="col">state</th>
+                      <th scope="col">how far</th>
+                      <th scope="col" class="number">
+                        trajectories
+                      </th>
+                      <th scope="col">created</th>
+                      <th scope="col">version</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {data.map((job) => (
+                      <tr key={job.id}>
+                        <td>
+                          <a href={addressOf("jobs", [job.id])} data-row>
+                            {job.id.slice(0, 8)}
+                          </a>
+                        </td>
+                        <td>{job.kind}</td>
+                        <td>
+                          <State of={job.state} />
+                        </td>
+                        <td>{progressText(job)}</td>
+                        <td class="number">{job.counts?.trajectories ?? "–"}</td>
+                        <td>
+                          <When at={job.created_at} />
+                        </td>
+                        <td>{job.result_step ?? "–"}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )}
+            <Pager
+              first={after === "" ? null : addressOf("jobs", [], { model })}
+              next={hasMore ? addressOf("jobs", [], { model, after: lastId }) : null}
+            />
+          </>
+        )}
+      </Shown>
+    </View>
+  );
+}
+
+/** How far a job is, what it waits for, or why it failed, in a line. */
+export function progressText(job: TrainingJob): string {
+  if (job.error_message !== null) return job.error_message;
+  if (job.waiting_for !== null) return `waits for ${job.waiting_for}`;
+  if (job.phase === null || job.progress === null) return "";
+  const {
+    prepared,
+    prepared_total: preparedTotal,
+    gradient_steps: steps,
+    gradient_steps_total: total,
+  } = job.progress;
+  const left = job.seconds_left === null ? "" : `, ${durationText(job.seconds_left)} left`;
+  if (job.phase === "training") return `step ${steps} of ${total ?? "?"}${left}`;
+  if (job.phase === "publishing") return "publishes its version";
+  return preparedTotal === null ? "prepares" : `prepares ${prepared ?? 0} of ${preparedTotal}${left}`;
+}

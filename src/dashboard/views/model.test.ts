@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Checkpoint } from "../../client/api.ts";
+
+Object.assign(globalThis, { location: { hash: "", origin: "http://hone.test" }, sessionStorage: new Map() });
+const { curvesOf } = await import("./model.tsx");
+
+const version = (step: number, metrics: Record<string, number>): Checkpoint => ({
+  id: `c${step}`,
+  step,
+  metrics,
+  created_at: "2026-01-01T00:00:00Z",
+  job_id: null,
+  has_optimizer_state: false,
+  pinned: false,
+  base_hash: null,
+  adapter_hash: null,
+});
+
+test("a curve is over the versions that have its metric, rewards before all others", () => {
+  const curves = curvesOf([
+    version(0, {}),
+    version(1, { "train/entropy": 2, "val/reward": 0.5 }),
+    version(2, { "train/entropy": 1, "train/reward": 0.25 }),
+    version(4, { "val/reward": 0.75, "train/kl_div": NaN }),
+  ]);
+  assert.deepEqual(
+    curves.map(({ label, steps, values }) => [label, steps, values]),
+    [
+      ["val/reward", [1, 4], [0.5, 0.75]],
+      ["train/reward", [2], [0.25]],
+      ["train/entropy", [1, 2], [2, 1]],
+    ],
+  );
+});

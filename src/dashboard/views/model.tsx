@@ -1,0 +1,203 @@
+// One model: curves over its versions, and the versions with what each gives.
+import type { Checkpoint, ModelObject } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { Chart, type Curve } from "../parts/chart.tsx";
+import { shortNumber } from "../parts/numbers.ts";
+import { saveFile } from "../parts/save-file.ts";
+import { Facts, Shown, View, When } from "../parts/shown.tsx";
+import { addressOf } from "../router.ts";
+import { useLoaded, wordsOf } from "../use-loaded.ts";
+import { useState } from "preact/hooks";
+
+const everyMs = 5000;
+/** The newest; curves and the table are of these. */
+const versionsMax = 500;
+const pageSize = 100;
+/** Curves that are shown at first. */
+const curvesMax = 6;
+
+export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: string }) {
+  const model = useLoaded((signal) => hone.models.get(id, { signal }), [hone, id]);
+  const versions = useLoaded((signal) => newestVersions(hone, id, signal), [hone, id], everyMs);
+  return (
+    <View title={model.value === null ? "Model" : `${model.value.project}/${model.value.name}`}>
+      <Shown loaded={model}>
+        {(value) => (
+          <>
+            <Facts
+              of={[
+                ["entity", value.entity],
+                ["base", value.base_model],
+                ["registered", <When at={value.created_at} />],
+                ["chat as", <code>{nameOf(value)}</code>],
+              ]}
+            />
+            <p class="links">
+              <a href={addressOf("jobs", [], { model: id })}>Jobs</a>
+              <a href={addressOf("trajectories", [id])}>Trajectories</a>
+              <a href={addressOf("compare", [], { left: nameOf(value), right: value.base_model })}>Compare</a>
+            </p>
+            <Shown loaded={versions}>
+              {(steps) => (
+                <>
+                  <Curves versions={steps} />
+                  <Versions hone={hone} model={value} versions={steps} />
+                </>
+              )}
+            </Shown>
+          </>
+        )}
+      </Shown>
+    </View>
+  );
+}
+
+function Curves({ versions }: { readonly versions: readonly Checkpoint[] }) {
+  const [areAllShown, setAreAllShown] = useState(false);
+  const curves = curvesOf(versions);
+  const shown = areAllShown ? curves : curves.slice(0, curvesMax);
+  if (curves.length === 0) return null;
+  return (
+    <section aria-labelledby="curves">
+      <h2 id="curves">Curves over versions</h2>
+      <div class="charts">
+        {shown.map((curve) => (
+          <Chart key={curve.label} curve={curve} />
+        ))}
+      </div>
+      {shown.length < curves.length && (
+        <button type="button" class="plain" onClick={() => setAreAllShown(true)}>
+          {curves.length - shown.length} more
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Versions({
+  hone,
+  model,
+  versions,
+}: {
+  readonly hone: Hone;
+  readonly model: ModelObject;
+  readonly versions: readonly Checkpoint[];
+}) {
+  const [failure, setFailure] = useState<string | null>(null);
+  const [savedStep, setSavedStep] = useState<number | null>(null);
+  const save = async (step: number): Promise<void> => {
+    setFailure(null);
+    setSavedStep(step);
+    try {
+      await saveFile(await hone.checkpoints.export(model.id, step, "peft"), `${model.name}-step${step}.tar`);
+    } catch (error) {
+      setFailure(wordsOf(error));
+    } finally {
+      setSavedStep(null);
+    }
+  };
+  return (
+    <section aria-labelledby="versions">
+      <h2 id="versions">Versions</h2>
+      {versions.length === versionsMax && <p class="muted">The newest {versionsMax}.</p>}
+      {failure !== null && (
+        <p class="failure" role="alert">
+          {failure}
+        </p>
+      )}
+      <div class="table-scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col" class="number">
+                version
+              </th>
+              <th scope="col" class="number">
+                reward
+              </th>
+              <th scope="col">made</th>
+              <th scope="col">by</th>
+              <th scope="col">compare</th>
+              <th scope="col">adapter</th>
+            </tr>
+          </thead>
+          <tbody>
+            {versions.toReversed().map(({ step, metrics, created_at: createdAt, job_id: jobId, pinned }) => (
+              <tr key={step}>
+                <td class="number">
+                  {step}
+                  {pinned && " (pinned)"}
+                </td>
+                <td class="number">
+                  {shortNumber(metrics["val/reward"] ?? metrics["train/reward"] ?? metrics["reward"] ?? NaN)}
+                </td>
+                <td>
+                  <When at={createdAt} />
+                </td>
+                <td>{jobId === null ? "–" : <a href={addressOf("jobs", [jobId])}>job</a>}</td>
+                <td>
+                  {step > 0 && (
+                    <a
+                      href={addressOf("compare", [], {
+                        left: `${nameOf(model)}:step${step}`,
+                        right: `${nameOf(model)}:step${step - 1}`,
+                      })}
+                    >
+                      with version {step - 1}
+                    </a>
+                  )}
+                </td>
+                <td>
+                  {step > 0 && (
+                    <button
+                      type="button"
+                      class="plain"
+                      disabled={savedStep !== null}
+                      onClick={() => void save(step)}
+                      aria-label={`Download the adapter of version ${step}`}
+                    >
+                      {savedStep === step ? "Downloading …" : "Download"}
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+/** By which a chat asks for its newest version. */
+export function nameOf({ entity, project, name }: ModelObject): string {
+  return `${entity}/${project}/${name}`;
+}
+
+/** Of every metric that some version has, those that people look for first in front. */
+export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
+  const names = [...new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)))];
+  const first = ["val/reward", "train/reward", "reward", "train/loss", "loss"];
+  const rankOf = (name: string): number => (first.includes(name) ? first.indexOf(name) : first.length);
+  return names
+    .toSorted((one, other) => rankOf(one) - rankOf(other) || one.localeCompare(other))
+    .map((name) => {
+      const having = versions.filter(({ metrics }) => Number.isFinite(metrics[name]));
+      return {
+        label: name,
+        steps: having.map(({ step }) => step),
+        values: having.map(({ metrics }) => metrics[name] ?? NaN),
+      };
+    })
+    .filter(({ steps }) => steps.length > 0);
+}
+
+/** The oldest of them first. */
+async function newestVersions(hone: Hone, id: string, signal: AbortSignal): Promise<readonly Checkpoint[]> {
+  const found: Checkpoint[] = [];
+  for await (const version of hone.checkpoints.list(id, { order: "desc", limit: pageSize }, { signal })) {
+    found.push(version);
+    if (found.length === versionsMax) break;
+  }
+  return found.toReversed();
+}

@@ -1,0 +1,144 @@
+// What runs and how it is: the server, its models, what each engine has to do, and what training has.
+import type { Hone } from "../../client/hone.ts";
+import { HoneError } from "../../client/hone-error.ts";
+import { readMetrics, valueOf, type Sample } from "../metrics.ts";
+import { byteText, shortNumber } from "../parts/numbers.ts";
+import { Facts, Shown, State, View } from "../parts/shown.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+const everyMs = 3000;
+
+interface Seen {
+  readonly version: string;
+  /** What each part of the server says of itself. */
+  readonly parts: readonly (readonly [string, string])[];
+  /** Base models with whether they are in memory. */
+  readonly bases: readonly (readonly [string, string])[];
+  readonly samples: readonly Sample[];
+}
+
+export function Overview({ hone }: { readonly hone: Hone }) {
+  const loaded = useLoaded((signal) => look(hone, signal), [hone], everyMs);
+  return (
+    <View title="Overview">
+      <Shown loaded={loaded}>
+        {({ version, parts, bases, samples }) => (
+          <>
+            <section aria-labelledby="server">
+              <h2 id="server">Server</h2>
+              <Facts
+                of={[
+                  ["version", version],
+                  ...parts.map(([name, state]) => [name.replaceAll("_", " "), <State of={state} />] as const),
+                  ["requests in progress", number(samples, "hone_http_requests_in_flight")],
+                  ["training jobs that run", number(samples, "hone_training_jobs_running")],
+                  ["memory of models", memoryOf(samples)],
+                ]}
+              />
+            </section>
+            {bases.map(([name, state]) => (
+              <Base key={name} name={name} state={state} samples={samples} />
+            ))}
+          </>
+        )}
+      </Shown>
+    </View>
+  );
+}
+
+function Base({
+  name,
+  state,
+  samples,
+}: {
+  readonly name: string;
+  readonly state: string;
+  readonly samples: readonly Sample[];
+}) {
+  const own = { base_model: name };
+  const read = (metric: string): number | null => valueOf(samples, `hone_engine_${metric}`, own);
+  const [used, most] = [read("kv_cache_bytes"), read("kv_cache_bytes_max")];
+  const [hits, queries] = [read("prefix_cache_hits"), read("prefix_cache_queries")];
+  const id = `base-${name}`;
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>
+        {name} <State of={state} />
+      </h2>
+      <Facts
+        of={[
+          ["requests that run", text(read("requests_running"))],
+          ["requests that wait", text(read("requests_waiting"))],
+          ["prompts that wait", text(valueOf(samples, "hone_chat_prompts_waiting", own))],
+          ["keys and values", <Meter label={`Keys and values of ${name}`} used={used} most={most} />],
+          [
+            "prompt tokens found kept",
+            hits === null || !queries ? "–" : `${shortNumber((100 * hits) / queries)} %`,
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
+function Meter({
+  label,
+  used,
+  most,
+}: {
+  readonly label: string;
+  readonly used: number | null;
+  readonly most: number | null;
+}) {
+  if (used === null) return <>–</>;
+  if (most === null) return <>{byteText(used)}</>;
+  return (
+    <>
+      <meter aria-label={label} min={0} max={most} value={used} /> {byteText(used)} of {byteText(most)}
+    </>
+  );
+}
+
+async function look(hone: Hone, signal: AbortSignal): Promise<Seen> {
+  const [version, health, check, metrics] = await Promise.all([
+    hone.server.version({ signal }),
+    bodyOf(hone.server.health({ signal })),
+    bodyOf(hone.server.check({ signal })),
+    hone.server.metrics({ signal }),
+  ]);
+  const parts = Object.entries(check).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string" && entry[0] !== "status",
+  );
+  return { version, parts, bases: Object.entries(health.models ?? {}), samples: readMetrics(metrics) };
+}
+
+/** What is not well is told in the same words, as an error. */
+async function bodyOf<Body extends object>(asked: Promise<Body>): Promise<Body> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (
+      error instanceof HoneError &&
+      error.status === 503 &&
+      typeof error.body === "object" &&
+      error.body !== null
+    )
+      return error.body as Body;
+    throw error;
+  }
+}
+
+function memoryOf(samples: readonly Sample[]): string {
+  const bytes = valueOf(samples, "hone_model_memory_bytes");
+  const most = valueOf(samples, "hone_model_memory_bytes_max");
+  if (bytes === null) return "–";
+  return most === null ? byteText(bytes) : `${byteText(bytes)} of ${byteText(most)}`;
+}
+
+function number(samples: readonly Sample[], name: string): string {
+  return text(valueOf(samples, name));
+}
+
+function text(value: number | null): string {
+  return value === null ? "–" : shortNumber(value);
+}

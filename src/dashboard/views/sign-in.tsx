@@ -1,0 +1,57 @@
+// Where a key is asked for.
+import { useState } from "preact/hooks";
+import { View } from "../parts/shown.tsx";
+import { signIn } from "../session.ts";
+import { wordsOf } from "../use-loaded.ts";
+
+export function SignIn() {
+  const [failure, setFailure] = useState<string | null>(null);
+  const [isBusy, setIsBusy] = useState(false);
+  const submit = async (form: HTMLFormElement): Promise<void> => {
+    const key = new FormData(form).get("key");
+    if (typeof key !== "string" || key.trim() === "") return;
+    setIsBusy(true);
+    setFailure(null);
+    try {
+      if (!(await signIn(key.trim())))
+        setFailure("This server does not take the key. `hone keys create` makes one.");
+    } catch (error) {
+      setFailure(wordsOf(error));
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <View title="Sign in">
+      <form
+        class="sign-in"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit(event.currentTarget);
+        }}
+      >
+        <label>
+          Key of this server
+          <input
+            type="password"
+            name="key"
+            autocomplete="current-password"
+            required
+            aria-describedby="key-hint"
+          />
+        </label>
+        <p id="key-hint" class="muted">
+          It is kept in this tab alone, until it is closed.
+        </p>
+        {failure !== null && (
+          <p class="failure" role="alert">
+            {failure}
+          </p>
+        )}
+        <button type="submit" disabled={isBusy}>
+          Sign in
+        </button>
+      </form>
+    </View>
+  );
+}

@@ -1,0 +1,118 @@
+// The page at `/` in a real browser: sign in, read models and versions, watch a job to its end.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
+import { model, registerModel, submitJob } from "../served-jobs.ts";
+import { inBrowser, openPage, seriousFaults, signIn } from "./page-under-test.ts";
+
+test(
+  "somebody signs in, watches a job to its end, and reads its model's versions",
+  inBrowser,
+  async (context) => {
+    const dataFolder = newDataFolder();
+    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+    context.after(async () => {
+      await server.kill();
+      removeDataFolder(dataFolder);
+    });
+    const { page, close } = await openPage(server, { signsIn: false });
+
+    await page.getByLabel("Key of this server").fill("not-a-key");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("This server does not take the key").waitFor();
+    await signIn(page, server.apiKey);
+    await page.getByRole("heading", { name: "tiny" }).waitFor();
+    await page.getByText("requests that run").waitFor();
+
+    const modelId = await registerModel(server, "watched");
+    const jobId = await submitJob(server, modelId, 3);
+    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("link", { name: jobId.slice(0, 8) }).click();
+    await page.getByText("succeeded").waitFor({ timeout: 90_000 });
+    await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
+    assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
+
+    await page.getByRole("link", { name: "open" }).click();
+    await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download the adapter of version 1" }).click();
+    assert.equal((await download).suggestedFilename(), "watched-step1.tar");
+    await close();
+  },
+);
+
+test(
+  "keys alone lead everywhere, and what one has read is where one finds it again",
+  inBrowser,
+  async (context) => {
+    const dataFolder = newDataFolder();
+    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+    context.after(async () => {
+      await server.kill();
+      removeDataFolder(dataFolder);
+    });
+    for (const name of ["one", "two"]) await registerModel(server, name);
+    const { page, close } = await openPage(server);
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("m");
+    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "two" }).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    const name = await page.evaluate("document.activeElement.textContent");
+    assert.equal(name, await page.locator("[data-row]").nth(1).textContent());
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: `p/${String(name)}`, level: 1 }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: "two" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Key of this server").waitFor();
+    await close();
+  },
+);
+
+test("every view can be read by everybody, dark and light, wide and narrow", inBrowser, async (context) => {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+  context.after(async () => {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  });
+  const modelId = await registerModel(server, "seen");
+  const jobId = await submitJob(server, modelId, 2);
+  const views = ["", "#/models", `#/models/${modelId}`, "#/jobs", `#/jobs/${jobId}`, "#/nowhere"];
+  for (const [colorScheme, width] of [
+    ["light", 1280],
+    ["dark", 360],
+  ] as const) {
+    const { page, close } = await openPage(server, { colorScheme, width });
+    for (const view of views) {
+      await page.goto(`${server.url}/${view}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByText("Loading …").waitFor({ state: "detached" });
+      assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      assert.equal(overflow, 0, `${view} fits a width of ${width}`);
+    }
+    await close();
+  }
+});
+
+test("where no key is asked for one is in at once", inBrowser, async (context) => {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags: [...model, "--auth", "off"] });
+  context.after(async () => {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  });
+  const { page, close } = await openPage(server, { signsIn: false });
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Sign out" }).count(), 0);
+  await close();
+});

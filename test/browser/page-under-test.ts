@@ -1,0 +1,121 @@
+// The page as somebody sees it who runs a server: a real Chromium, of Debian or of whoever set CHROMIUM, on a server of its
+// own. What the browser says is wrong (errors, refusals by the policy, requests elsewhere) fails the test.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, type TestOptions } from "node:test";
+import { chromium, type Browser, type Page } from "playwright-core";
+import type { RunningServer } from "../running-server.ts";
+
+const places = [
+  process.env["CHROMIUM"],
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+];
+
+const executablePath = places.find((path) => path !== undefined && existsSync(path));
+
+const noBrowser =
+  "THE PAGE IS NOT TESTED: no Chromium was found. Install one (Debian: apt-get install chromium), or say where it is in CHROMIUM.";
+
+/** For tests of the page: they are skipped, with the reason, where there is no browser. */
+export const inBrowser: TestOptions =
+  executablePath === undefined ? { skip: noBrowser } : { timeout: 120_000 };
+
+let opened: Promise<Browser> | null = null;
+
+export interface SeenPage {
+  readonly page: Page;
+  /** Closes it, and fails where the browser found anything wrong meanwhile. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens the page of a server in a browser profile of its own.
+ *
+ * @param options.at the address behind `/`, such as `#/models`
+ * @param options.signsIn whether the server's key is given where the page asks for it; default true
+ */
+export async function openPage(
+  server: RunningServer,
+  {
+    at = "",
+    signsIn = true,
+    colorScheme = "light",
+    width = 1280,
+  }: {
+    readonly at?: string;
+    readonly signsIn?: boolean;
+    readonly colorScheme?: "light" | "dark";
+    readonly width?: number;
+  } = {},
+): Promise<SeenPage> {
+  const context = await (await browser()).newContext({ colorScheme, viewport: { width, height: 800 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const faults: string[] = [];
+  page.on("pageerror", ({ message }) => faults.push(`error: ${message}`));
+  page.on("console", (message) => {
+    // A key that is not taken, and what is not there, the browser calls errors.
+    if (message.type() === "error" && !/status of 40[14]/.test(message.text())) faults.push(message.text());
+  });
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== server.url)
+      faults.push(`a request elsewhere: ${request.url()}`);
+  });
+  await page.goto(`${server.url}/${at}`);
+  if (signsIn) await signIn(page, server.apiKey);
+  return {
+    page,
+    close: async () => {
+      await context.close();
+      assert.deepEqual(faults, []);
+    },
+  };
+}
+
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel("Key of this server").fill(key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Views" }).waitFor();
+}
+
+/** What axe-core finds wrong with the page as it is, of what it calls serious or worse. */
+export async function seriousFaults(page: Page): Promise<readonly string[]> {
+  // Evaluated by the browser's debugger, which the policy does not hold.
+  await page.evaluate(axeSource());
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { readonly axe: { run(): Promise<AxeResults> } };
+    return (await axe.run()).violations;
+  });
+  return found
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}
+
+function axeSource(): string {
+  const { source } = createRequire(import.meta.url)("axe-core") as { readonly source: string };
+  return source;
+}
+
+function browser(): Promise<Browser> {
+  opened ??= chromium.launch({
+    executablePath: executablePath ?? "",
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+  });
+  return opened;
+}
+
+after(async () => {
+  await (await opened)?.close();
+});
