@@ -232,7 +232,7 @@ function documentedHouse(): Readonly<Record<string, Room>> {
   const rows = page.matchAll(/^\| (\d) \| `([\w-]+)\/` \|.*\| ([^|]*) \| ([^|]*) \|$/gm);
   const listOf = (cell = "", folder = ""): readonly string[] => {
     if (cell === "–") return [];
-    if (cell !== "all but client, cli") return cell.split(", ").sort();
+    if (cell !== "all but client, dashboard, cli") return cell.split(", ").sort();
     return Object.keys(house)
       .filter((other) => !["client", "cli", folder].includes(other))
       .sort();
@@ -602,8 +602,8 @@ test("what only tests and tools use lies in testing/ and contract/, or where the
     for (const specifier of [...importsOf(text), ...entriesOf(text)])
       visit(posix.join(posix.dirname(path), specifier));
   };
-  // The command, and what programs import.
-  for (const entry of ["src/cli/main.ts", "src/client/index.ts"]) visit(entry);
+  // The command, what programs import, and what browsers load.
+  for (const entry of ["src/cli/main.ts", "src/client/index.ts", "src/dashboard/main.tsx"]) visit(entry);
   const unreached = sources()
     .filter((source) => isProduct(source) && !reached.has(source.path))
     .map(({ path }) => path);

@@ -180,10 +180,10 @@ export function stepCurves(events: readonly TrainingEvent[]): readonly Curve[] {
   });
 }
 
+/** Of a job that has ended. */
 function tookText({ started_at: startedAt, ended_at: endedAt }: TrainingJob): string {
-  if (startedAt === null) return "–";
-  const end = endedAt === null ? Date.now() : Date.parse(endedAt);
-  return durationText((end - Date.parse(startedAt)) / 1000);
+  if (startedAt === null || endedAt === null) return "–";
+  return durationText((Date.parse(endedAt) - Date.parse(startedAt)) / 1000);
 }
 
 function isOver({ state }: TrainingJob): boolean {
