@@ -29,6 +29,8 @@ export const openRoutes: readonly string[] = [
   // Asked by servers, which sign for it with a secret of their own.
   "POST /v1/kv-transfers",
   "GET /openapi.json",
+  "GET /",
+  "GET /assets/:name",
   "GET /docs",
   "GET /docs/",
   "GET /docs/*",

@@ -394,6 +394,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get("/v1/preview/base-models"),
     ...["/health", "/v1/health", "/ping", "/load", "/metrics"].map((path) => get(path, { scheme: "none" })),
     get("/v1/system-check", { scheme: "none" }),
+    get("/", { scheme: "none" }),
     get("/docs/static/swagger-ui.css", { scheme: "none" }),
   ];
 }
