@@ -1,7 +1,7 @@
 // The metrics of a training job under the names that clients know: those of its start and of each step, and the means that
 // its version keeps. Pure.
 import type { JobCounts } from "../domain/job.ts";
-import { mean } from "../trajectories/statistics.ts";
+import { mean, standardDeviation } from "../trajectories/statistics.ts";
 import { logprobDifference } from "./logprob-difference.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
@@ -63,6 +63,12 @@ export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, sec
     "time/step_trainer_s": seconds,
     ...Object.fromEntries(skipped.map(([reason, count]) => [`data/step_num_skipped_${reason}`, count])),
   };
+}
+
+/** Of the version, what its data's rewards were: those of the policy before it, which sampled them. */
+export function rewardMetrics(rewards: readonly number[]): Metrics {
+  if (rewards.length === 0) return {};
+  return { "data/reward": mean(rewards), "data/reward_std_dev": standardDeviation(rewards) };
 }
 
 /** A step's metric to the name of its mean; a name with a slash stays as it is. */

@@ -315,6 +315,9 @@ test("reports the job's counts with the start and every step, and keeps the mean
   assert.equal(metrics["loss/first_max_logprob_difference"], bench.steps[0]["max_logprob_difference"]);
   assert.equal(metrics["data/step_num_gradient_steps"], 3);
   assert.equal(metrics["data/step_num_skipped_at_group_mean"], 2);
+  // Rewards of 0 to 5, those that do not train included.
+  assert.equal(metrics["data/reward"], 2.5);
+  assert.ok(Math.abs(metrics["data/reward_std_dev"] - Math.sqrt(35 / 12)) < 1e-12);
   assert.ok(Object.values(metrics).every(Number.isFinite));
 });
 

@@ -24,6 +24,8 @@ export interface TrainingData {
   /** Of each sequence. */
   readonly origins: ReadonlyMap<PlannedSequence, SequenceOrigin>;
   readonly counts: JobCounts;
+  /** Of every trajectory, whether it trains or not. */
+  readonly rewards: readonly number[];
   /** Warnings for the sender of the trajectories, for people. */
   readonly warnings: readonly string[];
 }
@@ -54,6 +56,8 @@ interface Candidate extends Judged {
 /** What of a group is known beside its sequences. */
 interface GroupNote {
   readonly trajectoryCount: number;
+  /** Of each trajectory; absent in what an earlier build prepared. */
+  readonly rewards?: readonly number[];
   /** Of each trajectory. */
   readonly skips: readonly (readonly Skip[])[];
   /** Of each sequence. */
@@ -82,6 +86,7 @@ export async function prepareTrainingData(
   const candidates: Candidate[] = [];
   let groupCount = 0;
   let trajectoryCount = 0;
+  const rewards: number[] = [];
   for await (const { note, sequences } of groups.each((group, index) =>
     prepareGroup(group, index, { config, model }),
   )) {
@@ -92,6 +97,7 @@ export async function prepareTrainingData(
     }
     groupCount += 1;
     trajectoryCount += note.trajectoryCount;
+    for (const reward of note.rewards ?? []) rewards.push(reward);
   }
   const weightings = weighSequences(candidates, config);
   const origins = new Map(
@@ -112,6 +118,7 @@ export async function prepareTrainingData(
       skipped: skips.trajectories,
       skippedGroups: skips.groups,
     },
+    rewards,
     warnings: skips.warnings,
   };
 }
@@ -126,6 +133,7 @@ function prepareGroup(
   return {
     note: {
       trajectoryCount: group.trajectories.length,
+      rewards: group.trajectories.map(({ reward }) => reward),
       skips: read.map(({ skips }) => skips),
       judged: found.map(({ judged }) => judged),
     },

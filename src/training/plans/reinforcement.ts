@@ -5,7 +5,7 @@ import { reinforcementLearningAdamW } from "../adamw.ts";
 import { cutIntoBatches, type StepSize } from "../data/optimizer-batches.ts";
 import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
-import { startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
+import { rewardMetrics, startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { differenceWarning, logprobDifference } from "../logprob-difference.ts";
 import { baseSamples } from "../metrics/base-samples.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";
@@ -93,7 +93,10 @@ export async function planReinforcement(
         ),
       }),
       event: (_index, step) => stepEventMetrics(step, counts),
-      version: (steps, seconds) => versionMetrics(steps, counts, seconds),
+      version: (steps, seconds) => ({
+        ...versionMetrics(steps, counts, seconds),
+        ...rewardMetrics(data.rewards),
+      }),
       startWarning: (recorded, computed) => {
         const difference = logprobDifference(recorded, computed);
         const { row } = difference;
