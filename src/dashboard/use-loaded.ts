@@ -2,6 +2,7 @@
 // the view closes.
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { HoneError } from "../client/hone-error.ts";
+import { untilSeen } from "./seen.ts";
 import { signOut } from "./session.ts";
 
 export interface Loaded<Value> {
@@ -71,19 +72,5 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
       clearTimeout(timer);
       resolve();
     });
-  });
-}
-
-/** Nobody looks at a page in a tab behind others. */
-function untilSeen(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const look = (): void => {
-      if (document.hidden && !signal.aborted) return;
-      document.removeEventListener("visibilitychange", look);
-      resolve();
-    };
-    document.addEventListener("visibilitychange", look);
-    signal.addEventListener("abort", look);
-    look();
   });
 }

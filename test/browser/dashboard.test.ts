@@ -27,12 +27,12 @@ test(
     const modelId = await registerModel(server, "watched");
     const jobId = await submitJob(server, modelId, 3);
     await page.getByRole("link", { name: "Jobs" }).click();
-    await page.getByRole("link", { name: jobId.slice(0, 8) }).click();
+    await page.getByRole("link", { name: jobId.slice(-8) }).click();
     await page.getByText("succeeded").waitFor({ timeout: 90_000 });
     await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
     assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
 
-    await page.getByRole("link", { name: "open" }).click();
+    await page.getByRole("link", { name: "p/watched" }).click();
     await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
     await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
     const download = page.waitForEvent("download");

@@ -1,6 +1,8 @@
-// A curve over steps, drawn by uPlot; beside it the same numbers as a table, for who does not see it.
-import { useEffect, useRef } from "preact/hooks";
+// A curve over steps, drawn by uPlot, which says what it is under the pointer; beside it the same numbers as a table, for
+// who does not see it.
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { theme } from "../theme.ts";
 import { shortNumber } from "./numbers.ts";
 
 export interface Curve {
@@ -13,51 +15,35 @@ export interface Curve {
 const height = 180;
 /** Rows of the table: more are read from the API. */
 const rowsMax = 200;
+/** Of more points each would hide the curve. */
+const dotsMax = 60;
+/** Steps are whole. */
+const stepTicks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000];
 
-export function Chart({ curve }: { readonly curve: Curve }) {
-  const { label, steps, values } = curve;
+export function Chart({ curve: { label, steps, values } }: { readonly curve: Curve }) {
   const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  // A canvas takes its colours when it is made.
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
-    const style = getComputedStyle(element);
-    const axis = {
-      stroke: style.getPropertyValue("--muted"),
-      grid: { stroke: style.getPropertyValue("--line") },
-    };
-    const plot = new uPlot(
-      {
-        width: element.clientWidth,
-        height,
-        legend: { show: false },
-        cursor: { y: false },
-        scales: { x: { time: false } },
-        axes: [axis, { ...axis, size: 60, values: (_, ticks) => ticks.map(shortNumber) }],
-        series: [
-          {},
-          {
-            label,
-            stroke: style.getPropertyValue("--accent"),
-            width: 2,
-            points: { show: steps.length < 60 },
-          },
-        ],
-      },
-      [[...steps], [...values]],
-      element,
-    );
-    const resized = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+    const made = new uPlot(optionsFor(element, setPointed), [[], []], element);
+    plot.current = made;
+    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     resized.observe(element);
     return () => {
       resized.disconnect();
-      plot.destroy();
+      made.destroy();
     };
-  }, [label, steps, values]);
-  const last = values.at(-1);
+  }, [theme.value]);
+  useEffect(() => plot.current?.setData([[...steps], [...values]]), [theme.value, steps, values]);
+  const index = pointed === null || pointed >= steps.length ? steps.length - 1 : pointed;
   return (
     <figure class="chart">
       <figcaption>
-        {label} <strong>{last === undefined ? "" : shortNumber(last)}</strong>
+        {label} <strong>{shortNumber(values[index] ?? NaN)}</strong>{" "}
+        <span class="muted">at {steps[index] ?? "–"}</span>
       </figcaption>
       <div ref={frame} class="plot" aria-hidden="true" />
       <details>
@@ -74,10 +60,10 @@ export function Chart({ curve }: { readonly curve: Curve }) {
             </tr>
           </thead>
           <tbody>
-            {steps.slice(-rowsMax).map((step, index) => (
+            {steps.slice(-rowsMax).map((step, row) => (
               <tr key={step}>
                 <td class="number">{step}</td>
-                <td class="number">{shortNumber(values.slice(-rowsMax)[index] ?? NaN)}</td>
+                <td class="number">{shortNumber(values.slice(-rowsMax)[row] ?? NaN)}</td>
               </tr>
             ))}
           </tbody>
@@ -85,4 +71,31 @@ export function Chart({ curve }: { readonly curve: Curve }) {
       </details>
     </figure>
   );
+}
+
+/** @param onPoint called with the index of the point that is nearest to the pointer; null where there is none */
+function optionsFor(element: HTMLElement, onPoint: (index: number | null) => void): uPlot.Options {
+  const style = getComputedStyle(element);
+  const line = { stroke: style.getPropertyValue("--line"), width: 1 };
+  const axis: uPlot.Axis = { stroke: style.getPropertyValue("--muted"), grid: line, ticks: line };
+  return {
+    width: element.clientWidth,
+    height,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: { x: { time: false } },
+    axes: [
+      { ...axis, incrs: stepTicks },
+      { ...axis, size: 60, values: (_, ticks) => ticks.map(shortNumber) },
+    ],
+    series: [
+      {},
+      {
+        stroke: style.getPropertyValue("--accent"),
+        width: 2,
+        points: { show: ({ data: [points] }) => points.length < dotsMax },
+      },
+    ],
+    hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? null)] },
+  };
 }

@@ -1,26 +1,18 @@
 // One job as it runs: its state, the curves of its steps as they come, and what did not train, with why.
-import { useEffect, useState } from "preact/hooks";
-import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
+import { useState } from "preact/hooks";
+import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Chart, type Curve } from "../parts/chart.tsx";
+import { Chart } from "../parts/chart.tsx";
 import { durationText, shortNumber } from "../parts/numbers.ts";
+import { shortId } from "../parts/short-id.ts";
 import { Facts, Shown, State, View, When } from "../parts/shown.tsx";
-import { addressOf } from "../router.ts";
+import { addressOf, go } from "../router.ts";
 import { useLoaded, wordsOf } from "../use-loaded.ts";
 import { progressText } from "./jobs.tsx";
+import { skipWords } from "./skip-words.ts";
+import { useStepCurves } from "./use-step-curves.ts";
 
 const everyMs = 1500;
-/** Metrics with a curve, the first ones first; those that a job lacks are left out. */
-const shownMetrics = [
-  "reward",
-  "loss",
-  "entropy",
-  "kl_div",
-  "kl_policy_ref",
-  "grad_norm",
-  "learning_rate",
-  "tokens_per_second",
-];
 
 export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string }) {
   const [hasEnded, setHasEnded] = useState(false);
@@ -33,16 +25,17 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
     [hone, id],
     hasEnded ? null : everyMs,
   );
-  const { curves, failure } = useSteps(hone, id);
+  const { curves, failure } = useStepCurves(hone, id);
   return (
-    <View title={`Job ${id.slice(0, 8)}`}>
+    <View title={`Job ${shortId(id)}`}>
       <Shown loaded={loaded}>
         {(job) => (
           <>
             <Facts
               of={[
                 ["state", <State of={job.state} />],
-                ["model", <a href={addressOf("models", [job.model_id])}>open</a>],
+                ["model", <ModelLink hone={hone} id={job.model_id} />],
+                ["kind", job.kind],
                 ["version", job.result_step ?? "–"],
                 ["created", <When at={job.created_at} />],
                 ["took", tookText(job)],
@@ -50,6 +43,7 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
               ]}
             />
             <Progress job={job} />
+            <Actions hone={hone} job={job} onChange={loaded.reload} />
             {job.warnings.map((warning) => (
               <p key={warning} class="warning">
                 {warning}
@@ -78,6 +72,68 @@ export function JobView({ hone, id }: { readonly hone: Hone; readonly id: string
   );
 }
 
+function ModelLink({ hone, id }: { readonly hone: Hone; readonly id: string }) {
+  const { value } = useLoaded((signal) => hone.models.get(id, { signal }), [hone, id]);
+  return (
+    <a href={addressOf("models", [id])}>{value === null ? shortId(id) : `${value.project}/${value.name}`}</a>
+  );
+}
+
+/** What somebody may do with a job: end it, or have it tried again. */
+function Actions({
+  hone,
+  job,
+  onChange,
+}: {
+  readonly hone: Hone;
+  readonly job: TrainingJob;
+  readonly onChange: () => void;
+}) {
+  const [failure, setFailure] = useState<string | null>(null);
+  const [isBusy, setIsBusy] = useState(false);
+  const doing = async (action: () => Promise<void>): Promise<void> => {
+    setFailure(null);
+    setIsBusy(true);
+    try {
+      await action();
+    } catch (error) {
+      setFailure(wordsOf(error));
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  const cancel = async (): Promise<void> => {
+    if (!confirm("Cancel this job? What it trained so far is lost.")) return;
+    await hone.jobs.cancel(job.id);
+    onChange();
+  };
+  const retry = async (): Promise<void> => {
+    const { id } = await hone.jobs.retry(job.id);
+    go(addressOf("jobs", [id]));
+  };
+  const canRetry = job.state === "failed" || job.state === "cancelled";
+  if (isOver(job) && !canRetry) return null;
+  return (
+    <p>
+      {!isOver(job) && (
+        <button type="button" disabled={isBusy || job.cancel_requested} onClick={() => void doing(cancel)}>
+          {job.cancel_requested ? "Is being cancelled …" : "Cancel the job"}
+        </button>
+      )}
+      {canRetry && (
+        <button type="button" disabled={isBusy} onClick={() => void doing(retry)}>
+          Try again
+        </button>
+      )}
+      {failure !== null && (
+        <span class="failure" role="alert">
+          {failure}
+        </span>
+      )}
+    </p>
+  );
+}
+
 function Progress({ job }: { readonly job: TrainingJob }) {
   const text = progressText(job);
   const total = job.progress?.gradient_steps_total ?? null;
@@ -91,17 +147,10 @@ function Progress({ job }: { readonly job: TrainingJob }) {
   );
 }
 
-/** What was sent and does not train, each kind with how much of it. */
+/** What was sent and does not train, by reason, with how much of it. */
 function NotTrained({ job: { counts, config_not_applied: notApplied } }: { readonly job: TrainingJob }) {
   if (counts === null) return null;
-  const skipped = [
-    ...Object.entries(counts.skipped).map(
-      ([why, count]) => [`trajectories: ${why.replaceAll("_", " ")}`, count] as const,
-    ),
-    ...Object.entries(counts.skipped_groups).map(
-      ([why, count]) => [`groups: ${why.replaceAll("_", " ")}`, count] as const,
-    ),
-  ].filter(([, count]) => count > 0);
+  const skipped = Object.entries(counts.skipped).filter(([, count]) => count > 0);
   return (
     <section aria-labelledby="data">
       <h2 id="data">What trains</h2>
@@ -117,9 +166,11 @@ function NotTrained({ job: { counts, config_not_applied: notApplied } }: { reado
         <>
           <h3>What does not, and why</h3>
           <ul>
-            {skipped.map(([why, count]) => (
-              <li key={why}>
-                {count} {why}
+            {skipped.map(([reason, count]) => (
+              <li key={reason}>
+                {count} {count === 1 ? "trajectory" : "trajectories"} in {counts.skipped_groups[reason] ?? 0}{" "}
+                {counts.skipped_groups[reason] === 1 ? "group" : "groups"}: {skipWords(reason)} (
+                <code>{reason}</code>)
               </li>
             ))}
           </ul>
@@ -128,56 +179,6 @@ function NotTrained({ job: { counts, config_not_applied: notApplied } }: { reado
       {notApplied.length > 0 && <p class="warning">Not applied: {notApplied.join(", ")}.</p>}
     </section>
   );
-}
-
-/** The curves of a job's steps, as its events come. */
-function useSteps(
-  hone: Hone,
-  id: string,
-): { readonly curves: readonly Curve[]; readonly failure: string | null } {
-  const [steps, setSteps] = useState<readonly TrainingEvent[]>([]);
-  const [failure, setFailure] = useState<string | null>(null);
-  useEffect(() => {
-    const leaving = new AbortController();
-    setSteps([]);
-    setFailure(null);
-    const follow = async (): Promise<void> => {
-      let gathered: TrainingEvent[] = [];
-      let timer: ReturnType<typeof setTimeout> | null = null;
-      // Many events at once are one change of the page.
-      const show = (): void => {
-        timer = null;
-        if (leaving.signal.aborted) return;
-        const come = gathered;
-        gathered = [];
-        setSteps((before) => [...before, ...come]);
-      };
-      for await (const event of hone.jobs.follow(id, { signal: leaving.signal })) {
-        if (event.type !== "gradient_step") continue;
-        gathered.push(event);
-        timer ??= setTimeout(show, 100);
-      }
-    };
-    follow().catch((error: unknown) => {
-      if (!leaving.signal.aborted) setFailure(wordsOf(error));
-    });
-    return () => leaving.abort();
-  }, [hone, id]);
-  return { curves: stepCurves(steps), failure };
-}
-
-/** Of events of gradient steps, the oldest first. */
-export function stepCurves(events: readonly TrainingEvent[]): readonly Curve[] {
-  return shownMetrics.flatMap((label) => {
-    const points = events.flatMap(({ data }, index) => {
-      const value = data[label];
-      return typeof value === "number"
-        ? [[typeof data["step"] === "number" ? data["step"] : index + 1, value] as const]
-        : [];
-    });
-    if (points.length === 0) return [];
-    return [{ label, steps: points.map(([step]) => step), values: points.map(([, value]) => value) }];
-  });
 }
 
 /** Of a job that has ended. */

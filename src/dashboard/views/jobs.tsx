@@ -2,6 +2,7 @@
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { durationText } from "../parts/numbers.ts";
+import { shortId } from "../parts/short-id.ts";
 import { Pager, Shown, State, View, When } from "../parts/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
@@ -51,8 +52,8 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
                     {data.map((job) => (
                       <tr key={job.id}>
                         <td>
-                          <a href={addressOf("jobs", [job.id])} data-row>
-                            {job.id.slice(0, 8)}
+                          <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
+                            {shortId(job.id)}
                           </a>
                         </td>
                         <td>{job.kind}</td>

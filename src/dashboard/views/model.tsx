@@ -1,12 +1,13 @@
 // One model: curves over its versions, and the versions with what each gives.
 import type { Checkpoint, ModelObject } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
-import { Chart, type Curve } from "../parts/chart.tsx";
+import { Chart } from "../parts/chart.tsx";
 import { shortNumber } from "../parts/numbers.ts";
 import { saveFile } from "../parts/save-file.ts";
 import { Facts, Shown, View, When } from "../parts/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, wordsOf } from "../use-loaded.ts";
+import { curvesOf, rewardOf } from "./version-curves.ts";
 import { useState } from "preact/hooks";
 
 const everyMs = 5000;
@@ -128,9 +129,7 @@ function Versions({
                   {step}
                   {pinned && " (pinned)"}
                 </td>
-                <td class="number">
-                  {shortNumber(metrics["val/reward"] ?? metrics["train/reward"] ?? metrics["reward"] ?? NaN)}
-                </td>
+                <td class="number">{shortNumber(rewardOf(metrics))}</td>
                 <td>
                   <When at={createdAt} />
                 </td>
@@ -172,24 +171,6 @@ function Versions({
 /** By which a chat asks for its newest version. */
 export function nameOf({ entity, project, name }: ModelObject): string {
   return `${entity}/${project}/${name}`;
-}
-
-/** Of every metric that some version has, those that people look for first in front. */
-export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
-  const names = [...new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)))];
-  const first = ["val/reward", "train/reward", "reward", "train/loss", "loss"];
-  const rankOf = (name: string): number => (first.includes(name) ? first.indexOf(name) : first.length);
-  return names
-    .toSorted((one, other) => rankOf(one) - rankOf(other) || one.localeCompare(other))
-    .map((name) => {
-      const having = versions.filter(({ metrics }) => Number.isFinite(metrics[name]));
-      return {
-        label: name,
-        steps: having.map(({ step }) => step),
-        values: having.map(({ metrics }) => metrics[name] ?? NaN),
-      };
-    })
-    .filter(({ steps }) => steps.length > 0);
 }
 
 /** The oldest of them first. */

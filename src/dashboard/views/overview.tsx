@@ -1,12 +1,18 @@
 // What runs and how it is: the server, its models, what each engine has to do, and what training has.
+import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { HoneError } from "../../client/hone-error.ts";
 import { readMetrics, valueOf, type Sample } from "../metrics.ts";
 import { byteText, shortNumber } from "../parts/numbers.ts";
+import { shortId } from "../parts/short-id.ts";
 import { Facts, Shown, State, View } from "../parts/shown.tsx";
+import { addressOf } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import { progressText } from "./jobs.tsx";
 
 const everyMs = 3000;
+/** Jobs that are named. */
+const jobsMax = 10;
 
 interface Seen {
   readonly version: string;
@@ -15,6 +21,8 @@ interface Seen {
   /** Base models with whether they are in memory. */
   readonly bases: readonly (readonly [string, string])[];
   readonly samples: readonly Sample[];
+  /** Those that run, of whom is signed in. */
+  readonly jobs: readonly TrainingJob[];
 }
 
 export function Overview({ hone }: { readonly hone: Hone }) {
@@ -22,7 +30,7 @@ export function Overview({ hone }: { readonly hone: Hone }) {
   return (
     <View title="Overview">
       <Shown loaded={loaded}>
-        {({ version, parts, bases, samples }) => (
+        {({ version, parts, bases, samples, jobs }) => (
           <>
             <section aria-labelledby="server">
               <h2 id="server">Server</h2>
@@ -36,6 +44,7 @@ export function Overview({ hone }: { readonly hone: Hone }) {
                 ]}
               />
             </section>
+            <Running jobs={jobs} />
             {bases.map(([name, state]) => (
               <Base key={name} name={name} state={state} samples={samples} />
             ))}
@@ -43,6 +52,25 @@ export function Overview({ hone }: { readonly hone: Hone }) {
         )}
       </Shown>
     </View>
+  );
+}
+
+function Running({ jobs }: { readonly jobs: readonly TrainingJob[] }) {
+  return (
+    <section aria-labelledby="running">
+      <h2 id="running">Training</h2>
+      {jobs.length === 0 && <p class="muted">No job runs.</p>}
+      <ul class="bare">
+        {jobs.map((job) => (
+          <li key={job.id}>
+            <a href={addressOf("jobs", [job.id])} data-row>
+              {shortId(job.id)}
+            </a>{" "}
+            {progressText(job)}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -69,6 +97,10 @@ function Base({
         of={[
           ["requests that run", text(read("requests_running"))],
           ["requests that wait", text(read("requests_waiting"))],
+          [
+            "tokens generated",
+            text(valueOf(samples, "hone_chat_tokens_total", { base: name, kind: "completion" })),
+          ],
           ["prompts that wait", text(valueOf(samples, "hone_chat_prompts_waiting", own))],
           ["keys and values", <Meter label={`Keys and values of ${name}`} used={used} most={most} />],
           [
@@ -100,16 +132,23 @@ function Meter({
 }
 
 async function look(hone: Hone, signal: AbortSignal): Promise<Seen> {
-  const [version, health, check, metrics] = await Promise.all([
+  const [version, health, check, metrics, running] = await Promise.all([
     hone.server.version({ signal }),
     bodyOf(hone.server.health({ signal })),
     bodyOf(hone.server.check({ signal })),
     hone.server.metrics({ signal }),
+    hone.jobs.list({ state: "running", limit: jobsMax }, { signal }).first(),
   ]);
   const parts = Object.entries(check).filter(
     (entry): entry is [string, string] => typeof entry[1] === "string" && entry[0] !== "status",
   );
-  return { version, parts, bases: Object.entries(health.models ?? {}), samples: readMetrics(metrics) };
+  return {
+    version,
+    parts,
+    bases: Object.entries(health.models ?? {}),
+    samples: readMetrics(metrics),
+    jobs: running.data,
+  };
 }
 
 /** What is not well is told in the same words, as an error. */
@@ -132,7 +171,7 @@ function memoryOf(samples: readonly Sample[]): string {
   const bytes = valueOf(samples, "hone_model_memory_bytes");
   const most = valueOf(samples, "hone_model_memory_bytes_max");
   if (bytes === null) return "–";
-  return most === null ? byteText(bytes) : `${byteText(bytes)} of ${byteText(most)}`;
+  return !most ? byteText(bytes) : `${byteText(bytes)} of ${byteText(most)}`;
 }
 
 function number(samples: readonly Sample[], name: string): string {

@@ -5,7 +5,13 @@ import { reinforcementLearningAdamW } from "../adamw.ts";
 import { cutIntoBatches, type StepSize } from "../data/optimizer-batches.ts";
 import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
-import { rewardMetrics, startMetrics, stepEventMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
+import {
+  rewardMetrics,
+  startMetrics,
+  stepEventMetrics,
+  stepMetrics,
+  versionMetrics,
+} from "../job-metrics.ts";
 import { differenceWarning, logprobDifference } from "../logprob-difference.ts";
 import { baseSamples } from "../metrics/base-samples.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checkpoint } from "../../client/api.ts";
-
-Object.assign(globalThis, { location: { hash: "", origin: "http://hone.test" }, sessionStorage: new Map() });
-const { curvesOf } = await import("./model.tsx");
+import { curvesOf, rewardOf } from "./version-curves.ts";
 
 const version = (step: number, metrics: Record<string, number>): Checkpoint => ({
   id: `c${step}`,
@@ -32,4 +30,10 @@ test("a curve is over the versions that have its metric, rewards before all othe
       ["train/entropy", [1, 2], [2, 1]],
     ],
   );
+});
+
+test("a version's reward is what was measured of it, before what it was trained on", () => {
+  assert.equal(rewardOf({ "data/reward": 0.25, "val/reward": 0.75 }), 0.75);
+  assert.equal(rewardOf({ "data/reward": 0.25, "loss/train": 1 }), 0.25);
+  assert.ok(Number.isNaN(rewardOf({ "loss/train": 1 })));
 });

@@ -1,0 +1,27 @@
+// Whether anybody looks: a tab behind others asks nothing of the server.
+
+/** Resolves once the page is seen, or the signal aborts. */
+export function untilSeen(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (document.hidden && !signal.aborted) return;
+      document.removeEventListener("visibilitychange", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look, { signal });
+    signal.addEventListener("abort", look, { once: true });
+    look();
+  });
+}
+
+/** Aborts once the page is seen no more, or the signal aborts. */
+export function whileSeen(signal: AbortSignal): AbortSignal {
+  const looking = new AbortController();
+  const stop = (): void => {
+    if (document.hidden || signal.aborted) looking.abort();
+  };
+  document.addEventListener("visibilitychange", stop, { signal: looking.signal });
+  signal.addEventListener("abort", stop, { once: true, signal: looking.signal });
+  stop();
+  return looking.signal;
+}

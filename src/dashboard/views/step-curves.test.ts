@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TrainingEvent } from "../../client/api.ts";
+import { stepCurves } from "./step-curves.ts";
+
+const stepOf = (data: TrainingEvent["data"]): TrainingEvent => ({ id: "e", type: "gradient_step", data });
+
+test("a curve is over the steps that have its metric, which are counted as they come", () => {
+  const curves = stepCurves([stepOf({ loss: 2 }), stepOf({ loss: 1, entropy: 0.5 }), stepOf({ other: 7 })]);
+  assert.deepEqual(curves, [
+    { label: "loss", steps: [1, 2], values: [2, 1] },
+    { label: "entropy", steps: [2], values: [0.5] },
+  ]);
+});

@@ -1,0 +1,27 @@
+// What the gradient steps of a job say in numbers, as curves. Pure.
+import type { TrainingEvent } from "../../client/api.ts";
+import type { Curve } from "../parts/chart.tsx";
+
+/** Metrics with a curve, the first ones first; those that a job lacks are left out. */
+const shownMetrics = [
+  "reward",
+  "loss",
+  "entropy",
+  "kl_div",
+  "kl_policy_ref",
+  "grad_norm",
+  "learning_rate",
+  "tokens_per_second",
+];
+
+/** Of events of gradient steps, the oldest first. */
+export function stepCurves(events: readonly TrainingEvent[]): readonly Curve[] {
+  return shownMetrics.flatMap((label) => {
+    const points = events.flatMap(({ data }, index) => {
+      const value = data[label];
+      return typeof value === "number" ? [{ step: index + 1, value }] : [];
+    });
+    if (points.length === 0) return [];
+    return [{ label, steps: points.map(({ step }) => step), values: points.map(({ value }) => value) }];
+  });
+}

@@ -1,0 +1,67 @@
+// The curves of a job's steps, followed while the page is seen.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { TrainingEvent } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import type { Curve } from "../parts/chart.tsx";
+import { untilSeen, whileSeen } from "../seen.ts";
+import { wordsOf } from "../use-loaded.ts";
+import { stepCurves } from "./step-curves.ts";
+
+/** Many events at once are one change of the page. */
+const gatherMs = 100;
+
+export interface FollowedCurves {
+  readonly curves: readonly Curve[];
+  /** Why they cannot be followed, in words; null where they can. */
+  readonly failure: string | null;
+}
+
+export function useStepCurves(hone: Hone, jobId: string): FollowedCurves {
+  const [steps, setSteps] = useState<readonly TrainingEvent[]>([]);
+  const [failure, setFailure] = useState<string | null>(null);
+  useEffect(() => {
+    const leaving = new AbortController();
+    setSteps([]);
+    setFailure(null);
+    let gathered: TrainingEvent[] = [];
+    let timer: ReturnType<typeof setTimeout> | null = null;
+    const show = (): void => {
+      timer = null;
+      const come = gathered;
+      gathered = [];
+      if (!leaving.signal.aborted) setSteps((before) => [...before, ...come]);
+    };
+    const onStep = (event: TrainingEvent): void => {
+      gathered.push(event);
+      timer ??= setTimeout(show, gatherMs);
+    };
+    followSeen(hone, jobId, onStep, leaving.signal).catch((error: unknown) => {
+      if (!leaving.signal.aborted) setFailure(wordsOf(error));
+    });
+    return () => leaving.abort();
+  }, [hone, jobId]);
+  return { curves: useMemo(() => stepCurves(steps), [steps]), failure };
+}
+
+/** To the job's end; a tab that is behind others holds no connection, and goes on where it was. */
+async function followSeen(
+  hone: Hone,
+  jobId: string,
+  onStep: (event: TrainingEvent) => void,
+  leaving: AbortSignal,
+): Promise<void> {
+  let after: string | undefined;
+  while (!leaving.aborted) {
+    await untilSeen(leaving);
+    const signal = whileSeen(leaving);
+    try {
+      for await (const event of hone.jobs.follow(jobId, { after, signal })) {
+        after = event.id;
+        if (event.type === "gradient_step") onStep(event);
+      }
+      return;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+}
