@@ -16,9 +16,8 @@ const folder = join(root, "docs", "images");
 mkdirSync(folder, { recursive: true });
 const data = mkdtempSync(join(tmpdir(), "hone-screenshots-"));
 const hone = join(root, "bin", "hone.js");
-const server = spawn(process.execPath, [hone, "serve", "--port", "0", "--auth", "on", "--data", data], {
-  stdio: ["ignore", "pipe", "inherit"],
-});
+const flags = ["--port", "0", "--auth", "on", "--log-level", "warn", "--data", data];
+const server = spawn(process.execPath, [hone, "serve", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
 try {
   const url = await listening(server);
   // Few jobs end before the model has learned: their curve would be a line.
