@@ -2,15 +2,15 @@
 // Needs a Chromium: Debian's package, or one that CHROMIUM names.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
+import { chromiumCure, findChromium } from "./chromium.js";
 import { root, setUp } from "./setup.js";
 
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-if (!existsSync(executablePath))
-  throw new Error(`${executablePath} is not there. Install it (apt-get install chromium), or set CHROMIUM.`);
+const executablePath = findChromium();
+if (executablePath === undefined) throw new Error(chromiumCure);
 setUp();
 const folder = join(root, "docs", "images");
 mkdirSync(folder, { recursive: true });

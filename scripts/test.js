@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
+import { chromiumCure, findChromium } from "./chromium.js";
 import { realModelFile, takeRealModel } from "./real-model.js";
 import { root, say, setUp } from "./setup.js";
 import { built, environment, testFiles } from "./test-files.js";
@@ -47,13 +48,16 @@ process.once("exit", () => {
     say(`${temporary} could not be removed (${error.code})`);
   }
 });
+const chromium = findChromium();
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
-  env: { ...environment, TMPDIR: temporary, TEST_MODEL: realModelFile() ?? "off" },
+  env: { ...environment, TMPDIR: temporary, TEST_MODEL: realModelFile() ?? "off", CHROMIUM: chromium ?? "" },
   stdio: ["ignore", "inherit", "inherit"],
 });
 if (wantsRealModel && realModelFile() === null)
   say("LEFT OUT: the tests of a real model, whose file is not there");
+if (chromium === undefined && files.some((file) => file.startsWith(join("test", "browser"))))
+  say(`LEFT OUT: the tests of the page, which no browser opened. ${chromiumCure}`);
 process.exit(result.status ?? 1);
 
 /** The name of the process that runs the file with others; null for one of its own. */

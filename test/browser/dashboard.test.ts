@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
 import { model, registerModel, submitJob } from "../served-jobs.ts";
-import { inBrowser, openPage, seriousFaults, signIn } from "./page-under-test.ts";
+import { inBrowser, layoutShift, openPage, seriousFaults, setHidden, signIn } from "./page-under-test.ts";
 
 test(
   "somebody signs in, watches a job to its end, and reads its model's versions",
@@ -99,9 +99,66 @@ test("every view can be read by everybody, dark and light, wide and narrow", inB
       assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       assert.equal(overflow, 0, `${view} fits a width of ${width}`);
+      // What web.dev's Core Web Vitals call good.
+      const shift = await layoutShift(page);
+      assert.ok(shift < 0.1, `${view} at ${width}: what is shown has moved by ${shift}`);
     }
     await close();
   }
+});
+
+test(
+  "a tab that nobody sees asks nothing of the server, and goes on when it is seen",
+  inBrowser,
+  async (context) => {
+    const dataFolder = newDataFolder();
+    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+    context.after(async () => {
+      await server.kill();
+      removeDataFolder(dataFolder);
+    });
+    const { page, close } = await openPage(server);
+    await page.clock.install();
+    await page.reload();
+    await page.getByText("requests that run").waitFor();
+    await setHidden(page, true);
+    await page.waitForLoadState("networkidle");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.clock.runFor(60_000);
+    assert.deepEqual(asked, []);
+    const metrics = page.waitForRequest(`${server.url}/metrics`);
+    await setHidden(page, false);
+    await metrics;
+    await page.clock.runFor(10_000);
+    assert.ok(asked.length > 4, `${asked.length} requests of a page that is seen`);
+    await close();
+  },
+);
+
+test("dark and light are switched, kept, and what curves are drawn in", inBrowser, async (context) => {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+  context.after(async () => {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  });
+  const jobId = await submitJob(server, await registerModel(server, "coloured"), 2);
+  const { page, close } = await openPage(server, { at: `#/jobs/${jobId}`, colorScheme: "dark" });
+  const ground = (): Promise<string> => page.evaluate("getComputedStyle(document.body).backgroundColor");
+  const drawn = (): Promise<string> => page.evaluate("document.querySelector('.plot canvas').toDataURL()");
+  // The curves stay as they are once the job has ended.
+  await page.getByText("succeeded").waitFor({ timeout: 90_000 });
+  await page.locator(".plot canvas").first().waitFor();
+  const [dark, darkCurve] = [await ground(), await drawn()];
+  await page.getByRole("button", { name: "Light" }).click();
+  const light = await ground();
+  assert.notEqual(light, dark);
+  assert.notEqual(await drawn(), darkCurve);
+  await page.reload();
+  await page.getByRole("button", { name: "Dark" }).waitFor();
+  assert.equal(await ground(), light);
+  await close();
 });
 
 test("where no key is asked for one is in at once", inBrowser, async (context) => {

@@ -1,5 +1,4 @@
-// The page as somebody sees it who runs a server: a real Chromium, of Debian or of whoever set CHROMIUM, on a server of its
-// own. What the browser says is wrong (errors, refusals by the policy, requests elsewhere) fails the test.
+// The page as somebody sees it who runs a server: a real Chromium, on a server of its own. What the browser says is wrong (errors, refusals by the policy, requests elsewhere) fails the test.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,22 +6,15 @@ import { after, type TestOptions } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
 import type { RunningServer } from "../running-server.ts";
 
-const places = [
-  process.env["CHROMIUM"],
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-];
+/** Of whoever runs a file by hand Debian's is tried; `npm test` has looked further (scripts/chromium.js). */
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
-const executablePath = places.find((path) => path !== undefined && existsSync(path));
-
-const noBrowser =
-  "THE PAGE IS NOT TESTED: no Chromium was found. Install one (Debian: apt-get install chromium), or say where it is in CHROMIUM.";
+const noBrowser = "THE PAGE IS NOT TESTED: there is no Chromium.";
 
 /** For tests of the page: they are skipped, with the reason, where there is no browser. */
-export const inBrowser: TestOptions =
-  executablePath === undefined ? { skip: noBrowser } : { timeout: 120_000 };
+export const inBrowser: TestOptions = !existsSync(executablePath)
+  ? { skip: noBrowser }
+  : { timeout: 120_000 };
 
 let opened: Promise<Browser> | null = null;
 
@@ -65,6 +57,7 @@ export async function openPage(
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== server.url)
       faults.push(`a request elsewhere: ${request.url()}`);
   });
+  await page.addInitScript(watchLayout);
   await page.goto(`${server.url}/${at}`);
   if (signsIn) await signIn(page, server.apiKey);
   return {
@@ -74,6 +67,26 @@ export async function openPage(
       assert.deepEqual(faults, []);
     },
   };
+}
+
+/** How much of what was shown has moved since the page was loaded, without anybody's doing: Chromium's layout shift score. */
+export function layoutShift(page: Page): Promise<number> {
+  return page.evaluate("layoutShift");
+}
+
+const watchLayout = `
+  globalThis.layoutShift = 0;
+  new PerformanceObserver((list) => {
+    for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) layoutShift += value;
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+
+/** Has the page believe that its tab is behind others, or that it is not. */
+export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  `);
 }
 
 export async function signIn(page: Page, key: string): Promise<void> {
@@ -110,7 +123,7 @@ function axeSource(): string {
 
 function browser(): Promise<Browser> {
   opened ??= chromium.launch({
-    executablePath: executablePath ?? "",
+    executablePath,
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
   return opened;
