@@ -20,7 +20,11 @@ const house: Readonly<Record<string, Room>> = {
   telemetry: { rank: 1, mayImport: ["domain"], vendors: ["pino", "prom-client"] },
   processes: { rank: 1, mayImport: ["domain"], vendors: [] },
   storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql"] },
-  client: { rank: 1, mayImport: [], vendors: [] },
+  client: {
+    rank: 1,
+    mayImport: [],
+    vendors: ["openai", "@ai-sdk/openai-compatible", "@langchain/openai", "@openai/agents"],
+  },
   artifacts: { rank: 1, mayImport: ["domain"], vendors: [] },
   archives: { rank: 1, mayImport: ["domain"], vendors: ["tar"] },
   "model-files": { rank: 1, mayImport: ["domain"], vendors: [] },

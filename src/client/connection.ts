@@ -74,7 +74,8 @@ export class Connection {
   readonly apiKey: string | null;
   readonly platform: Platform;
   readonly #options: ConnectionOptions;
-  readonly #fetch: (url: string, request: RequestInit) => Promise<Response>;
+  /** What every request goes through. */
+  readonly fetch: (url: string, request: RequestInit) => Promise<Response>;
 
   /** @throws HoneError `invalid` for a base URL that is none of a server */
   constructor(options: ConnectionOptions = {}, platform: Platform = webPlatform) {
@@ -91,7 +92,7 @@ export class Connection {
     const { apiKey = platform.environment("HONE_API_KEY") ?? null } = options;
     this.apiKey = apiKey;
     // The platform's own has to be called as what it is.
-    this.#fetch = options.fetch ?? ((url, request) => fetch(url, request));
+    this.fetch = options.fetch ?? ((url, request) => fetch(url, request));
   }
 
   /**
@@ -135,7 +136,7 @@ export class Connection {
     );
     const upload = request.upload === undefined ? null : new UploadBody(request.upload.content);
     try {
-      const sent = this.#fetch(this.#urlOf(request), {
+      const sent = this.fetch(this.#urlOf(request), {
         method: request.method,
         headers: this.#headersOf(request),
         signal: deadline.signal,

@@ -10,6 +10,7 @@ import { ServerCalls } from "./calls/server-calls.ts";
 import { TextCalls } from "./calls/text-calls.ts";
 import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { Platform } from "./platform.ts";
 import { findOrCreateModel, type HoneCalls, type Model, type ModelOptions } from "./trained-model.ts";
 
 /** Every call throws HoneError for an answer that is not a success, and the signal's reason where it is given up. */
@@ -17,6 +18,8 @@ export class Hone implements HoneCalls {
   /** Without `/v1`, which other makers' clients put behind it. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
+  readonly fetch: Connection["fetch"];
+  readonly platform: Platform;
   readonly chat: ChatCalls;
   readonly completions: CompletionCalls;
   readonly responses: ResponseCalls;
@@ -36,6 +39,8 @@ export class Hone implements HoneCalls {
     const calls = new Calls(connection);
     this.baseUrl = connection.baseUrl;
     this.apiKey = connection.apiKey;
+    this.fetch = connection.fetch;
+    this.platform = connection.platform;
     this.chat = new ChatCalls(calls);
     this.completions = new CompletionCalls(calls);
     this.responses = new ResponseCalls(calls);

@@ -9,3 +9,22 @@ export type { CreateJobOptions } from "./calls/job-calls.ts";
 export type { FollowOptions, WatchOptions } from "./calls/follow-job.ts";
 export type { TrajectoryFilter } from "./calls/trajectory-calls.ts";
 export type { Upload } from "./upload.ts";
+export { train, type TrainResult } from "./training/train.ts";
+export type {
+  RequestDefaults,
+  RolloutFunction,
+  RolloutResult,
+  TrainingConfig,
+  TrainOptions,
+  ValidationOptions,
+} from "./training/train-options.ts";
+export type { RoundReport, Validation } from "./training/round-report.ts";
+export type { TrainEvent } from "./training/train-event.ts";
+export type { Tasks } from "./training/task-order.ts";
+export type { Failure, Group, Judge, JudgeContext, Rollout } from "./training/groups.ts";
+export { judge, type JudgeOptions } from "./judging/judge.ts";
+export { startTrajectory, type StartTrajectoryOptions } from "./recording/start-trajectory.ts";
+export type { RecordedTrajectory } from "./recording/recorded-trajectory.ts";
+export type { RecordedHistory } from "./recording/histories.ts";
+export type { AgentsModel } from "./recording/libraries.ts";
+export type { Fetch, RecordedCall } from "./recording/recording-fetch.ts";

@@ -10,8 +10,17 @@ export interface Platform {
   uniform(): number;
   /** Milliseconds from an arbitrary start; never goes back. */
   monotonicMs(): number;
+  /** Wall-clock time, UTC. */
+  now(): Date;
+  /** Where somebody watches what is written; null where nobody does. */
+  terminal(): { write(text: string): unknown } | null;
   /** Rejects with the signal's reason when that aborts first. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+interface ErrorStream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
 }
 
 export const webPlatform: Platform = {
@@ -27,6 +36,11 @@ export const webPlatform: Platform = {
   newId: () => crypto.randomUUID(),
   uniform: () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32,
   monotonicMs: () => performance.now(),
+  now: () => new Date(),
+  terminal: () => {
+    const { process } = globalThis as { readonly process?: { readonly stderr?: ErrorStream } };
+    return process?.stderr?.isTTY === true ? process.stderr : null;
+  },
   sleep: (durationMs, signal) =>
     new Promise((resolve, reject) => {
       const onAbort = (): void => {

@@ -7,15 +7,19 @@ import type { ChatCalls } from "./calls/generation-calls.ts";
 import type { JobCalls } from "./calls/job-calls.ts";
 import type { ModelCalls } from "./calls/model-calls.ts";
 import type { TrajectoryCalls, TrajectoryFilter } from "./calls/trajectory-calls.ts";
-import type { RequestOptions } from "./connection.ts";
+import type { Connection, RequestOptions } from "./connection.ts";
 import { HoneError } from "./hone-error.ts";
 import type { Pages } from "./pages.ts";
+import type { Platform } from "./platform.ts";
 
 /** The client that a model is reached by; a `Hone` is one. */
 export interface HoneCalls {
   /** Without `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | null;
+  /** What every request goes through. */
+  readonly fetch: Connection["fetch"];
+  readonly platform: Platform;
   readonly chat: ChatCalls;
   readonly checkpoints: CheckpointCalls;
   readonly jobs: JobCalls;

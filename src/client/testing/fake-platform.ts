@@ -16,6 +16,8 @@ export function fakePlatform(environment: Readonly<Record<string, string>> = {})
     newId: () => `id-${++idCount}`,
     uniform: () => 0.5,
     monotonicMs: () => nowMs,
+    now: () => new Date(nowMs),
+    terminal: () => null,
     sleep: async (durationMs, signal) => {
       signal?.throwIfAborted();
       waits.push(durationMs);

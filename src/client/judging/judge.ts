@@ -1,0 +1,130 @@
+// A language model as the judge of rollouts: it reads the attempts at one task beside each other, and ranks or scores them
+// by a rubric. Any server with chat completions can be asked; its verdict is held to a schema.
+import { HoneError } from "../hone-error.ts";
+import type { Judge, JudgeContext, Rollout } from "../training/groups.ts";
+import { seedOf, shuffledBy } from "../training/seeds.ts";
+import { attemptsText } from "./attempts-text.ts";
+import { verdicts, type JudgeMode } from "./verdict.ts";
+
+export interface JudgeOptions<Task> {
+  /** Its name at the server that is asked. */
+  readonly model: string;
+  /** What a good attempt is, in words for the judge. */
+  readonly rubric: string;
+  /** `rank` orders the attempts of a task, from 1 for the best to 0; `score` gives each 0 to 1. `rank` unless given. */
+  readonly mode?: JudgeMode;
+  /** With `/v1`, of any server with chat completions; the one that trains unless given. */
+  readonly baseURL?: string;
+  readonly apiKey?: string;
+  /** How often a verdict is asked for, where one is broken; 2 unless given. */
+  readonly attempts?: number;
+  /** Milliseconds for a verdict; 120,000 unless given. */
+  readonly timeout?: number;
+  /** Further fields of its requests, such as `temperature`; 0 unless given. */
+  readonly request?: Readonly<Record<string, unknown>>;
+  /** What the judge reads of the task; as text or JSON unless given. */
+  readonly showTask?: (task: Task) => string;
+  /** What it reads of an attempt; the conversation unless given. */
+  readonly showAttempt?: (rollout: Rollout) => string;
+}
+
+/**
+ * A judge for `train`. Attempts are shown in an order that follows from the seed, so that none gains by its place.
+ *
+ * @returns a judge that throws HoneError `broken_verdict` where none of its verdicts is one
+ */
+export function judge<Task>(options: JudgeOptions<Task>): Judge<Task> {
+  const { mode = "rank", attempts = 2, rubric, showTask = textOfTask, showAttempt } = options;
+  if (rubric.trim() === "")
+    throw new HoneError({ code: "invalid", param: "rubric", message: "The rubric is empty." });
+  return async ({ task, rollouts }, context) => {
+    const order = shuffledBy(
+      context.seed,
+      rollouts.map((_, index) => index),
+    );
+    const shown = order.map((index) => rollouts[index]);
+    const { schema, instruction, read } = verdicts[mode](rollouts.length);
+    const messages = [
+      { role: "system", content: `${instruction}\n\nRubric:\n${rubric}` },
+      { role: "user", content: `Task:\n${showTask(task)}\n\n${attemptsText(shown, showAttempt)}` },
+    ];
+    let why = "";
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const scores = await ask(options, context, { messages, schema, seed: seedOf(context.seed, attempt) })
+        .then(read)
+        .catch((error: unknown) => passing(error, context.signal));
+      // Back into the order they came in.
+      if (typeof scores !== "string") return rollouts.map((_, index) => scores[order.indexOf(index)]);
+      why = scores;
+      if (attempt + 1 < attempts) await context.hone.platform.sleep(retryMs * 2 ** attempt, context.signal);
+    }
+    throw new HoneError({
+      code: "broken_verdict",
+      message: `The judge ${options.model} gave no verdict: ${why}`,
+    });
+  };
+}
+
+const retryMs = 500;
+
+/** Why nothing came, where asking again may help. */
+function passing(error: unknown, signal: AbortSignal): string {
+  signal.throwIfAborted();
+  if (error instanceof HoneError && error.code === "judge_refused") {
+    if (error.status !== 429 && error.status < 500) throw error;
+    return error.message;
+  }
+  return `nobody answered (${error instanceof Error ? error.message : String(error)})`;
+}
+
+function textOfTask(task: unknown): string {
+  return typeof task === "string" ? task : JSON.stringify(task, null, 1);
+}
+
+const defaultTimeoutMs = 120_000;
+
+/** The text of an answer. @throws HoneError where the judge's server does not answer, or refuses */
+async function ask<Task>(
+  { model, baseURL, apiKey, request, timeout = defaultTimeoutMs }: JudgeOptions<Task>,
+  { hone, signal }: JudgeContext,
+  {
+    messages,
+    schema,
+    seed,
+  }: { readonly messages: readonly object[]; readonly schema: object; readonly seed: number },
+): Promise<string> {
+  const url = `${(baseURL ?? `${hone.baseUrl}/v1`).replace(/\/+$/, "")}/chat/completions`;
+  const key = apiKey ?? (baseURL === undefined ? hone.apiKey : null);
+  const response_format = { type: "json_schema", json_schema: { name: "verdict", strict: true, schema } };
+  const response = await hone.fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    },
+    body: JSON.stringify({ temperature: 0, seed, ...request, model, messages, response_format }),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+  });
+  const text = await response.text();
+  if (!response.ok)
+    throw new HoneError({
+      code: "judge_refused",
+      status: response.status,
+      message: `The judge ${model} at ${url} answered ${response.status}: ${text.slice(0, 300)}`,
+    });
+  return contentOf(text);
+}
+
+/** Empty where it is none of a chat's. */
+function contentOf(text: string): string {
+  try {
+    const answer = JSON.parse(text) as Answer;
+    return answer.choices?.[0]?.message?.content ?? "";
+  } catch {
+    return "";
+  }
+}
+
+interface Answer {
+  readonly choices?: readonly { readonly message?: { readonly content?: string | null } }[];
+}

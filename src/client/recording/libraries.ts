@@ -1,0 +1,79 @@
+// Clients of other makers that call a recorded model. They are peers that nobody has to install: each is loaded when it is
+// first asked for, and one that is missing is an error that names the package.
+import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
+import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
+import type OpenAI from "openai";
+import { HoneError } from "../hone-error.ts";
+import type { Fetch } from "./recording-fetch.ts";
+
+/** What any of them takes. */
+export interface LibraryAccess {
+  /** With `/v1`. */
+  readonly baseURL: string;
+  readonly apiKey: string;
+  readonly model: string;
+  readonly fetch: Fetch;
+}
+
+/** A model of `@openai/agents`, as its agents and runners take one; that package wants a newer Node than this one. */
+export interface AgentsModel {
+  // oxlint-disable-next-line typescript/no-explicit-any -- of the package's own types, which are not here
+  getResponse(request: any): Promise<any>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  getStreamedResponse(request: any): AsyncIterable<any>;
+}
+
+/** Makes clients of `openai`; where that is missing, making one throws. */
+export async function openAIClients(): Promise<(access: LibraryAccess) => OpenAI> {
+  try {
+    const { default: Client } = await import("openai");
+    return ({ baseURL, apiKey, fetch }) => new Client({ baseURL, apiKey, fetch });
+  } catch (error) {
+    return () => {
+      throw missing("openai", "trajectory.openai", error);
+    };
+  }
+}
+
+/** @throws HoneError `missing_package` */
+export async function aiSdkProvider({
+  baseURL,
+  apiKey,
+  fetch,
+}: LibraryAccess): Promise<OpenAICompatibleProvider> {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible").catch((error: unknown) => {
+    throw missing("@ai-sdk/openai-compatible", "trajectory.aiSdk()", error);
+  });
+  return createOpenAICompatible({ name: "hone", baseURL, apiKey, fetch, supportsStructuredOutputs: true });
+}
+
+/** @throws HoneError `missing_package` */
+export async function langChainModel(
+  { baseURL, apiKey, model, fetch }: LibraryAccess,
+  fields: ChatOpenAIFields = {},
+): Promise<ChatOpenAI> {
+  const { ChatOpenAI: Client } = await import("@langchain/openai").catch((error: unknown) => {
+    throw missing("@langchain/openai", "trajectory.langchain()", error);
+  });
+  const configuration = { ...fields.configuration, baseURL, fetch };
+  return new Client({ model, useResponsesApi: false, ...fields, apiKey, configuration });
+}
+
+/** @throws HoneError `missing_package` */
+export async function agentsModel(access: LibraryAccess): Promise<AgentsModel> {
+  const name = "@openai/agents";
+  const library = await (import(name) as Promise<AgentsLibrary>).catch((error: unknown) => {
+    throw missing(name, "trajectory.agents()", error);
+  });
+  return new library.OpenAIChatCompletionsModel((await openAIClients())(access), access.model);
+}
+
+interface AgentsLibrary {
+  readonly OpenAIChatCompletionsModel: new (client: OpenAI, model: string) => AgentsModel;
+}
+
+function missing(name: string, what: string, cause: unknown): HoneError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `${what} takes the package ${name}, which cannot be loaded (${reason.split("\n")[0]}). Install it: npm install ${name}`;
+  return new HoneError({ code: "missing_package", message, cause });
+}

@@ -1,0 +1,125 @@
+// `fetch` that records calls of one model with their exact tokens, whichever library makes them: a base address, a key and
+// a `fetch` are what all of them take. Callers see the answers that they would have got without it.
+import {
+  askedBy,
+  askingForTokens,
+  isRecorded,
+  objectIn,
+  readRequest,
+  type Asked,
+  type JsonObject,
+  type SentRequest,
+} from "./model-request.ts";
+import { seenAnswer } from "./seen-answer.ts";
+import { StreamedChoices } from "./streamed-choices.ts";
+import { tappedStream } from "./tapped-stream.ts";
+
+/** What libraries take as their `fetch`. */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** A call of the model, as it was sent, and what it answered. */
+export interface RecordedCall {
+  /** In the API's own spelling; with defaults and the seed it was sent with. */
+  readonly request: JsonObject;
+  /** As answered, each with the tokens of its prompt and its own. */
+  readonly choices: readonly JsonObject[];
+}
+
+export interface RecordingOptions {
+  /** What requests go through. */
+  readonly send: (url: string, request: RequestInit) => Promise<Response>;
+  /** The model whose calls are recorded; those of other models are passed on untouched. */
+  readonly model: string;
+  /** For what requests leave open. */
+  readonly defaults: JsonObject;
+  /** A seed for a request that has none. */
+  readonly seed: () => number;
+  /** Ends every request with its reason. */
+  readonly signal: AbortSignal;
+  /** Called as a call begins; takes the choices once they are there. A call that fails has none. */
+  readonly onCall: (request: JsonObject) => (choices: readonly JsonObject[]) => void;
+}
+
+export function recordingFetch(options: RecordingOptions): Fetch {
+  const { send, model, signal } = options;
+  return async (input, init = {}) => {
+    signal.throwIfAborted();
+    const request = await readRequest(input, init);
+    const calls = request === null ? "no" : isRecorded(request, model);
+    if (request !== null && calls === "yes") return recordedAnswer(request, options);
+    if (typeof calls === "object") return refused(calls.refusal);
+    if (!(input instanceof Request))
+      return send(String(input), { ...init, signal: either(signal, init.signal) });
+    const asked = new Request(input, init);
+    const { url, method, headers } = asked;
+    const body = asked.body === null ? {} : { body: await asked.arrayBuffer() };
+    return send(url, { method, headers, ...body, signal: either(signal, asked.signal) });
+  };
+}
+
+const badRequest = 400;
+
+/** As a server refuses: what `fetch` throws libraries hide behind a connection that failed, and try again. */
+function refused(message: string): Response {
+  const error = { message, type: "invalid_request_error", param: "model", code: "not_recorded" };
+  return Response.json({ error }, { status: badRequest });
+}
+
+async function recordedAnswer(
+  { url, method, body, headers, signal }: SentRequest,
+  { send, defaults, seed, signal: end, onCall }: RecordingOptions,
+): Promise<Response> {
+  // A recorded request has a body.
+  const given = body ?? {};
+  const sent = askingForTokens(given, { defaults, seed });
+  const record = onCall(sent);
+  // It is another length.
+  headers.delete("content-length");
+  const response = await send(url, {
+    method,
+    headers,
+    body: JSON.stringify(sent),
+    signal: either(end, signal),
+  });
+  if (!response.ok || response.body === null) return response;
+  const asked = askedBy(given);
+  if (sent["stream"] === true) return likeAnswer(response, streamed(response.body, asked, record));
+  const text = await response.text();
+  const answer = objectIn(text);
+  if (answer === null) return likeAnswer(response, text);
+  record(choicesOf(answer));
+  return likeAnswer(response, JSON.stringify(seenAnswer(answer, asked)));
+}
+
+function streamed(
+  body: ReadableStream<Uint8Array>,
+  asked: Asked,
+  record: (choices: readonly JsonObject[]) => void,
+): ReadableStream<Uint8Array> {
+  const gathered = new StreamedChoices();
+  return tappedStream(body, {
+    onEvent: (event) => {
+      gathered.add(event);
+      return seenAnswer(event, asked);
+    },
+    // What its reader saw before leaving was said; what broke off its reader never had.
+    onEnd: (end) => (end === "broken" ? undefined : record(gathered.choices())),
+  });
+}
+
+function either(one: AbortSignal, other: AbortSignal | null | undefined): AbortSignal {
+  return other === null || other === undefined ? one : AbortSignal.any([one, other]);
+}
+
+function choicesOf(answer: JsonObject): readonly JsonObject[] {
+  const { choices, prompt_token_ids: prompt } = answer;
+  if (!Array.isArray(choices)) return [];
+  return (choices as readonly JsonObject[]).map((choice) => ({ prompt_token_ids: prompt, ...choice }));
+}
+
+function likeAnswer({ status, statusText, headers }: Response, body: string | ReadableStream): Response {
+  const kept = new Headers(headers);
+  // Of the bytes as they came.
+  for (const name of ["content-length", "content-encoding"]) kept.delete(name);
+  return new Response(body, { status, statusText, headers: kept });
+}

@@ -1,0 +1,80 @@
+// A stream of server-sent events that is read along on its way to whoever asked: nothing is read ahead of the reader, and
+// whoever leaves it ends it at the server.
+import { objectIn, type JsonObject } from "./model-request.ts";
+
+/** How a stream came to its end: as a whole, left by its reader, or broken off. */
+export type StreamEnd = "whole" | "left" | "broken";
+
+export interface Tap {
+  /** Given each event; what it returns goes on to the reader, and nothing for null. */
+  readonly onEvent: (event: JsonObject) => JsonObject | null;
+  /** Called once. */
+  readonly onEnd: (end: StreamEnd) => void;
+}
+
+export function tappedStream(body: ReadableStream<Uint8Array>, tap: Tap): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  const lines = new TappedLines(tap.onEvent);
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      try {
+        for (;;) {
+          const { done, value } = await reader.read();
+          const text = done ? lines.rest() : lines.add(decoder.decode(value, { stream: true }));
+          if (text !== "") controller.enqueue(encoder.encode(text));
+          if (done) {
+            tap.onEnd(lines.isBroken ? "broken" : "whole");
+            controller.close();
+          }
+          if (done || text !== "") return;
+        }
+      } catch (error) {
+        tap.onEnd("broken");
+        throw error;
+      }
+    },
+    cancel: async (reason) => {
+      tap.onEnd("left");
+      await reader.cancel(reason);
+    },
+  });
+}
+
+/** Lines as they come whole; those that hold an event may be replaced, with the empty line behind them. */
+class TappedLines {
+  readonly #onEvent: Tap["onEvent"];
+  #pending = "";
+  #isDropping = false;
+  /** Whether an event was an error, after which there is none. */
+  isBroken = false;
+
+  constructor(onEvent: Tap["onEvent"]) {
+    this.#onEvent = onEvent;
+  }
+
+  add(text: string): string {
+    const lines = (this.#pending + text).split("\n");
+    this.#pending = lines.pop() ?? "";
+    return lines.map((line) => this.#tapped(line)).join("");
+  }
+
+  rest(): string {
+    return this.#pending;
+  }
+
+  #tapped(line: string): string {
+    const event = line.startsWith("data:") ? objectIn(line.slice(5)) : null;
+    const wasDropping = this.#isDropping;
+    this.#isDropping = false;
+    if (event === null) return wasDropping && line.trim() === "" ? "" : `${line}\n`;
+    if (Object.hasOwn(event, "error")) this.isBroken = true;
+    const seen = this.#onEvent(event);
+    if (seen === null) {
+      this.#isDropping = true;
+      return "";
+    }
+    return `data: ${JSON.stringify(seen)}\n`;
+  }
+}

@@ -1,0 +1,24 @@
+// Which validated version is the best, and when it is time to stop. Pure.
+
+export interface Best {
+  readonly step: number;
+  readonly reward: number;
+}
+
+export interface Progress {
+  readonly best: Best | null;
+  /** Validations since the best one. */
+  readonly worseCount: number;
+}
+
+export const noProgress: Progress = { best: null, worseCount: 0 };
+
+/** @param minDelta by how much a reward must be above the best to be a new one */
+export function withValidation(
+  { best, worseCount }: Progress,
+  validated: Best,
+  { minDelta = 0 }: { readonly minDelta?: number } = {},
+): Progress {
+  const isBest = best === null || validated.reward > best.reward + minDelta;
+  return isBest ? { best: validated, worseCount: 0 } : { best, worseCount: worseCount + 1 };
+}

@@ -1,0 +1,76 @@
+// Where a run goes on: what the server knows of its rounds. A round's trajectories are logged before they are trained on,
+// with the round's number as a metric, and the job comes behind the log; so the newest log tells the round, and the newest
+// job whether that was trained.
+import type { LoggedMetrics, TrainingJob } from "../api.ts";
+import type { RequestOptions } from "../connection.ts";
+import type { Model } from "../trained-model.ts";
+
+export interface RunState {
+  /** The round that is next. */
+  readonly round: number;
+  /** A job of the round before that has not ended; null where there is none. */
+  readonly openJob: TrainingJob | null;
+  /** What was validated, the oldest first. */
+  readonly validated: readonly { readonly step: number; readonly reward: number }[];
+}
+
+/** The metric that counts the rounds of a run. */
+export function roundMetricOf(run: string | undefined): string {
+  return run === undefined ? "round" : `round/${run}`;
+}
+
+export async function runState(
+  model: Model,
+  roundMetric: string,
+  options: RequestOptions,
+): Promise<RunState> {
+  const validated = await validationsOf(model, roundMetric, options);
+  const log = await newestLog(model, roundMetric, options);
+  if (log === null) return { round: 0, openJob: null, validated };
+  const round = roundIn(log, "train", roundMetric) ?? 0;
+  if (log.metrics["data/step_num_groups_trainable"] === 0)
+    return { round: round + 1, openJob: null, validated };
+  const job = await jobBehind(model, log, options);
+  // One that has failed had data that nobody has any more.
+  if (job === null || job.state === "failed" || job.state === "cancelled")
+    return { round, openJob: null, validated };
+  return { round: round + 1, openJob: job.state === "succeeded" ? null : job, validated };
+}
+
+function roundIn({ metrics }: LoggedMetrics, split: string, roundMetric: string): number | undefined {
+  return metrics[`${split}/${roundMetric}`];
+}
+
+async function newestLog(
+  { hone, id }: Model,
+  roundMetric: string,
+  options: RequestOptions,
+): Promise<LoggedMetrics | null> {
+  for await (const log of hone.trajectories.metrics(id, { split: "train", order: "desc" }, options))
+    if (roundIn(log, "train", roundMetric) !== undefined) return log;
+  return null;
+}
+
+async function jobBehind(
+  { hone, id }: Model,
+  log: LoggedMetrics,
+  options: RequestOptions,
+): Promise<TrainingJob | null> {
+  const { data } = await hone.jobs.list({ model_id: id, kind: "rl", limit: 1 }, options).first();
+  const [job] = data;
+  return job !== undefined && job.created_at >= log.recorded_at ? job : null;
+}
+
+async function validationsOf(
+  { hone, id }: Model,
+  roundMetric: string,
+  options: RequestOptions,
+): Promise<RunState["validated"]> {
+  const validated: { readonly step: number; readonly reward: number }[] = [];
+  for await (const log of hone.trajectories.metrics(id, { split: "val" }, options)) {
+    const reward = log.metrics["val/reward"];
+    if (roundIn(log, "val", roundMetric) !== undefined && reward !== undefined)
+      validated.push({ step: log.step, reward });
+  }
+  return validated;
+}

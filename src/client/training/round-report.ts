@@ -1,0 +1,101 @@
+// A round in plain numbers.
+import { hasSpread, type Group } from "./groups.ts";
+
+export interface RoundReport {
+  /** Counted from 0. */
+  readonly round: number;
+  /** The version that was sampled. */
+  readonly step: number;
+  /** The version that came of it; null where nothing was there to train. */
+  readonly newStep: number | null;
+  /** Mean of all rollouts that came to their end; null where none did. */
+  readonly reward: number | null;
+  readonly rewardMin: number | null;
+  readonly rewardMax: number | null;
+  /** Mean over tasks of the standard deviation of their rollouts' rewards. */
+  readonly spread: number;
+  readonly groups: number;
+  /** Groups whose rewards are all equal, or of fewer than two rollouts: they teach nothing, and are not trained on. */
+  readonly groupsWithoutSpread: number;
+  /** That came to their end. */
+  readonly rollouts: number;
+  readonly failures: number;
+  /** Why, the most frequent first. */
+  readonly failureReasons: readonly { readonly message: string; readonly count: number }[];
+  /** That the model said. */
+  readonly completionTokens: number;
+  readonly seconds: { readonly rollouts: number; readonly training: number };
+  /** What the server made of the round's trajectories, such as `train/reward` and the means of what rollouts measured. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Of the training job; null where there was none. */
+  readonly jobId: string | null;
+  readonly warnings: readonly string[];
+  /** Of the new version; null where it was not validated. */
+  readonly validation: Validation | null;
+}
+
+/** How good a version is at tasks that are never trained on. */
+export interface Validation {
+  readonly step: number;
+  readonly reward: number;
+  /** Whether it is better than every one before. */
+  readonly isBest: boolean;
+}
+
+type Numbers = Pick<
+  RoundReport,
+  | "reward"
+  | "rewardMin"
+  | "rewardMax"
+  | "spread"
+  | "groups"
+  | "groupsWithoutSpread"
+  | "rollouts"
+  | "failures"
+  | "failureReasons"
+  | "completionTokens"
+>;
+
+export function numbersOf<Task>(groups: readonly Group<Task>[]): Numbers {
+  const rollouts = groups.flatMap((group) => group.rollouts);
+  const rewards = rollouts.map(({ reward }) => reward);
+  const failures = groups.flatMap((group) => group.failures);
+  const several = groups.filter((group) => group.rollouts.length > 1);
+  return {
+    reward: rewards.length === 0 ? null : mean(rewards),
+    rewardMin: rewards.length === 0 ? null : Math.min(...rewards),
+    rewardMax: rewards.length === 0 ? null : Math.max(...rewards),
+    spread:
+      several.length === 0
+        ? 0
+        : mean(several.map((group) => deviation(group.rollouts.map((one) => one.reward)))),
+    groups: groups.length,
+    groupsWithoutSpread: groups.filter((group) => !hasSpread(group)).length,
+    rollouts: rollouts.length,
+    failures: failures.length,
+    failureReasons: countedReasons(failures.map(({ message }) => message)),
+    completionTokens: rollouts.reduce((sum, { trajectory }) => sum + trajectory.completionTokens, 0),
+  };
+}
+
+/** The most frequent of them. */
+const reasonsMax = 5;
+
+export function countedReasons(messages: readonly string[]): RoundReport["failureReasons"] {
+  const counts = new Map<string, number>();
+  for (const message of messages) counts.set(message, (counts.get(message) ?? 0) + 1);
+  return [...counts]
+    .map(([message, count]) => ({ message, count }))
+    .toSorted((one, other) => other.count - one.count)
+    .slice(0, reasonsMax);
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Of the population. */
+function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
+}

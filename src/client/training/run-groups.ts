@@ -1,0 +1,230 @@
+// Runs the rollouts of tasks, some at once: each within its time, and one that fails is counted.
+import { HoneError } from "../hone-error.ts";
+import type { Platform } from "../platform.ts";
+import type { JsonObject } from "../recording/model-request.ts";
+import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
+import type { StartTrajectoryOptions } from "../recording/start-trajectory.ts";
+import {
+  failureOf,
+  type Failure,
+  type Group,
+  type Judge,
+  type JudgeContext,
+  type Rollout,
+} from "./groups.ts";
+import { countedReasons } from "./round-report.ts";
+import { seedOf } from "./seeds.ts";
+import type { Resolved, RolloutFunction, RolloutResult } from "./train-options.ts";
+
+/** What rollouts are made of. */
+export interface RolloutMaker<Task> extends Pick<
+  Resolved<Task>,
+  "concurrency" | "rolloutTimeout" | "failuresMax"
+> {
+  readonly start: (options: StartTrajectoryOptions) => RecordedTrajectory;
+  readonly rollout: RolloutFunction<Task>;
+  readonly judge: Judge<Task> | undefined;
+  readonly hone: JudgeContext["hone"] & { readonly platform: Pick<Platform, "sleep"> };
+  readonly signal: AbortSignal;
+  /** Told of each that ended. */
+  readonly onEnded: (counts: {
+    readonly ended: number;
+    readonly failures: number;
+    readonly total: number;
+  }) => void;
+}
+
+export interface GroupPlan<Task> {
+  readonly tasks: readonly Task[];
+  /** Rollouts of each. */
+  readonly size: number;
+  /** The version that is sampled. */
+  readonly step: number;
+  readonly seed: number;
+  readonly request: JsonObject | undefined;
+}
+
+/**
+ * Runs every task so many times, and has its rollouts judged beside each other.
+ *
+ * @throws HoneError `rollouts_failed` as soon as more than the allowed share has failed; the signal's reason
+ */
+export async function runGroups<Task>(
+  maker: RolloutMaker<Task>,
+  plan: GroupPlan<Task>,
+): Promise<readonly Group<Task>[]> {
+  const { tasks, size } = plan;
+  const total = tasks.length * size;
+  const failuresMax = Math.floor(maker.failuresMax * total);
+  // Ends the others where one of them is one failure too many.
+  const end = new AbortController();
+  const signal = AbortSignal.any([maker.signal, end.signal]);
+  const outcomes: (Rollout | Failure)[] = [];
+  const failures: Failure[] = [];
+  let ended = 0;
+  const count = (outcome: Rollout | Failure): void => {
+    ended += 1;
+    if (isFailure(outcome)) failures.push(outcome);
+    maker.onEnded({ ended, failures: failures.length, total });
+    if (failures.length > failuresMax) end.abort(tooManyFailed(failures, total));
+  };
+  const run = async (index: number): Promise<void> => {
+    signal.throwIfAborted();
+    const seed = seedOf(plan.seed, index);
+    const task = tasks[Math.floor(index / size)];
+    const outcome = await outcomeOf({ ...maker, signal }, task, { ...plan, seed });
+    signal.throwIfAborted();
+    outcomes[index] = outcome;
+    count(outcome);
+  };
+  await someAtOnce(total, maker.concurrency, run).catch((error: unknown) => {
+    end.abort(error);
+    throw error;
+  });
+  signal.throwIfAborted();
+  const groups = tasks.map((task, index): Group<Task> => {
+    const own = outcomes.slice(index * size, (index + 1) * size);
+    return {
+      task,
+      rollouts: own.filter((one): one is Rollout => !isFailure(one)),
+      failures: own.filter(isFailure),
+    };
+  });
+  return judged(maker, plan, groups);
+}
+
+/** Waits for all; the first that fails fails it, once those that run have ended. */
+async function someAtOnce(
+  count: number,
+  limit: number,
+  run: (index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  let isOver = false;
+  const work = async (): Promise<void> => {
+    while (!isOver && next < count) {
+      try {
+        await run(next++);
+      } catch (error) {
+        isOver = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(limit, count) }, work));
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+function isFailure(outcome: Rollout | Failure): outcome is Failure {
+  return "traceback" in outcome;
+}
+
+async function outcomeOf<Task>(
+  { start, rollout, rolloutTimeout, signal, hone }: RolloutMaker<Task>,
+  task: Task,
+  { step, seed, request }: Pick<GroupPlan<Task>, "step" | "seed" | "request">,
+): Promise<Rollout | Failure> {
+  const over = new AbortController();
+  const ends = AbortSignal.any([signal, over.signal]);
+  const trajectory = start({ step, seed, request, signal: ends });
+  const late = hone.platform.sleep(rolloutTimeout, over.signal).then(() => {
+    throw tookTooLong(rolloutTimeout);
+  });
+  // What it throws at once counts as what it throws later.
+  const run = async (): Promise<RolloutResult> => rollout(task, trajectory);
+  try {
+    const result = await Promise.race([run(), late, abortOf(ends)]);
+    const ended = { trajectory, ...resultOf(result) };
+    // What cannot be trained on is found now.
+    trajectory.finish(ended);
+    return ended;
+  } catch (error) {
+    return failureOf(error);
+  } finally {
+    late.catch(() => undefined);
+    // Ends what the rollout left open, too.
+    over.abort(new DOMException("The rollout has ended.", "AbortError"));
+  }
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason as Error);
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+function tookTooLong(timeoutMs: number): HoneError {
+  const message = `The rollout took longer than ${timeoutMs / 1000} s (rolloutTimeout).`;
+  return new HoneError({ code: "timeout", param: "rolloutTimeout", message });
+}
+
+/** @throws HoneError `invalid` for a reward that is no finite number */
+function resultOf(result: RolloutResult): Omit<Rollout, "trajectory"> {
+  const {
+    reward = 0,
+    metrics = {},
+    metadata = {},
+  } = typeof result === "number" ? { reward: result } : (result ?? {});
+  if (Number.isFinite(reward)) return { reward, metrics, metadata };
+  const message = `The rollout's reward is ${String(reward)}; it has to be a finite number.`;
+  throw new HoneError({ code: "invalid", param: "reward", message });
+}
+
+function tooManyFailed(failures: readonly Failure[], total: number): HoneError {
+  const reasons = countedReasons(failures.map(({ message }) => message)).map(
+    ({ message, count }) => `${count} times: ${message}`,
+  );
+  const message = `${failures.length} of ${total} rollouts failed, which is more than failuresMax allows. ${reasons.join("; ")}`;
+  return new HoneError({ code: "rollouts_failed", param: "failuresMax", message });
+}
+
+/** The groups with what the judge gives; those without a verdict have failed. */
+async function judged<Task>(
+  { judge, hone, signal, concurrency, failuresMax }: RolloutMaker<Task>,
+  { seed }: GroupPlan<Task>,
+  groups: readonly Group<Task>[],
+): Promise<readonly Group<Task>[]> {
+  if (judge === undefined) return groups;
+  const result = [...groups];
+  await someAtOnce(groups.length, concurrency, async (index) => {
+    signal.throwIfAborted();
+    const group = groups[index];
+    if (group.rollouts.length === 0) return;
+    const context = { hone, seed: seedOf(seed, "judge", index), signal };
+    result[index] = await verdictOf(judge, group, context).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return {
+        ...group,
+        rollouts: [],
+        failures: [...group.failures, ...group.rollouts.map(() => failureOf(error))],
+      };
+    });
+  });
+  const failures = result.flatMap((group) => group.failures);
+  const total = result.reduce((sum, group) => sum + group.rollouts.length, failures.length);
+  if (failures.length > failuresMax * total) throw tooManyFailed(failures, total);
+  return result;
+}
+
+async function verdictOf<Task>(
+  judge: Judge<Task>,
+  group: Group<Task>,
+  context: JudgeContext,
+): Promise<Group<Task>> {
+  const { task, rollouts } = group;
+  const scores = await judge({ task, rollouts }, context);
+  const isVerdict = scores.length === rollouts.length && scores.every((score) => Number.isFinite(score));
+  if (!isVerdict) {
+    const message = `The judge gave ${JSON.stringify(scores)} for ${rollouts.length} rollouts; it has to give a finite number for each.`;
+    throw new HoneError({ code: "invalid", param: "judge", message });
+  }
+  return {
+    ...group,
+    rollouts: rollouts.map((rollout, index) => ({
+      ...rollout,
+      reward: rollout.reward + (scores[index] ?? 0),
+    })),
+  };
+}

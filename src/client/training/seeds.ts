@@ -1,0 +1,28 @@
+// Numbers that follow from a seed: the order of tasks, and the seed of each rollout. The same on every platform.
+
+/** A number in [0, 2^31) that follows from the parts; neighbouring parts have unrelated numbers. */
+export function seedOf(...parts: readonly (string | number)[]): number {
+  // FNV-1a over the text, mixed as MurmurHash3 ends.
+  let hash = 0x811c9dc5;
+  for (const character of JSON.stringify(parts)) {
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  }
+  return mixed(hash) >>> 1;
+}
+
+function mixed(value: number): number {
+  let hash = value;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** The items in an order that follows from the seed; the input is not modified. */
+export function shuffledBy<T>(seed: number, items: readonly T[]): T[] {
+  const result = [...items];
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = seedOf(seed, last) % (last + 1);
+    [result[last], result[other]] = [result[other], result[last]];
+  }
+  return result;
+}

@@ -1,0 +1,24 @@
+// What happens in a training run, as it happens.
+import type { TrainingEvent } from "../api.ts";
+import type { RoundReport, Validation } from "./round-report.ts";
+
+export type TrainEvent =
+  /** Rounds before this one were done by an earlier run. */
+  | { readonly type: "run-resumed"; readonly round: number; readonly rounds: number; readonly step: number }
+  | {
+      readonly type: "rollouts-started";
+      readonly of: "round" | "validation";
+      readonly round: number;
+      readonly step: number;
+      readonly total: number;
+    }
+  | {
+      readonly type: "rollout-ended";
+      readonly ended: number;
+      readonly failures: number;
+      readonly total: number;
+    }
+  | { readonly type: "job-started"; readonly round: number; readonly jobId: string }
+  | { readonly type: "job-event"; readonly round: number; readonly event: TrainingEvent }
+  | { readonly type: "version-validated"; readonly validation: Validation }
+  | { readonly type: "round-ended"; readonly report: RoundReport };

@@ -1,0 +1,56 @@
+// Asks a version the tasks that are never trained on, logs what it said, and pins the best version, so that the server
+// keeps it.
+import type { RequestOptions } from "../connection.ts";
+import { HoneError } from "../hone-error.ts";
+import type { Model } from "../trained-model.ts";
+import { bodyOf } from "./groups.ts";
+import { withValidation, type Best, type Progress } from "./progress.ts";
+import { mean, type Validation } from "./round-report.ts";
+import type { RoundRun } from "./run-round.ts";
+import { runGroups } from "./run-groups.ts";
+import { seedOf } from "./seeds.ts";
+
+/** @throws HoneError `rollouts_failed`, and where the server refuses something */
+export async function validate<Task>(
+  run: RoundRun<Task>,
+  { round, step }: { readonly round: number; readonly step: number },
+  progress: Progress,
+): Promise<{ readonly validation: Validation; readonly progress: Progress }> {
+  const { model, options, maker, roundMetric, emit } = run;
+  const { validation } = options;
+  if (validation === undefined) throw new Error("validations are asked for where there are tasks for them");
+  const { tasks, tries: size = 1, request = options.request } = validation;
+  emit({ type: "rollouts-started", of: "validation", round, step, total: tasks.length * size });
+  // The same for every version, so that they are compared by the same draws.
+  const seed = seedOf(options.seed, "validation");
+  const groups = await runGroups(maker, { tasks, size, step, seed, request });
+  const rewards = groups.flatMap(({ rollouts }) => rollouts.map((rollout) => rollout.reward));
+  if (rewards.length === 0)
+    throw new HoneError({ code: "rollouts_failed", message: "All rollouts of a validation failed." });
+  const validated: Best = { step, reward: mean(rewards) };
+  const { signal } = maker;
+  await model.log(
+    groups.map((group) => bodyOf(group, { roundMetric, round })),
+    { split: "val", signal },
+  );
+  const next = withValidation(progress, validated, validation);
+  const isBest = next.best === validated;
+  if (isBest) await keep(model, validated.step, progress.best, { signal });
+  return { validation: { ...validated, isBest }, progress: next };
+}
+
+/** Pins a version in place of the one that was best before. */
+async function keep(
+  { hone, id }: Model,
+  step: number,
+  before: Best | null,
+  options: RequestOptions,
+): Promise<void> {
+  // The base is always there.
+  if (step > 0) await hone.checkpoints.pin(id, step, options);
+  if (before === null || before.step === 0 || before.step === step) return;
+  await hone.checkpoints.unpin(id, before.step, options).catch((error: unknown) => {
+    // Somebody has deleted it.
+    if (!(error instanceof HoneError && error.status === 404)) throw error;
+  });
+}

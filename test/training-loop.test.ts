@@ -1,0 +1,127 @@
+// The client's training loop on a real server: rounds make versions, are validated, gone on with after they were stopped,
+// and judged by a model.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Hone } from "../src/client/hone.ts";
+import { judge } from "../src/client/judging/judge.ts";
+import type { RecordedTrajectory } from "../src/client/recording/recorded-trajectory.ts";
+import { train } from "../src/client/training/train.ts";
+import type { TrainOptions } from "../src/client/training/train-options.ts";
+import { serverOfFile } from "./running-server.ts";
+
+let hone: Hone;
+serverOfFile({
+  onStart: ({ url, apiKey }) => {
+    hone = new Hone({ baseUrl: url, apiKey });
+  },
+});
+
+const words = ['"yes", "no"', '"no", "maybe"', '"maybe", "yes"', '"yes", "no", "maybe"'];
+const rewards: Readonly<Record<string, number>> = { yes: 0.5, no: 0.75, maybe: 1 };
+
+async function answer(of: string, { openai, model }: RecordedTrajectory): Promise<string> {
+  const content = `respond with exactly one of ${of}`;
+  const { choices } = await openai.chat.completions.create({
+    model,
+    messages: [{ role: "user", content }],
+    max_completion_tokens: 5,
+  });
+  return (choices[0]?.message.content ?? "").toLowerCase().replaceAll(/[^a-z]/g, "");
+}
+
+const options = {
+  tasks: words,
+  rollout: async (task: string, trajectory: RecordedTrajectory) =>
+    rewards[await answer(task, trajectory)] ?? 0,
+  groupSize: 8,
+  request: { temperature: 1.2 },
+  config: { learning_rate: 2e-4 },
+} satisfies TrainOptions<string>;
+
+test("rounds make versions, the best of which is pinned, and a later call goes on behind them", async () => {
+  const model = await hone.model("loop/rounds", { base: "hone-tiny" });
+  const validation = { tasks: words, request: { temperature: 0 } };
+  const first = await train(model, { ...options, rounds: 2, validation });
+  assert.deepEqual(
+    first.rounds.map(({ round, step, newStep, rollouts, failures }) => ({
+      round,
+      step,
+      newStep,
+      rollouts,
+      failures,
+    })),
+    [
+      { round: 0, step: 0, newStep: 1, rollouts: 32, failures: 0 },
+      { round: 1, step: 1, newStep: 2, rollouts: 32, failures: 0 },
+    ],
+  );
+  const [round] = first.rounds;
+  assert.equal(round?.metrics["train/reward"], round?.reward);
+  assert.equal(first.model, model.at(2));
+  const checkpoints = await model.checkpoints().all();
+  const validated = checkpoints.map(({ metrics }) => metrics["val/reward"] ?? -1);
+  assert.equal(validated.length, 3);
+  const best = validated.indexOf(Math.max(...validated));
+  assert.deepEqual([first.best?.step, first.best?.reward], [best, validated[best]]);
+  assert.deepEqual(
+    checkpoints.filter(({ pinned }) => pinned).map(({ step }) => step),
+    best === 0 ? [] : [best],
+  );
+  const second = await train(model, { ...options, rounds: 3, validation });
+  assert.deepEqual(
+    second.rounds.map((one) => [one.round, one.step, one.newStep]),
+    [[2, 2, 3]],
+  );
+  assert.ok((second.best?.reward ?? -1) >= (first.best?.reward ?? Infinity), "the best of both calls");
+  const third = await train(model, { ...options, rounds: 3 });
+  assert.deepEqual([third.rounds, third.step], [[], 3]);
+  const apart = await train(model, { ...options, rounds: 1, run: "apart" });
+  assert.deepEqual(
+    apart.rounds.map((one) => [one.round, one.step]),
+    [[0, 3]],
+  );
+});
+
+test("a run of the same seed samples the same, and is stopped and gone on with", async () => {
+  const reasons = new Error("enough");
+  const [one, other] = await Promise.all([
+    hone.model("loop/straight", { base: "hone-tiny" }),
+    hone.model("loop/stopped", { base: "hone-tiny" }),
+  ]);
+  const straight = await train(one, { ...options, rounds: 2 });
+  const stop = new AbortController();
+  const stopping = train(other, {
+    ...options,
+    rounds: 2,
+    signal: stop.signal,
+    onEvent: ({ type }) => {
+      if (type === "job-started") stop.abort(reasons);
+    },
+  });
+  await assert.rejects(stopping, reasons);
+  const rest = await train(other, { ...options, rounds: 2 });
+  assert.deepEqual(
+    rest.rounds.map(({ round, step, reward, completionTokens }) => [round, step, reward, completionTokens]),
+    straight.rounds
+      .slice(1)
+      .map(({ round, step, reward, completionTokens }) => [round, step, reward, completionTokens]),
+  );
+});
+
+test("a model of the server judges the rollouts of a task beside each other", async () => {
+  const model = await hone.model("loop/judged", { base: "hone-tiny" });
+  const { rounds } = await train(model, {
+    ...options,
+    rounds: 1,
+    groupSize: 4,
+    rollout: async (task, trajectory) => {
+      await answer(task, trajectory);
+      return { metrics: { asked: true } };
+    },
+    judge: judge({ model: "hone-tiny", rubric: "Says maybe.", mode: "score", request: { temperature: 1 } }),
+  });
+  const [round] = rounds;
+  assert.deepEqual([round?.rollouts, round?.failures], [16, 0]);
+  assert.ok((round?.rewardMin ?? -1) >= 0 && (round?.rewardMax ?? 2) <= 1 && (round?.spread ?? 0) > 0);
+  assert.equal(round?.metrics["train/asked"], 1);
+});
