@@ -1,7 +1,7 @@
 // `npm test`: starts a Hone of this checkout with a small model whose template has tools, and runs every client against it.
 // Names after `--` choose the files in clients/ whose name holds one of them.
 import { spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,7 +34,13 @@ const server = spawn(process.execPath, [join(root, "scripts", "start.js"), ...fl
   stdio: ["ignore", "pipe", "inherit"],
 });
 try {
+  // Where the client finds the libraries that it makes models for, as in a project of its users.
+  const { buildClient } = await import("../../scripts/client-build.js");
   const baseURL = `${await listening(server)}/v1`;
+  await buildClient();
+  const client = join(here, "node_modules", "hone-server");
+  cpSync(join(root, "package.json"), join(client, "package.json"));
+  cpSync(join(root, "dist", "client"), join(client, "dist", "client"), { recursive: true });
   const env = { ...process.env, BASE_URL: baseURL, API_KEY: "none", MODEL: model };
   const tests = spawn(
     process.execPath,

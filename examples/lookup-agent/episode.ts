@@ -1,20 +1,12 @@
 // One conversation of the agent over HTTP: it calls tools until it answers or has no turns left, and is judged.
-import type { Choice, Message, Trajectory } from "../../src/client/api.ts";
-import type { Hone } from "../../src/client/hone.ts";
+import type { Message } from "../../src/client/api.ts";
+import type { RecordedTrajectory } from "../../src/client/recording/recorded-trajectory.ts";
 import { answerCall, parsedArguments, tools, type Market } from "./market.ts";
 import type { Question } from "./questions.ts";
 
-export interface EpisodeOptions {
-  /** Name of the model and its version. */
-  readonly model: string;
-  readonly temperature: number;
-  readonly seed: number;
-}
-
 export interface Episode {
   readonly question: Question;
-  /** What was said, as training takes it. */
-  readonly items: readonly (Message | Choice)[];
+  readonly messages: readonly Message[];
   /** What the tools said, in order. */
   readonly results: readonly string[];
   /** What the agent said in the end; null where it only called. */
@@ -30,44 +22,32 @@ const spareCalls = 2;
  * @throws HoneError where the server refuses a request
  */
 export async function runEpisode(
-  { chat }: Hone,
+  { chat }: Pick<RecordedTrajectory, "chat">,
   market: Market,
   question: Question,
-  { model, temperature, seed }: EpisodeOptions,
 ): Promise<Episode> {
-  const items: (Message | Choice)[] = [{ role: "user", content: question.text }];
   const messages: Message[] = [{ role: "user", content: question.text }];
   const results: string[] = [];
-  const say = (message: Message): void => {
-    items.push(message);
-    messages.push(message);
-  };
   for (let turn = 0; turn <= question.plan.length + spareCalls; turn++) {
-    const { choices } = await chat.create({
-      model,
+    const { choices } = await chat({
       messages,
       tools,
       tool_choice: "auto",
       parallel_tool_calls: false,
-      temperature,
       max_tokens: 80,
-      seed: seed + turn,
-      // Training compares what it computes with what was sampled.
-      logprobs: true,
     });
     const [choice] = choices;
     if (choice === undefined) throw new Error("the server answered without a choice");
-    items.push(choice);
     messages.push(choice.message);
     const [call] = choice.message.tool_calls;
-    if (call?.function === undefined) return { question, items, results, answer: choice.message.content };
+    if (call?.function === undefined) return { question, messages, results, answer: choice.message.content };
     // A call that is no JSON cannot be shown again, so the conversation ends there.
     if (parsedArguments(call.function.arguments) === null) break;
     const result = answerCall(market, call.function);
     results.push(result);
-    say({ role: "tool", tool_call_id: call.id, content: result });
+    messages.push({ role: "tool", tool_call_id: call.id, content: result });
   }
-  return { question, items, results, answer: null };
+  return { question, messages, results, answer: null };
 }
 
 /**
@@ -94,14 +74,4 @@ function countInOrder(wanted: readonly string[], given: readonly string[]): numb
   let found = 0;
   for (const text of given) if (text === wanted[found]) found += 1;
   return found;
-}
-
-/** The conversation as a training job takes it. */
-export function trajectoryOf(episode: Episode): Trajectory {
-  return {
-    messages_and_choices: episode.items,
-    tools,
-    reward: rewardOf(episode),
-    metrics: { right: isRight(episode), calls: episode.results.length },
-  };
 }

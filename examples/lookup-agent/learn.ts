@@ -4,8 +4,10 @@ import type { Clock } from "../../src/domain/clock.ts";
 import { seededRandom } from "../../src/domain/random.ts";
 import type { Hone } from "../../src/client/hone.ts";
 import type { Model } from "../../src/client/trained-model.ts";
+import type { Validation } from "../../src/client/training/round-report.ts";
+import { train, type TrainResult } from "../../src/client/training/train.ts";
 import { demonstrate } from "./demonstrations.ts";
-import { type Episode, isRight, rewardOf, runEpisode, trajectoryOf } from "./episode.ts";
+import { type Episode, isRight, rewardOf, runEpisode } from "./episode.ts";
 import { type Market, openMarket, tools } from "./market.ts";
 import { drawQuestions, type Question } from "./questions.ts";
 
@@ -33,7 +35,7 @@ export interface LearnOptions {
 export interface Point {
   /** `base`, `taught` by conversations, or the number of rounds behind it. */
   readonly stage: "base" | "taught" | number;
-  /** Mean reward of the tries; null at the base, which does not try. */
+  /** Mean reward of the tries that it was trained on; null of what no round has made. */
   readonly sampledReward: number | null;
   /** Mean reward and part of right answers to questions that are never trained on, sampled as the tries are. */
   readonly testReward: number;
@@ -75,31 +77,54 @@ export async function learn(
   const market = openMarket(seededRandom("market", options.seed));
   const tests = drawQuestions(seededRandom("tests", options.seed), market, { count: testQuestionCount });
   const model = await client.model(`${options.project}/${options.name}`, { base: options.baseModel });
-  const agent: Agent = { client, market, options, model, tests };
+  const examples = new Map<"test" | "tries", Episode>();
   const points: Point[] = [];
-  const show = async (stage: Point["stage"], step: number, tries: readonly Episode[]): Promise<void> => {
-    const asked = Array.from({ length: testTryCount }, () => tests).flat();
-    const tested = await runAll(agent, step, asked, { temperature: options.temperature, seed: 0 });
-    const point = { ...scoresOf(tested, tries), stage, elapsedMs: clock.monotonicMs() - startedAtMs };
-    points.push(point);
-    emit({ kind: "point", point });
-    // The last question of either is of the hardest sort.
-    for (const episode of tested.slice(-1)) emit({ kind: "example", of: "test", episode });
-    for (const episode of tries.slice(-1)) emit({ kind: "example", of: "tries", episode });
+  const show = (stage: Point["stage"], sampledReward: number | null, tested: Validation): void => {
+    const testRight = tested.metrics["val/right"] ?? 0;
+    const elapsedMs = clock.monotonicMs() - startedAtMs;
+    points.push({ stage, sampledReward, testReward: tested.reward, testRight, elapsedMs });
+    emit({ kind: "point", point: points[points.length - 1] });
+    for (const [of, episode] of examples) emit({ kind: "example", of, episode });
+    examples.clear();
+  };
+  const practise = (stage: "base" | "taught", rounds: number): Promise<TrainResult> => {
+    const { questionCount: count, reinforcementRate, groupSize } = options;
+    return train(model, {
+      tasks: (round) =>
+        drawQuestions(seededRandom("round", options.seed, round), market, { count, except: textsOf(tests) }),
+      rollout: async (question, trajectory) => {
+        const episode = await runEpisode(trajectory, market, question);
+        const isTest = tests.includes(question);
+        // The last question of either is of the hardest sort.
+        if (!isTest || question === tests.at(-1)) examples.set(isTest ? "test" : "tries", episode);
+        return {
+          reward: rewardOf(episode),
+          metrics: { right: isRight(episode), calls: episode.results.length },
+        };
+      },
+      groupSize,
+      rounds,
+      seed: options.seed,
+      concurrency: options.parallel,
+      request: { temperature: options.temperature },
+      // A step for each question on the average: the tries of one share its prompt, which is then computed once.
+      config: { learning_rate: reinforcementRate, batch_size: groupSize },
+      validation: { tasks: tests, tries: testTryCount },
+      display: false,
+      onEvent: (event) => {
+        if (event.type === "version-validated" && event.round === 0) show(stage, null, event.validation);
+        if (event.type !== "round-ended" || event.report.validation === null) return;
+        show(event.report.round + 1, event.report.reward, event.report.validation);
+      },
+    });
   };
 
-  await show("base", 0, []);
-  let step = 0;
   if (options.demonstrationCount > 0) {
-    await teach(agent);
-    step = 1;
-  }
-  for (let round = 0; ; round++) {
-    const groups = await tryAll(agent, step, round);
-    await show(round === 0 ? "taught" : round, step, groups.flat());
-    if (round === options.roundCount) return { model: model.name, points };
-    if (await train(agent, groups)) step += 1;
-  }
+    await practise("base", 0);
+    await teach({ client, market, options, model, tests });
+    await practise("taught", options.roundCount);
+  } else await practise("base", options.roundCount);
+  return { model: model.name, points };
 }
 
 interface Agent {
@@ -109,14 +134,6 @@ interface Agent {
   readonly model: Model;
   /** The questions that are never trained on. */
   readonly tests: readonly Question[];
-}
-
-function scoresOf(tested: readonly Episode[], tries: readonly Episode[]): Omit<Point, "stage" | "elapsedMs"> {
-  return {
-    sampledReward: tries.length === 0 ? null : mean(tries.map(rewardOf)),
-    testReward: mean(tested.map(rewardOf)),
-    testRight: mean(tested.map((episode) => (isRight(episode) ? 1 : 0))),
-  };
 }
 
 /** The supervised job: conversations with the market, none of them about a question of the test. */
@@ -144,69 +161,6 @@ async function teach({ client, market, options, model, tests }: Agent): Promise<
   await client.jobs.wait(jobId);
 }
 
-/** Every question of the round, several times at once. */
-async function tryAll(agent: Agent, step: number, round: number): Promise<readonly (readonly Episode[])[]> {
-  const { market, options, tests } = agent;
-  const random = seededRandom("round", options.seed, round);
-  const questions = drawQuestions(random, market, {
-    count: options.questionCount,
-    except: textsOf(tests),
-  });
-  const repeated = questions.flatMap((question) => Array.from({ length: options.groupSize }, () => question));
-  const seed = random.index(2 ** 30);
-  const episodes = await runAll(agent, step, repeated, {
-    temperature: options.temperature,
-    seed,
-  });
-  return questions.map((_, index) =>
-    episodes.slice(index * options.groupSize, (index + 1) * options.groupSize),
-  );
-}
-
-/** Runs an episode for each question, some at a time, in the questions' order. */
-async function runAll(
-  { client, market, options, model }: Agent,
-  step: number,
-  questions: readonly Question[],
-  sampling: { readonly temperature: number; readonly seed: number },
-): Promise<readonly Episode[]> {
-  const episodes: Episode[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let index = next++; index < questions.length; index = next++) {
-      const seed = sampling.seed + 100 * index;
-      const { temperature } = sampling;
-      episodes[index] = await runEpisode(client, market, questions[index], {
-        model: model.at(step),
-        temperature,
-        seed,
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: options.parallel }, work));
-  return episodes;
-}
-
-/** Trains on the groups that have variance: the others teach nothing. False where none has. */
-async function train(
-  { client, options, model }: Agent,
-  groups: readonly (readonly Episode[])[],
-): Promise<boolean> {
-  const varied = groups.filter((group) => new Set(group.map(rewardOf)).size > 1);
-  if (varied.length === 0) return false;
-  const jobId = await model.train(
-    varied.map((group) => ({ trajectories: group.map(trajectoryOf) })),
-    // A step for each question on the average: the tries of one share its prompt, which is then computed once.
-    { learning_rate: options.reinforcementRate, batch_size: options.groupSize },
-  );
-  await client.jobs.wait(jobId);
-  return true;
-}
-
 function textsOf(questions: readonly Question[]): ReadonlySet<string> {
   return new Set(questions.map(({ text }) => text));
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,7 +1,7 @@
 // What the example shows in a terminal: a line for every stage, a conversation of it, and the curve in the end.
 import { drawBar, drawCurve } from "../../src/cli/demo/draw-curve.ts";
-import type { AssistantMessage, Choice, Message } from "../../src/client/api.ts";
-import { rewardOf, type Episode } from "./episode.ts";
+import type { Message } from "../../src/client/api.ts";
+import { rewardOf } from "./episode.ts";
 import type { LearnEvent, Point } from "./learn.ts";
 
 /** The lines of an event. */
@@ -24,9 +24,9 @@ function pointLine({ stage, sampledReward, testReward, testRight, elapsedMs }: P
 
 /** A conversation: what was asked, called, said and answered. */
 function episodeLine({ of, episode }: Extract<LearnEvent, { readonly kind: "example" }>): string {
-  const said = episode.items
+  const said = episode.messages
     .slice(1)
-    .map((item) => (isChoice(item) ? agentLine(item.message) : `= ${textOf(item)}`));
+    .map((message) => (message.role === "assistant" ? agentLine(message) : `= ${textOf(message)}`));
   const steps = said.join("  ").replaceAll("\n", " ");
   return `  ${of.padEnd(6)} ${episode.question.text}  ${steps}   (reward ${rewardOf(episode).toFixed(2)})`;
 }
@@ -35,13 +35,12 @@ function textOf({ content }: Message): string {
   return typeof content === "string" ? content : "";
 }
 
-function isChoice(item: Episode["items"][number]): item is Choice {
-  return "message" in item;
-}
-
-function agentLine({ content, tool_calls: calls }: AssistantMessage): string {
-  const written = calls.map(({ function: called }) => `${called?.name}${called?.arguments}`);
-  return [...(content === null || content === "" ? [] : [JSON.stringify(content)]), ...written].join(" ");
+function agentLine(message: Message): string {
+  const text = textOf(message);
+  const written = (message.tool_calls ?? []).map(
+    ({ function: called }) => `${called?.name}${called?.arguments}`,
+  );
+  return [...(text === "" ? [] : [JSON.stringify(text)]), ...written].join(" ");
 }
 
 /** The curve of the test's reward over the stages, and what was gained. */

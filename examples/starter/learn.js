@@ -1,7 +1,7 @@
 // @ts-check
 // The loop: ask, judge, train, and again. `npm run learn` runs it beside the server that `npm run serve` starts.
 import { parseArgs } from "node:util";
-import { Hone } from "hone-server/client";
+import { Hone, train } from "hone-server/client";
 import { findKey } from "./find-key.js";
 import { questions, reward } from "./task.js";
 
@@ -12,22 +12,27 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "6" },
   },
 });
-/** Answers to each question of a round, which are compared with each other. */
-const groupSize = 8;
-
 // The server is HONE_URL, or http://127.0.0.1:8000.
 const hone = new Hone({ apiKey: findKey() });
 const model = await hone.model(values.model, { base: values.base });
-console.log(`${model.name}: ${questions.length} questions, ${groupSize} answers to each in a round`);
-
-for (let round = 1; round <= Number(values.rounds); round++) {
-  const groups = await Promise.all(questions.map(tryOften));
-  const rewards = groups.flatMap(({ trajectories }) => trajectories.map((one) => one.reward));
-  const mean = rewards.reduce((sum, one) => sum + one, 0) / rewards.length;
-  console.log(`round ${round}  mean reward ${mean.toFixed(2)}  ${"█".repeat(Math.round(40 * mean))}`);
-  // Every success is a version of the model, which answers at once.
-  await hone.jobs.wait(await model.train(groups, { learning_rate: 1e-4 }));
-}
+await train(model, {
+  tasks: questions,
+  rounds: Number(values.rounds),
+  // Each call is that many rounds more; without this a call goes on behind the rounds that were done.
+  resume: false,
+  // Each question is answered several times, and the answers are compared with each other.
+  groupSize: 8,
+  request: { temperature: 1.2, max_tokens: 5 },
+  config: { learning_rate: 1e-4 },
+  rollout: async (question, { chat }) => {
+    const { choices } = await chat({ messages: [{ role: "user", content: question }] });
+    return reward(choices[0]?.message.content ?? "");
+  },
+  onRound: ({ round, reward: mean }) => {
+    if (mean === null) return;
+    console.log(`round ${round + 1}  mean reward ${mean.toFixed(2)}  ${"█".repeat(Math.round(40 * mean))}`);
+  },
+});
 
 for (const question of questions.slice(0, 2)) {
   const { choices } = await model.chat({
@@ -36,25 +41,4 @@ for (const question of questions.slice(0, 2)) {
     max_tokens: 5,
   });
   console.log(`${question}: ${choices[0]?.message.content}`);
-}
-
-/**
- * Several answers to a question, each with its reward. The choices go back as they came: they carry the exact tokens.
- *
- * @param {string} question
- */
-async function tryOften(question) {
-  const message = { role: /** @type {const} */ ("user"), content: question };
-  const { choices } = await model.chat({
-    messages: [message],
-    n: groupSize,
-    temperature: 1.2,
-    max_tokens: 5,
-  });
-  return {
-    trajectories: choices.map((choice) => ({
-      messages_and_choices: [message, choice],
-      reward: reward(choice.message.content ?? ""),
-    })),
-  };
 }

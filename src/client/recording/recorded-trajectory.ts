@@ -2,8 +2,8 @@
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
 import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
-import type { Trajectory } from "../api.ts";
-import { HoneError } from "../hone-error.ts";
+import type { ChatCompletion, ChatCompletionRequest, Trajectory } from "../api.ts";
+import { answeredError, HoneError } from "../hone-error.ts";
 import { historiesOf, type RecordedHistory } from "./histories.ts";
 import {
   agentsModel,
@@ -89,6 +89,19 @@ export class RecordedTrajectory implements LibraryAccess {
     });
   }
 
+  /** An answer of the model, without any library. @throws HoneError where the server refuses */
+  readonly chat = async (body: Omit<ChatCompletionRequest, "model" | "stream">): Promise<ChatCompletion> => {
+    const response = await this.fetch(`${this.baseURL}/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: `Bearer ${this.apiKey}` },
+      body: JSON.stringify({ ...body, model: this.model }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw answeredError(response, text);
+    // What the route answers.
+    return JSON.parse(text) as ChatCompletion;
+  };
+
   /** A client of the package `openai`. @throws HoneError `missing_package` */
   get openai(): OpenAI {
     this.#openai ??= this.#options.openAI(this);
@@ -170,7 +183,7 @@ export class RecordedTrajectory implements LibraryAccess {
 }
 
 function nothingRecorded(model: string): HoneError {
-  const message = `The rollout made no call that was recorded. Call the model by trajectory.openai, trajectory.aiSdk(), trajectory.langchain() or trajectory.agents(), or give trajectory.fetch, baseURL and apiKey to your own client, and ${JSON.stringify(model)} (trajectory.model) as the model.`;
+  const message = `The rollout made no call that was recorded. Call the model by trajectory.chat, trajectory.openai, trajectory.aiSdk(), trajectory.langchain() or trajectory.agents(), or give trajectory.fetch, baseURL and apiKey to your own client, and ${JSON.stringify(model)} (trajectory.model) as the model.`;
   return new HoneError({ code: "nothing_recorded", param: "model", message });
 }
 

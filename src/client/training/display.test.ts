@@ -48,7 +48,11 @@ test("a line for each round stays; what goes on is written over, and gone in the
       { type: "rollout-ended", ended: 1, failures: 1, total: 32 },
       { type: "job-started", round: 3, jobId: "j" },
       { type: "job-event", round: 3, event: { id: "e", type: "gradient_step", data: {} } },
-      { type: "version-validated", validation: { step: 4, reward: 0.75, isBest: true } },
+      {
+        type: "version-validated",
+        round: 4,
+        validation: { step: 4, reward: 0.75, isBest: true, metrics: {} },
+      },
       { type: "round-ended", report },
       { type: "rollouts-started", of: "round", round: 4, step: 4, total: 32 },
     ],

@@ -40,6 +40,8 @@ export interface Validation {
   readonly reward: number;
   /** Whether it is better than every one before. */
   readonly isBest: boolean;
+  /** What the server made of its trajectories, such as the means of what rollouts measured, under `val/`. */
+  readonly metrics: Readonly<Record<string, number>>;
 }
 
 type Numbers = Pick<

@@ -20,5 +20,6 @@ export type TrainEvent =
     }
   | { readonly type: "job-started"; readonly round: number; readonly jobId: string }
   | { readonly type: "job-event"; readonly round: number; readonly event: TrainingEvent }
-  | { readonly type: "version-validated"; readonly validation: Validation }
+  /** The rounds that are behind it are so many. */
+  | { readonly type: "version-validated"; readonly round: number; readonly validation: Validation }
   | { readonly type: "round-ended"; readonly report: RoundReport };

@@ -97,7 +97,7 @@ async function rounds<Task>(run: RoundRun<Task>, state: RunState): Promise<Train
   const check = async (round: number) => {
     const checked = await validate(run, { round, step }, progress);
     progress = checked.progress;
-    emit({ type: "version-validated", validation: checked.validation });
+    emit({ type: "version-validated", round, validation: checked.validation });
     return checked.validation;
   };
   const isValidated = (): boolean => state.validated.some((one) => one.step === step);

@@ -29,14 +29,14 @@ export async function validate<Task>(
     throw new HoneError({ code: "rollouts_failed", message: "All rollouts of a validation failed." });
   const validated: Best = { step, reward: mean(rewards) };
   const { signal } = maker;
-  await model.log(
+  const { metrics } = await model.log(
     groups.map((group) => bodyOf(group, { roundMetric, round })),
     { split: "val", signal },
   );
   const next = withValidation(progress, validated, validation);
   const isBest = next.best === validated;
   if (isBest) await keep(model, validated.step, progress.best, { signal });
-  return { validation: { ...validated, isBest }, progress: next };
+  return { validation: { ...validated, isBest, metrics }, progress: next };
 }
 
 /** Pins a version in place of the one that was best before. */
