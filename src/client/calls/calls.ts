@@ -59,13 +59,8 @@ export class Calls {
     options?: CallOptions,
   ): Promise<AnswerOf<R>> {
     const text = await (await this.#open(route, input, options)).text();
-    try {
-      // The document says so of the route; this client trusts its own server.
-      return JSON.parse(text) as AnswerOf<R>;
-    } catch (cause) {
-      const message = `${this.#connection.baseUrl} answered ${route} with what is no JSON: ${text.slice(0, 200)}`;
-      throw new HoneError({ code: "not_json", message, body: text, cause });
-    }
+    // The document says so of the route; this client trusts its own server.
+    return this.#parsed(route, text) as AnswerOf<R>;
   }
 
   /** The events of a stream as they come. @throws HoneError for what goes wrong on the way */
@@ -78,7 +73,7 @@ export class Calls {
     options.onOpen?.();
     for await (const data of readServerSentEvents(answer.bytes())) {
       if (data === "[DONE]") return;
-      const event: unknown = JSON.parse(data);
+      const event = this.#parsed(route, data);
       const error = streamedError(event, answer);
       if (error !== null) throw error;
       // As of the answer.
@@ -114,6 +109,15 @@ export class Calls {
       const behind = after === undefined ? {} : { after };
       return this.value(route, { ...input, query: { limit: 100, ...query, ...behind } }, options);
     });
+  }
+
+  #parsed(route: Route, text: string): unknown {
+    try {
+      return JSON.parse(text);
+    } catch (cause) {
+      const message = `${this.#connection.baseUrl} answered ${route} with what is no JSON: ${text.slice(0, 200)}`;
+      throw new HoneError({ code: "not_json", message, body: text, cause });
+    }
   }
 
   #open<R extends Route>(route: R, input: InputOf<R>, options: CallOptions = {}): Promise<Answer> {

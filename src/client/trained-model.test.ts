@@ -1,0 +1,75 @@
+// What `hone.model` finds, registers and refuses; that servers do as the made-up one is held by every-operation.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ModelCreate, ModelObject } from "./api.ts";
+import { Hone } from "./hone.ts";
+import { routedFetch } from "./testing/fake-fetch.ts";
+
+/** A client of a server that has these models, and what was registered there. */
+function serverWith(...models: readonly Partial<ModelObject>[]) {
+  const registered: ModelCreate[] = [];
+  const fetch = routedFetch({
+    "GET /v1/preview/models": () => ({ object: "list", data: models, last_id: "l", has_more: false }),
+    "POST /v1/preview/models": (body: ModelCreate) => {
+      registered.push(body);
+      return models[0] ?? { id: "new", entity: "e", ...body };
+    },
+  });
+  return { hone: new Hone({ baseUrl: "http://host", fetch }), registered };
+}
+
+const known = { id: "known", entity: "e", project: "p", name: "m", base_model: "tiny" };
+
+test("a model with a base is registered as it is wished, or is the one that is there", async () => {
+  const { hone, registered } = serverWith();
+  const model = await hone.model("p/m", { base: "tiny", lora_rank: 4 });
+  assert.deepEqual([model.id, model.name, model.base], ["new", "e/p/m", "tiny"]);
+  assert.deepEqual([model.at(), model.at(3)], ["e/p/m", "e/p/m:step3"]);
+  await hone.model("acme/p/m", { base: "tiny" });
+  const wish = { project: "p", name: "m", base_model: "tiny", return_existing: true };
+  assert.deepEqual(registered, [
+    { ...wish, lora_rank: 4 },
+    { ...wish, entity: "acme" },
+  ]);
+  assert.equal((await serverWith(known).hone.model("p/m", { base: "tiny" })).id, "known");
+});
+
+test("a model without a base has to be there", async () => {
+  const { hone, registered } = serverWith(known);
+  assert.equal((await hone.model("p/m")).id, "known");
+  assert.deepEqual(registered, []);
+  await assert.rejects(serverWith().hone.model("p/m"), {
+    code: "not_found",
+    message: /^There is no model p\/m/,
+  });
+});
+
+test("what fits several models, another base, or no form of a name is refused with the cure", async () => {
+  const two = serverWith(known, { ...known, entity: "f" }).hone;
+  await assert.rejects(two.model("p/m"), {
+    code: "invalid",
+    message: /fits 2 models; give entity\/project\/name/,
+  });
+  await assert.rejects(serverWith(known).hone.model("p/m", { base: "small" }), {
+    code: "conflict",
+    param: "base",
+    message: /over the base model tiny, not small/,
+  });
+  for (const name of ["m", "", "/m", "p/", "a/b/c/d"])
+    await assert.rejects(serverWith().hone.model(name, { base: "tiny" }), { code: "invalid", param: "name" });
+});
+
+test("a job that fails ends the wait for it with its reason", async () => {
+  const fetch = routedFetch({
+    "GET /v1/preview/training-jobs/*/events": () => [{ id: "e", type: "training_failed", data: {} }],
+    "GET /v1/preview/training-jobs/*": (_, [id]) => ({ id, state: "failed", error_message: "no room" }),
+  });
+  const hone = new Hone({ baseUrl: "http://host", fetch });
+  const seen: string[] = [];
+  await assert.rejects(hone.jobs.wait("j", { onEvent: ({ type }) => void seen.push(type) }), {
+    name: "HoneError",
+    code: "job_failed",
+    message: "Training job j failed: no room",
+  });
+  assert.deepEqual(seen, ["training_failed"]);
+});
