@@ -32,6 +32,20 @@ export function locate(error: unknown, places: WirePlaces): unknown {
   });
 }
 
+/** The same error with its faults elsewhere: where `moved` says that what stands at a place was sent. */
+export function relocate(error: unknown, moved: (location: readonly string[]) => readonly string[]): unknown {
+  if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
+  const { code, message, retryAfterSeconds, obstacle } = error;
+  return new ServiceError({
+    code,
+    message,
+    faults: error.faults.map((fault) => ({ ...fault, location: moved(fault.location) })),
+    cause: error,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(obstacle === undefined ? {} : { obstacle }),
+  });
+}
+
 /** A location that begins with a field of the places, which has at most two parts, with the field's place instead. */
 function onWire(location: readonly string[], places: WirePlaces): readonly string[] {
   for (const count of [2, 1]) {

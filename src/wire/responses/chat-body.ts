@@ -1,6 +1,7 @@
 // The body of the chat request that a request for a response stands for.
+import { borrowed, given } from "../chat/borrowed-fields.ts";
 import type { InputMessage } from "./input-messages.ts";
-import { isShownType, sharedNames, type ResponsesRequestBody } from "./responses-request.ts";
+import { isShownType, type ResponsesRequestBody } from "./responses-request.ts";
 
 type Tool = NonNullable<ResponsesRequestBody["tools"]>[number];
 
@@ -14,7 +15,7 @@ export function chatBody(
   tools: readonly Tool[],
 ): object {
   return {
-    ...given(Object.fromEntries(sharedNames.map((name) => [name, body[name]]))),
+    ...borrowed(body),
     messages: messages.map(({ message }) => message),
     stream: body.stream ?? false,
     max_completion_tokens: body.max_output_tokens ?? null,
@@ -25,11 +26,6 @@ export function chatBody(
     ...logprobs(body),
     ...(body.truncation === "auto" ? { truncate_prompt_tokens: -1 } : {}),
   };
-}
-
-/** Without members that were not sent, since templates show what is there. */
-function given(members: Readonly<Record<string, unknown>>): object {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
 function toolBody(tool: Tool): object {

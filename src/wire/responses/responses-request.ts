@@ -3,8 +3,9 @@
 import { Type } from "typebox";
 import { anyObject, open } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";
+import { borrowedFields, borrowedNames } from "../chat/borrowed-fields.ts";
 import { chatFields } from "../chat/chat-request.ts";
-import { field, schemaOf, type Field, type ValuesOf } from "../fields/field.ts";
+import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
 
 const part = Type.Object(
@@ -147,29 +148,6 @@ export function isShownType(type: unknown): type is "function" | "custom" {
   return type === "function" || type === "custom";
 }
 
-type SharedName = {
-  [Name in keyof typeof chatFields]: (typeof chatFields)[Name] extends { readonly inResponses: false }
-    ? never
-    : Name;
-}[keyof typeof chatFields];
-
-/** Fields of a chat request that mean here what they mean there. */
-export const sharedNames = Object.entries<Field>(chatFields)
-  .filter(([, { inResponses = true }]) => inResponses)
-  // As the rows say.
-  .map(([name]) => name as SharedName);
-
-/** Whoever reads them as a chat request checks what they hold, and refuses what is not served. */
-const unchecked = (name: SharedName) => ({
-  schema: Type.Optional(Type.Unsafe<unknown>(chatFields[name].schema)),
-  reads: chatFields[name].reads,
-});
-
-const sharedFields = Object.fromEntries(sharedNames.map((name) => [name, unchecked(name)])) as Readonly<
-  // The entries have these names.
-  Record<SharedName, ReturnType<typeof unchecked>>
->;
-
 const refused = "Nothing is kept between requests.";
 const unused = "Accepted without use.";
 
@@ -188,7 +166,7 @@ export const responsesFields = {
     otherwise: "none",
     example: "Answer in one word.",
   }),
-  ...sharedFields,
+  ...borrowedFields(borrowedNames),
   max_output_tokens: field("read", nullable(Type.Integer({ minimum: 1 })), {
     about: "Most tokens of the answer; cut to the room that is left.",
     otherwise: "the model's own, else all the room",

@@ -1,5 +1,6 @@
 // From the places of a chat request to those of the request for a response that it was made of.
-import { ServiceError, type Fault } from "../../domain/service-error.ts";
+import type { Fault } from "../../domain/service-error.ts";
+import { relocate } from "../places.ts";
 import type { MessageOrigin } from "./input-messages.ts";
 import { isShownType } from "./responses-request.ts";
 
@@ -30,16 +31,7 @@ const moved: readonly (readonly [chat: Place, sent: Place])[] = [
 
 /** The same error with its faults where the client sent what they speak of. */
 export function sentError(error: unknown, origins: SentOrigins): unknown {
-  if (!(error instanceof ServiceError) || error.constructor !== ServiceError) return error;
-  const { code, message, retryAfterSeconds, obstacle } = error;
-  return new ServiceError({
-    code,
-    message,
-    faults: error.faults.map((fault) => sentFault(fault, origins)),
-    cause: error,
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    ...(obstacle === undefined ? {} : { obstacle }),
-  });
+  return relocate(error, (location) => sentPlace(location, origins));
 }
 
 export function sentFault(fault: Fault, origins: SentOrigins): Fault {
