@@ -125,6 +125,10 @@ test("arguments that a processor does not take are refused with its name and its
   const other = await loadProcessors([], { vocabulary: packVocabulary([]), vocabularySize });
   const open = () => other.open(samplingWith("thinking-budget", { budget: 1 }));
   assert.throws(open, { message: /no token <think>; start must give its token ids/, code: "unsupported" });
+  const [lenient] = other.open(samplingWith("thinking-budget", { budget: 0, optional: true }));
+  const scores = new Float32Array(vocabularySize);
+  lenient.apply(scores, new TokenHistory(new PromptTokens([4]), [1]));
+  assert.ok(scores.every((score) => score === 0));
 });
 
 test("an operator's module gets what the request says, and its mistakes end the request by name", async () => {

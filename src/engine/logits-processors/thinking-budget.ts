@@ -7,13 +7,18 @@ import { numberOf, tokenIdsOf } from "./read-argument.ts";
 /**
  * Arguments: `budget` (tokens, at least 0), or the first of `args`, or `thinking_budget` among the request's extra ones;
  * `start` and `end`, the ids that open and end thinking, unless the vocabulary has the tokens `<think>` and `</think>`. An
- * empty `start` says that every answer begins with thinking.
+ * empty `start` says that every answer begins with thinking. With `optional` a vocabulary that lacks these tokens is left alone.
  */
 export function createProcessor({ args, kwargs, extra, model }: ProcessorCall): TokenProcessor {
   const budget = numberOf("budget", kwargs["budget"] ?? args[0] ?? extra["thinking_budget"], 0);
+  if (kwargs["optional"] === true && isUnmarked()) return () => undefined;
   const start = markOf("start", "<think>");
   const end = markOf("end", "</think>");
   if (end.length === 0) throw new Error("end must hold at least one token id");
+
+  function isUnmarked(): boolean {
+    return model.tokenOf("<think>") === null || model.tokenOf("</think>") === null;
+  }
 
   function markOf(name: string, text: string): readonly number[] {
     const given = kwargs[name] ?? null;
