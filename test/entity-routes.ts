@@ -49,6 +49,8 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /detokenize": answers(other, "/detokenize", { tokens: [1] }),
     "POST /v1/completions": answers(other, "/v1/completions", { prompt: ["Hi", "Ho"] }),
     "POST /v1/responses": answers(other, "/v1/responses", { input: "Hi" }),
+    "POST /v1/messages": answers(other, "/v1/messages", conversation),
+    "POST /v1/messages/count_tokens": answers(other, "/v1/messages/count_tokens", conversation),
     "POST /v1/preview/structured-outputs/check": answers(other, "/v1/preview/structured-outputs/check", {
       structured_outputs: { json: {} },
     }),

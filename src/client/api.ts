@@ -21,6 +21,468 @@ export type AllowedTools = {
   readonly [name: string]: any;
 };
 
+export type AnthropicContentBlock = {
+  /** `text`, `thinking`, `redacted_thinking`, `tool_use` or `tool_result`. */
+  readonly type: string;
+  /** Of a text. */
+  readonly text?: string | null;
+  /** Of a thought: what was thought. */
+  readonly thinking?: string | null;
+  /** Of a thought: accepted without use. */
+  readonly signature?: string | null;
+  /** Of a call: what its result names. */
+  readonly id?: string | null;
+  /** Of a call: the tool's name. */
+  readonly name?: string | null;
+  /** Of a call: its arguments. */
+  readonly input?: { readonly [name: string]: any } | null;
+  /** Of a result: of which call. */
+  readonly tool_use_id?: string | null;
+  /** Of a result: what the tool returned. */
+  readonly content?: string | readonly AnthropicTextBlock[] | null;
+  /** Of a result: accepted without use, for templates know no failed calls. Say it in the content. */
+  readonly is_error?: boolean | null;
+  /** Accepted without use: what was computed of a prompt is kept whatever this says. */
+  readonly cache_control?: { readonly [name: string]: any } | null;
+  readonly [name: string]: any;
+};
+
+export type AnthropicCountRequest = {
+  /** The conversation so far, oldest first. */
+  readonly messages: readonly AnthropicMessageParam[];
+  /**
+   * A system message before the conversation. A block that begins with `x-anthropic-billing-header:` is left
+   * out: it says nothing to a model, and would keep prompts from being shared. Default: none.
+   */
+  readonly system?: string | readonly AnthropicTextBlock[] | null;
+  /**
+   * Tools that the chat template shows to the model; the header `x-hone-notice` names those that are left
+   * out. Default: none.
+   */
+  readonly tools?: readonly AnthropicTool[] | null;
+  /** Whether the answer may call tools, must, or must not. Default: as in a chat request. */
+  readonly tool_choice?: AnthropicToolChoice | null;
+  /**
+   * Whether the model is to think before it answers. Default: it is told not to, by the template's
+   * `enable_thinking`.
+   */
+  readonly thinking?: AnthropicThinkingConfig | null;
+  /** The form of the answer, and how much the model is to think. Default: none. */
+  readonly output_config?: AnthropicOutputConfig | null;
+  /** The same as output_config.format, by its older name. Default: none. */
+  readonly output_format?: AnthropicOutputFormat | null;
+  /** Accepted without use: what was computed of a prompt is kept whatever this says. Default: none. */
+  readonly cache_control?: { readonly [name: string]: any } | null;
+  /**
+   * Not applied: the conversation is taken as it was sent, and the header `x-hone-notice` says so where there
+   * are edits. Default: none.
+   */
+  readonly context_management?: { readonly [name: string]: any } | null;
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /**
+   * Documents that the chat template shows to the model, if it does; all their values are texts. Default:
+   * none.
+   */
+  readonly documents?: readonly { readonly [name: string]: string }[] | null;
+  /**
+   * A Jinja template instead of the model's own, rendered within limits of size and time; needed where the
+   * model has none. Default: the model's own.
+   */
+  readonly chat_template?: string | null;
+  /**
+   * Further variables for the chat template. They hide its own, but neither the messages nor what a field of
+   * the request says. Default: `{}`.
+   */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** Adds the tokenizer's special tokens to those of the template. Default: `false`. */
+  readonly add_special_tokens?: boolean;
+};
+
+export type AnthropicEvent = {
+  readonly type: "message_start";
+  readonly message: AnthropicMessage;
+} | {
+  readonly type: "ping";
+} | {
+  readonly type: "content_block_start";
+  readonly index: number;
+  readonly content_block: AnthropicText | AnthropicThinking | AnthropicToolUse;
+} | {
+  readonly type: "content_block_delta";
+  readonly index: number;
+  readonly delta: {
+    readonly type: "text_delta";
+    readonly text: string;
+  } | {
+    readonly type: "thinking_delta";
+    readonly thinking: string;
+  } | {
+    readonly type: "signature_delta";
+    readonly signature: string;
+  } | {
+    readonly type: "input_json_delta";
+    readonly partial_json: string;
+  };
+} | {
+  readonly type: "content_block_stop";
+  readonly index: number;
+} | {
+  readonly type: "message_delta";
+  readonly delta: {
+    /** Null until the end. */
+    readonly stop_reason: "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "model_context_window_exceeded" | null;
+    /** Of the request's, the one that ended the answer. */
+    readonly stop_sequence: string | null;
+    readonly stop_details: null;
+    readonly container: null;
+  };
+  readonly usage: AnthropicUsage;
+} | {
+  readonly type: "message_stop";
+} | {
+  readonly type: "error";
+  readonly error: { readonly [name: string]: unknown };
+  readonly detail: readonly { readonly [name: string]: unknown }[];
+  readonly request_id: string;
+};
+
+export type AnthropicMessage = {
+  /** `msg_` and the request's id. */
+  readonly id: string;
+  readonly type: "message";
+  readonly role: "assistant";
+  /** The name asked for, or the default model's. */
+  readonly model: string;
+  /** What the model thought, said and calls, in order. */
+  readonly content: readonly (AnthropicText | AnthropicThinking | AnthropicToolUse)[];
+  /** Null until the end. */
+  readonly stop_reason: "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "model_context_window_exceeded" | null;
+  /** Of the request's, the one that ended the answer. */
+  readonly stop_sequence: string | null;
+  readonly stop_details: null;
+  readonly container: null;
+  readonly diagnostics: null;
+  readonly usage: AnthropicUsage;
+};
+
+export type AnthropicMessageParam = {
+  /**
+   * Messages of the user that follow each other are one turn, as are those of the assistant. A last message
+   * of the assistant is gone on with.
+   */
+  readonly role: "user" | "assistant" | "system";
+  /** A text, or blocks. */
+  readonly content: string | readonly AnthropicContentBlock[];
+  readonly [name: string]: any;
+};
+
+export type AnthropicMessageRequest = {
+  /** The conversation so far, oldest first. */
+  readonly messages: readonly AnthropicMessageParam[];
+  /**
+   * A system message before the conversation. A block that begins with `x-anthropic-billing-header:` is left
+   * out: it says nothing to a model, and would keep prompts from being shared. Default: none.
+   */
+  readonly system?: string | readonly AnthropicTextBlock[] | null;
+  /**
+   * Tools that the chat template shows to the model; the header `x-hone-notice` names those that are left
+   * out. Default: none.
+   */
+  readonly tools?: readonly AnthropicTool[] | null;
+  /** Whether the answer may call tools, must, or must not. Default: as in a chat request. */
+  readonly tool_choice?: AnthropicToolChoice | null;
+  /**
+   * Whether the model is to think before it answers. Default: it is told not to, by the template's
+   * `enable_thinking`.
+   */
+  readonly thinking?: AnthropicThinkingConfig | null;
+  /** The form of the answer, and how much the model is to think. Default: none. */
+  readonly output_config?: AnthropicOutputConfig | null;
+  /** The same as output_config.format, by its older name. Default: none. */
+  readonly output_format?: AnthropicOutputFormat | null;
+  /** Accepted without use: what was computed of a prompt is kept whatever this says. Default: none. */
+  readonly cache_control?: { readonly [name: string]: any } | null;
+  /**
+   * Not applied: the conversation is taken as it was sent, and the header `x-hone-notice` says so where there
+   * are edits. Default: none.
+   */
+  readonly context_management?: { readonly [name: string]: any } | null;
+  /**
+   * Documents that the chat template shows to the model, if it does; all their values are texts. Default:
+   * none.
+   */
+  readonly documents?: readonly { readonly [name: string]: string }[] | null;
+  /**
+   * A Jinja template instead of the model's own, rendered within limits of size and time; needed where the
+   * model has none. Default: the model's own.
+   */
+  readonly chat_template?: string | null;
+  /**
+   * Further variables for the chat template. They hide its own, but neither the messages nor what a field of
+   * the request says. Default: `{}`.
+   */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** Adds the tokenizer's special tokens to those of the template. Default: `false`. */
+  readonly add_special_tokens?: boolean;
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /** The id of the answer, after `chatcmpl-`; one that is running is refused. Default: a fresh one. */
+  readonly request_id?: string;
+  /**
+   * Lower is answered earlier, and takes room from what is higher; anything but 0 is refused unless the model
+   * is scheduled by priority. Default: `0`.
+   */
+  readonly priority?: number;
+  /**
+   * Keeps what is computed of the prompt from requests of the same entity with another salt or none, which
+   * could else find out by the time to the first token, or by `cached_tokens`, that somebody sent the same.
+   * Other entities never share it. Default: none.
+   */
+  readonly cache_salt?: string | null;
+  /**
+   * Keeps the last so many tokens of the prompt; -1 as many as fit beside max_completion_tokens. Default: a
+   * prompt that does not fit is refused.
+   */
+  readonly truncate_prompt_tokens?: number | null;
+  /**
+   * Fewest tokens of an answer: what would end it is not drawn before, unless nothing else may come, as where
+   * it is complete under its constraint. Default: `0`.
+   */
+  readonly min_tokens?: number;
+  /** Token ids that end the answer, beside the model's own; `stop_reason` says which. Default: `[]`. */
+  readonly stop_token_ids?: readonly number[] | null;
+  /** The model's own end does not end the answer; stop_token_ids still do. Default: `false`. */
+  readonly ignore_eos?: boolean;
+  /**
+   * Shows the text that ended the answer: the stop string, or that of the stop token unless it is special and
+   * these are skipped. Default: `false`.
+   */
+  readonly include_stop_str_in_output?: boolean;
+  /** Leaves special tokens out of the text. Default: `true`. */
+  readonly skip_special_tokens?: boolean;
+  /**
+   * Divides the logits; 0 is greedy, and what is between 0 and 0.01 counts as 0.01. Default: the model's own,
+   * else 1.
+   */
+  readonly temperature?: number | null;
+  /**
+   * Draws among the fewest most probable tokens that have this much together. Default: the model's own, else
+   * 1.
+   */
+  readonly top_p?: number | null;
+  /** Draws among so many most probable tokens; 0 and -1 among all. Default: the model's own, else 0. */
+  readonly top_k?: number | null;
+  /**
+   * Leaves out tokens less probable than this part of the most probable one. Default: the model's own, else
+   * 0.
+   */
+  readonly min_p?: number | null;
+  /**
+   * Leaves out tokens whose logit is more than so many standard deviations of the logits below the greatest,
+   * whatever the temperature, before min_p, top_k and top_p; 0 and less leave out none. Default: `0`.
+   */
+  readonly top_n_sigma?: number | null;
+  /**
+   * Divides the positive logits of tokens that prompt or answer have, and multiplies their negative ones.
+   * Default: the model's own, else 1.
+   */
+  readonly repetition_penalty?: number | null;
+  /** Subtracted from a token's logit for each time the answer has it. Default: `0`. */
+  readonly frequency_penalty?: number | null;
+  /** Subtracted from the logit of each token that the answer has. Default: `0`. */
+  readonly presence_penalty?: number | null;
+  /** Added to the logits of these token ids, greedy or not. Default: none. */
+  readonly logit_bias?: { readonly [name: string]: number } | null;
+  /** Only these token ids may be drawn; the model's end is not among them by itself. Default: all. */
+  readonly allowed_token_ids?: readonly number[] | null;
+  /**
+   * Texts that the answer must not hold, as the model's tokens spell them at its beginning, and after a blank
+   * where that takes as many tokens; other spellings get through. Default: `[]`.
+   */
+  readonly bad_words?: readonly string[];
+  /**
+   * Steps on the logits that the server has by name, with their arguments; in this order, after the logit
+   * bias and before penalties. Default: none.
+   */
+  readonly logits_processors?: readonly (string | LogitsProcessorConstructor)[] | null;
+  /** Further arguments, which every logits processor of the request is given. Default: `{}`. */
+  readonly vendor_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /** The same as vendor_xargs, by another name. Default: `{}`. */
+  readonly vllm_xargs?: { readonly [name: string]: string | number | readonly (string | number)[] } | null;
+  /**
+   * Makes the answer reproducible, whatever else is being answered, where the model is `exact` in
+   * `/v1/models`; of others the header `x-hone-notice` says that it does not. Default: a fresh one.
+   */
+  readonly seed?: number | null;
+  /**
+   * The one constraint that the answer must keep, which response_format may hold instead, and how JSON is
+   * written. Default: none.
+   */
+  readonly structured_outputs?: StructuredOutputs | null;
+  /** The same as structured_outputs.json, by the older name that vLLM had. Default: none. */
+  readonly guided_json?: string | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.regex, by the older name that vLLM had. Default: none. */
+  readonly guided_regex?: string | null;
+  /** The same as structured_outputs.choice, by the older name that vLLM had. Default: none. */
+  readonly guided_choice?: readonly string[] | null;
+  /** The same as structured_outputs.grammar, by the older name that vLLM had. Default: none. */
+  readonly guided_grammar?: string | null;
+  /** The same as structured_outputs.grammar, as llama.cpp has it. Default: none. */
+  readonly grammar?: string | null;
+  /** The same as structured_outputs.json, as llama.cpp has it. Default: none. */
+  readonly json_schema?: string | { readonly [name: string]: any } | null;
+  /** As Ollama has it: `json` holds the answer to any JSON object, a schema to JSON of it. Default: none. */
+  readonly format?: "json" | { readonly [name: string]: any } | null;
+  /** The same as structured_outputs.whitespace_pattern, by the older name that vLLM had. Default: none. */
+  readonly guided_whitespace_pattern?: string | null;
+  /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
+  readonly guided_decoding_backend?: string | null;
+  /** Most tokens of the answer, thoughts included; cut to the room that is left. */
+  readonly max_tokens: number;
+  /** Texts that end the answer, and are not part of it; `stop_sequence` says which one did. Default: `[]`. */
+  readonly stop_sequences?: readonly string[] | null;
+  /** Answers as server-sent events. Default: `false`. */
+  readonly stream?: boolean | null;
+  /** What the client says of the request. Default: none. */
+  readonly metadata?: AnthropicMetadata | null;
+  /** Accepted without use. Default: `"auto"`. */
+  readonly service_tier?: "auto" | "standard_only" | null;
+};
+
+export type AnthropicMetadata = {
+  /** Whom the request is for; accepted without use. */
+  readonly user_id?: string | null;
+  readonly [name: string]: any;
+};
+
+export type AnthropicOutputConfig = {
+  /** How much the model is to think, where it may. Default: the template's own. */
+  readonly effort?: "low" | "medium" | "high" | "xhigh" | "max" | null;
+  /** The form of the answer's text. Default: free text. */
+  readonly format?: AnthropicOutputFormat | null;
+  readonly [name: string]: any;
+};
+
+export type AnthropicOutputFormat = {
+  /** What the answer's text is held to. */
+  readonly type: "json_schema";
+  /** The JSON Schema. */
+  readonly schema: { readonly [name: string]: any };
+  readonly [name: string]: any;
+};
+
+export type AnthropicText = {
+  readonly type: "text";
+  readonly text: string;
+  readonly citations: null;
+};
+
+export type AnthropicTextBlock = {
+  /** `text`. */
+  readonly type: string;
+  /** The text. */
+  readonly text?: string | null;
+  /** Accepted without use: what was computed of a prompt is kept whatever this says. */
+  readonly cache_control?: { readonly [name: string]: any } | null;
+  readonly [name: string]: any;
+};
+
+export type AnthropicThinking = {
+  readonly type: "thinking";
+  /** What the model thought. */
+  readonly thinking: string;
+  /** Its SHA-256. Nothing checks it when it comes back. */
+  readonly signature: string;
+};
+
+export type AnthropicThinkingConfig = {
+  /** Whether the model may think first; whether it does is up to it and its template. */
+  readonly type: "enabled" | "adaptive" | "disabled";
+  /**
+   * With `enabled`: most tokens of a thought, where the vocabulary has `<think>` and `</think>`; of other
+   * models `max_tokens` alone limits it.
+   */
+  readonly budget_tokens?: number | null;
+  /**
+   * With `omitted` no thinking blocks are answered; else what was thought is answered in full. Default:
+   * `"summarized"`.
+   */
+  readonly display?: "summarized" | "omitted" | null;
+  readonly [name: string]: any;
+};
+
+export type AnthropicTokenCount = {
+  /** Tokens of the prompt, whatever of it is kept. */
+  readonly input_tokens: number;
+};
+
+export type AnthropicTool = {
+  /**
+   * `custom`. Others are left out: the server runs no tools itself, and knows none by its type. Default:
+   * `"custom"`.
+   */
+  readonly type?: string | null;
+  /** What the model calls it by. */
+  readonly name?: string | null;
+  /** What it does, for the model. */
+  readonly description?: string | null;
+  /** JSON Schema of the arguments. */
+  readonly input_schema?: { readonly [name: string]: any } | null;
+  /** Arguments follow the schema exactly. */
+  readonly strict?: boolean | null;
+  /** Accepted without use: what was computed of a prompt is kept whatever this says. */
+  readonly cache_control?: { readonly [name: string]: any } | null;
+  readonly [name: string]: any;
+};
+
+export type AnthropicToolChoice = {
+  /** `any` asks for a call, `tool` for one of the tool that is named. */
+  readonly type: "auto" | "any" | "tool" | "none";
+  /** With `tool`: one of the tools' names. */
+  readonly name?: string | null;
+  /** Ends the answer behind its first call. Default: `false`. */
+  readonly disable_parallel_tool_use?: boolean | null;
+  readonly [name: string]: any;
+};
+
+export type AnthropicToolUse = {
+  readonly type: "tool_use";
+  /** What the call's result names. */
+  readonly id: string;
+  readonly name: string;
+  readonly caller: {
+    readonly type: "direct";
+  };
+  /** The arguments; what is no JSON object, as of a call that was cut, stands in `INVALID_JSON`. */
+  readonly input: { readonly [name: string]: unknown };
+};
+
+export type AnthropicUsage = {
+  /** Tokens of the prompt that were computed for this request. */
+  readonly input_tokens: number;
+  /** 0: what is kept of a prompt is not told apart from the rest of it. */
+  readonly cache_creation_input_tokens: number;
+  /** Tokens of the prompt that were computed before; with `input_tokens` they are the whole prompt. */
+  readonly cache_read_input_tokens: number;
+  readonly cache_creation: null;
+  readonly output_tokens: number;
+  readonly output_tokens_details: {
+    /** Up to the last one that was thought. */
+    readonly thinking_tokens: number;
+  };
+  readonly server_tool_use: null;
+  readonly service_tier: "standard";
+  readonly inference_geo: null;
+  readonly speed: null;
+};
+
 export type AssistantMessage = {
   readonly role: string;
   /** Null where the message only calls tools, or only thinks. */
@@ -2736,6 +3198,17 @@ export interface Operations {
     readonly body: ResponseRequest;
     readonly answer: ResponseObject;
     readonly events: ResponseEvent;
+  };
+  /** Create a message. */
+  readonly "POST /v1/messages": {
+    readonly body: AnthropicMessageRequest;
+    readonly answer: AnthropicMessage;
+    readonly events: AnthropicEvent;
+  };
+  /** Count the tokens of a message's prompt. */
+  readonly "POST /v1/messages/count_tokens": {
+    readonly body: AnthropicCountRequest;
+    readonly answer: AnthropicTokenCount;
   };
   /** Say whether a constraint is served exactly, and whether values could be an answer. */
   readonly "POST /v1/preview/structured-outputs/check": {

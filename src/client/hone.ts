@@ -5,6 +5,7 @@ import { FeedbackCalls } from "./calls/feedback-calls.ts";
 import { FileCalls } from "./calls/file-calls.ts";
 import { ChatCalls, CompletionCalls, ResponseCalls } from "./calls/generation-calls.ts";
 import { JobCalls } from "./calls/job-calls.ts";
+import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
 import { ServerCalls } from "./calls/server-calls.ts";
 import { TextCalls } from "./calls/text-calls.ts";
@@ -23,6 +24,7 @@ export class Hone implements HoneCalls {
   readonly chat: ChatCalls;
   readonly completions: CompletionCalls;
   readonly responses: ResponseCalls;
+  readonly messages: MessageCalls;
   readonly texts: TextCalls;
   readonly served: ServedCalls;
   readonly models: ModelCalls;
@@ -44,6 +46,7 @@ export class Hone implements HoneCalls {
     this.chat = new ChatCalls(calls);
     this.completions = new CompletionCalls(calls);
     this.responses = new ResponseCalls(calls);
+    this.messages = new MessageCalls(calls);
     this.texts = new TextCalls(calls);
     this.served = new ServedCalls(calls);
     this.models = new ModelCalls(calls);

@@ -1,5 +1,6 @@
 // Every error as a status and the one body: `detail` for FastAPI's clients, `error` for OpenAI's. The only place that
-// knows which status a code has. Says nothing internal: a cause goes to the log, the caller gets a request id.
+// knows which status a code has, beside `anthropic/dialect`. Says nothing internal: a cause goes to the log, the caller gets a
+// request id.
 import { cut, ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
 import { firstFaults } from "../validation/findings.ts";
 
@@ -56,8 +57,11 @@ export interface ErrorBody {
     readonly type: string;
     /** The first field at fault, as a dotted name. */
     readonly param: string | null;
-    readonly code: string;
+    readonly code: ErrorCode;
   };
+  /** For clients of Anthropic's API. */
+  readonly type?: "error";
+  readonly request_id?: string;
 }
 
 export interface ErrorAnswer {

@@ -3,19 +3,20 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../domain/clock.ts";
 import type { Logger } from "../telemetry/logger.ts";
-import { errorAnswer, type ErrorBody } from "./errors.ts";
+import { errorAnswerFor } from "./anthropic/dialect.ts";
+import type { ErrorBody } from "./errors.ts";
 import type { HttpSettings } from "./settings.ts";
 import { EventStream, type EventStreamOptions, IdleStreamError, eventStreamHeaders } from "./sse.ts";
 
 /**
  * Sends the headers; from here on the status is 200 whatever happens.
  *
- * @param form of a stream whose events are named by their type, or bring their ids
+ * @param form of a stream whose events are named by their type, or bring their ids, or that one of them keeps alive
  */
 export function openEventStream(
   reply: FastifyReply,
   { clock, settings }: { readonly clock: Clock; readonly settings: HttpSettings },
-  form: Pick<EventStreamOptions, "isNamed" | "hasIds"> = { isNamed: false },
+  form: Pick<EventStreamOptions, "isNamed" | "hasIds" | "keepAliveEvent"> = { isNamed: false },
 ): EventStream {
   reply.hijack();
   reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });
@@ -86,7 +87,7 @@ function streamFailure(
   request: FastifyRequest,
   logger: Logger,
 ): ErrorBody {
-  const { status, body, answerFailure } = errorAnswer(error, request.id);
+  const { status, body, answerFailure } = errorAnswerFor(error, request);
   if (status >= 500 && !isClosed)
     logger.error({ requestId: request.id, err: error, answerFailure }, "stream failed");
   return body;

@@ -6,7 +6,12 @@ import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { authenticate, openCaller, type AuthenticationScheme } from "./credentials/authentication.ts";
+import {
+  authenticate,
+  openCaller,
+  sentCredentials,
+  type AuthenticationScheme,
+} from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import type { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
@@ -61,7 +66,7 @@ export function guard(
     request.caller =
       dependencies.auth === "off"
         ? openCaller(dependencies.defaultEntity)
-        : await authenticate(dependencies.keys, scheme, request.headers.authorization, () =>
+        : await authenticate(dependencies.keys, scheme, sentCredentials(request.headers, scheme), () =>
             failedLogins.count({ address: request.ip, requestId: request.id }),
           );
     if (reply.raw.destroyed) throw wentAway();

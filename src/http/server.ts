@@ -9,7 +9,7 @@ import { RevocationWatch } from "./credentials/revocation-watch.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { allowOrigins, corsRules, markAnswer } from "./browsers/cors.ts";
 import { documentRoutes } from "./documentation/document-routes.ts";
-import { errorAnswer } from "./errors.ts";
+import { errorAnswerFor, isAnthropics } from "./anthropic/dialect.ts";
 import { codeOf, refuseEncoding, translated } from "./framework-errors.ts";
 import { InFlight } from "./in-flight.ts";
 import { bodyLimits } from "./settings.ts";
@@ -37,6 +37,7 @@ import { completionRoute } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { pageRoutes } from "./browsers/page-routes.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
+import { messageRoute, tokenCountRoute } from "./anthropic/message-routes.ts";
 import { responseRoute } from "./routes/responses.ts";
 import { fileRoutes } from "./routes/supervised/files.ts";
 import { healthRoutes } from "./routes/health.ts";
@@ -101,6 +102,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   logBrokenOff(app, logger);
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
+    if (isAnthropics(request)) reply.header("request-id", request.id);
   });
   allowOrigins(app, cors);
   limitExposure(app, dependencies.auth, cors);
@@ -145,6 +147,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     tokenizationRoutes(scope, dependencies, bodies);
     addAnsweringRoute(scope, dependencies, answering, completionRoute);
     addAnsweringRoute(scope, dependencies, answering, responseRoute);
+    addAnsweringRoute(scope, dependencies, answering, messageRoute);
+    tokenCountRoute(scope, dependencies, bodies);
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
@@ -195,7 +199,7 @@ function answerError(
   reply: FastifyReply,
   { logger }: HttpDependencies,
 ): void {
-  const answer = errorAnswer(translated(error, request), request.id);
+  const answer = errorAnswerFor(translated(error, request), request);
   if (answer.status >= 500) {
     const fields = {
       requestId: request.id,

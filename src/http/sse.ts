@@ -25,6 +25,8 @@ export interface EventStreamOptions {
   readonly idleMs: number;
   /** How long nothing is sent before a comment is, which clients skip and proxies take for life. */
   readonly keepAliveMs: number;
+  /** What is sent then instead of a comment. */
+  readonly keepAliveEvent?: object;
 }
 
 /** Of one long event. */
@@ -39,6 +41,7 @@ export class EventStream {
   readonly #isNamed: boolean;
   readonly #hasIds: boolean;
   readonly #idleMs: number;
+  readonly #keepAliveText: string;
   readonly #over = new AbortController();
   #sentAtMs: number;
   #isFull = false;
@@ -50,6 +53,8 @@ export class EventStream {
     this.#isNamed = options.isNamed;
     this.#hasIds = options.hasIds ?? false;
     this.#idleMs = options.idleMs;
+    const { keepAliveEvent: event } = options;
+    this.#keepAliveText = event === undefined ? ": keep-alive\n\n" : this.#textOf(event);
     this.#sentAtMs = options.clock.monotonicMs();
     if (sink.destroyed) this.#over.abort();
     else sink.once("close", () => this.#over.abort());
@@ -69,13 +74,20 @@ export class EventStream {
   async send(...events: readonly unknown[]): Promise<void> {
     let text = "";
     for (const event of events) {
-      const head = (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
       if (typeof event === "object" && event !== null && isLong in event) {
-        await this.#sendLong(text + head, event);
+        await this.#sendLong(text + this.#headOf(event), event);
         text = "";
-      } else text += `${head}data: ${onOneLine(JSON.stringify(event))}\n\n`;
+      } else text += this.#textOf(event);
     }
     if (text !== "") await this.#write(text);
+  }
+
+  #textOf(event: unknown): string {
+    return `${this.#headOf(event)}data: ${onOneLine(JSON.stringify(event))}\n\n`;
+  }
+
+  #headOf(event: unknown): string {
+    return (this.#isNamed ? nameLine(event) : "") + (this.#hasIds ? idLine(event) : "");
   }
 
   /** Sends an event with pauses, in which others have their turn. */
@@ -109,20 +121,20 @@ export class EventStream {
     if ((await isClosed) === "idle") this.#sink.destroy();
   }
 
-  /** Sends a comment whenever nothing was sent for so long, until the stream is over. */
+  /** Sends a sign of life whenever nothing was sent for so long, until the stream is over. */
   async #keepAlive(keepAliveMs: number): Promise<void> {
     const { signal } = this.#over;
     while (!signal.aborted) {
       const waitMs = this.#sentAtMs + keepAliveMs - this.#clock.monotonicMs();
       if (waitMs > 0) await this.#clock.sleep(waitMs, { signal }).catch(() => undefined);
-      else this.#sendComment();
+      else this.#sendSign();
     }
   }
 
-  #sendComment(): void {
+  #sendSign(): void {
     this.#sentAtMs = this.#clock.monotonicMs();
     // Whoever does not read what is there needs no more.
-    if (!this.#isFull && !this.#isWithinEvent && !this.#sink.destroyed) this.#sink.write(": keep-alive\n\n");
+    if (!this.#isFull && !this.#isWithinEvent && !this.#sink.destroyed) this.#sink.write(this.#keepAliveText);
   }
 
   async #drained(): Promise<void> {

@@ -13,6 +13,12 @@ import {
 } from "./feedback/feedback.ts";
 import { readChatRequest, type ReadChatRequest } from "./chat/read-chat-request.ts";
 import { readCompletion, type ReadCompletion } from "./completions/read-completion.ts";
+import {
+  readCountRequest,
+  readMessagesRequest,
+  type ReadCountRequest,
+  type ReadMessagesRequest,
+} from "./messages/read-messages-request.ts";
 import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
 import { readConversationFile, type StoredConversations } from "./supervised/conversations.ts";
 import { readSupervisedJob, type ReadSupervisedJob } from "./supervised/supervised-job.ts";
@@ -36,6 +42,8 @@ interface BodyKinds {
   readonly chat: ReadChatRequest;
   readonly completion: ReadCompletion;
   readonly response: ReadResponsesRequest;
+  readonly message: ReadMessagesRequest;
+  readonly "token count": ReadCountRequest;
   readonly "constraint check": ReadConstraintCheck;
   readonly tokenization: ReadTokenization;
   readonly detokenization: ReadDetokenization;
@@ -75,6 +83,8 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   chat: request(readChatRequest),
   completion: request(readCompletion),
   response: request(readResponsesRequest),
+  message: request(readMessagesRequest),
+  "token count": request(readCountRequest),
   tokenization: whole((bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits)),
   detokenization: whole((bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json))),
   "constraint check": whole((bytes, limits) =>

@@ -19,6 +19,12 @@ export const errorSchema = Type.Object(
       param: orNull(Type.String(), { description: "The first field at fault, as a dotted name." }),
       code: Type.String({ description: "Such as `invalid`, `unsupported`, `not_found`, `overloaded`." }),
     }),
+    type: Type.Optional(
+      Type.Enum(["error"], {
+        description: "Of Anthropic's routes, and with the header `anthropic-version`.",
+      }),
+    ),
+    request_id: Type.Optional(Type.String({ description: "The same." })),
   },
   { title: "Error", description: "Every error, of every route." },
 );

@@ -15,6 +15,7 @@ import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
 import { transferRequestSchema } from "../../src/wire/transfer/transfer-request.ts";
 import type { Random } from "../../src/domain/random.ts";
+import { countForm, messagesForm } from "../../src/wire/messages/messages-fields.ts";
 import { responsesForm } from "../../src/wire/responses/responses-fields.ts";
 import { formType, oddForm, oddTar, validForm, validTar } from "./odd-uploads.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
@@ -136,6 +137,36 @@ const responses: readonly object[] = [
     store: true,
   },
   { input: "a", text: { format: { type: "json_object" } }, top_logprobs: 2, reasoning: { effort: "low" } },
+];
+
+const anthropicMessages: readonly object[] = [
+  { system: "be short", messages: [user], metadata: { user_id: "u" }, thinking: { type: "disabled" } },
+  {
+    system: [{ type: "text", text: "be short", cache_control: { type: "ephemeral" } }],
+    messages: [
+      { role: "user", content: [{ type: "text", text: "which?" }] },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm", signature: "s" },
+          { type: "redacted_thinking", data: "x" },
+          { type: "tool_use", id: "c", name: "f", input: { a: 1 } },
+        ],
+      },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "3", is_error: false }] },
+    ],
+    tools: [
+      { name: "f", input_schema: { type: "object" } },
+      { type: "web_search_20250305", name: "web_search" },
+    ],
+    thinking: { type: "enabled", budget_tokens: 1024 },
+    context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
+  },
+  {
+    messages: [user, { role: "assistant", content: "one" }],
+    output_config: { effort: "low", format: { type: "json_schema", schema: { type: "object" } } },
+    stop_sequences: ["."],
+  },
 ];
 
 const checks: readonly object[] = [
@@ -285,6 +316,19 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         { names: namesIn(responsesForm.schema), schema: responsesForm.schema },
       ),
     ),
+    ...anthropicMessages.flatMap((message, index) => [
+      post(
+        "/v1/messages",
+        { model: "tiny", max_tokens: 8, stream: index === 1, ...message },
+        { names: namesIn(messagesForm.schema), schema: messagesForm.schema },
+      ),
+      post(
+        "/v1/messages/count_tokens",
+        { model: "tiny", ...message },
+        { names: namesIn(countForm.schema), schema: countForm.schema },
+      ),
+    ]),
+    get("/v1/models?limit=1&after_id=tiny", { headers: { "anthropic-version": "2023-06-01" } }),
     post(
       "/v1/kv-transfers",
       { handle: "held", entity: "fuzz" },

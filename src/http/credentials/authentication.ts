@@ -2,6 +2,7 @@
 // Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong. That who was let in
 // may be turned out again is not known here.
 import { timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import { hashSecret, type Caller, type KeyStore } from "../../domain/access.ts";
 import { HttpRefusal } from "../errors.ts";
 
@@ -13,13 +14,21 @@ const challenges: { readonly [Scheme in AuthenticationScheme]: string } = {
 };
 
 const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
-  Bearer: "Authorization: Bearer <key>",
+  Bearer: "Authorization: Bearer <key>, or x-api-key: <key>",
   Basic: "Authorization: Basic base64(<username>:<key>)",
 };
 
 /** Everyone, where authentication is off. */
 export function openCaller(entity: string): Caller {
   return { keyId: "none", entity, role: "admin", owner: entity };
+}
+
+/** What of the headers says who asks: beside the scheme's own a key by itself, as clients of Anthropic's API send it. */
+export function sentCredentials(
+  { authorization, "x-api-key": key }: IncomingHttpHeaders,
+  scheme: AuthenticationScheme,
+): string | undefined {
+  return authorization ?? (scheme === "Bearer" && typeof key === "string" ? `Bearer ${key}` : undefined);
 }
 
 /**

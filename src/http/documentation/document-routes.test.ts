@@ -58,6 +58,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/kv-transfers": ["post"],
   "/ping": ["get"],
   "/load": ["get"],
+  "/v1/messages": ["post"],
+  "/v1/messages/count_tokens": ["post"],
   "/v1/responses": ["post"],
   "/v1/system-check": ["get"],
   "/metrics": ["get"],

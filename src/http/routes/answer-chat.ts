@@ -25,8 +25,8 @@ export interface Answering {
 
 /** Makes the events of one stream of a completion. */
 interface StreamWriter<Step> {
-  /** What comes before the first step. */
-  begin?(): readonly object[];
+  /** What comes before the first step; `usage` is of the prompt alone. */
+  begin?(usage: ChatUsage): readonly object[];
   add(step: Step): readonly object[];
   end(usage: ChatUsage): readonly object[];
   /** What comes instead of the rest; absent, it is the body that errors have. */
@@ -51,6 +51,8 @@ interface AskedChat<Step> {
   stream(header: ChatHeader, take: TakeBytes): StreamWriter<Step>;
   /** Whether the stream's events are named by their type; absent where they are not. */
   readonly isNamed?: boolean;
+  /** What keeps the stream alive; absent is a comment. */
+  readonly keepAliveEvent?: object;
   /** What a stream says of a completion that could not begin; absent says the body that errors have. */
   failure?(body: ErrorBody): object;
 }
@@ -142,12 +144,15 @@ async function stream<Step>(
 ): Promise<FastifyReply> {
   // Until it has begun, whatever goes wrong is an ordinary answer, unless that takes long.
   await firstOrSilence(beginning, dependencies);
-  const events = openEventStream(reply, dependencies, { isNamed: asked.isNamed ?? false });
+  const events = openEventStream(reply, dependencies, {
+    isNamed: asked.isNamed ?? false,
+    ...(asked.keepAliveEvent === undefined ? {} : { keepAliveEvent: asked.keepAliveEvent }),
+  });
   let writer: StreamWriter<Step> | null = null;
   const sendAll = async (): Promise<void> => {
     const completion = await beginning;
     writer = asked.stream(completion.header, take);
-    await events.send(...(writer.begin?.() ?? []));
+    await events.send(...(writer.begin?.(completion.usage) ?? []));
     for await (const step of completion.deltas) await events.send(...writer.add(step));
     await events.send(...writer.end(completion.usage));
   };

@@ -1,10 +1,17 @@
-// What a chat request may name as its model: OpenAI's list and the card of one name, and the names of the base models.
+// What a chat request may name as its model: OpenAI's list and the card of one name, both as Anthropic's clients read them
+// too, and the names of the base models.
 import type { FastifyInstance } from "fastify";
 import type { Caller } from "../../domain/access.ts";
 import { adapterOfServer, type AdapterWish } from "../../domain/model.ts";
 import { notFound } from "../../domain/service-error.ts";
 import { fullName, parseModelName } from "../../registry/model-name.ts";
 import type { ServedName } from "../../registry/model-service.ts";
+import {
+  modelInfo,
+  modelInfoPage,
+  modelListQuerySchema,
+  type NamedModel,
+} from "../../wire/messages/model-list.ts";
 import {
   adapterWishBody,
   baseModelsSchema,
@@ -16,6 +23,8 @@ import {
 } from "../../wire/model.ts";
 import { locate } from "../../wire/places.ts";
 import type { HttpDependencies } from "../dependencies.ts";
+import { isAnthropics } from "../anthropic/dialect.ts";
+import { readQuery } from "../input/query.ts";
 import { answered } from "../documentation/document-routes.ts";
 
 /** Of the path's rest, under the name that the document gives it. */
@@ -39,14 +48,18 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     {
       schema: {
         summary: "List every name that can be chatted with",
+        description:
+          "With the header `anthropic-version` it is a page as Anthropic's API has it (`limit`, `after_id`, `before_id`).",
         ...documented,
         response: answered("As OpenAI lists models.", { json: servedModelListSchema }),
       },
     },
-    async ({ caller }) => {
+    async (request, reply) => {
       const bases = baseModels().map(({ name }) => baseCard(name, name));
-      const trained = await models.listServedNames(caller);
-      return { object: "list", data: [...bases, ...trained.map(trainedCard)] };
+      const trained = await models.listServedNames(request.caller);
+      const cards = [...bases, ...trained.map(trainedCard)];
+      if (!isAnthropics(request)) return { object: "list", data: cards.map(cardBody) };
+      return modelInfoPage(cards.map(namedModel), readQuery(modelListQuerySchema, request, reply));
     },
   );
   app.get<{ Params: { "*": string } }>(
@@ -59,14 +72,18 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
         response: answered("As the list has it.", { json: servedModelSchema }),
       },
     },
-    async ({ params, caller }) => {
+    async (request) => {
+      const { params, caller } = request;
+      const spelled = (card: Card): object =>
+        isAnthropics(request) ? modelInfo(namedModel(card)) : cardBody(card);
       const name = params["*"];
       try {
         // Without a name a chat is answered by the default model, but that is none here.
         if (name === "") throw notFound("model", name);
         const { base, modelId, step } = await dependencies.directory.find(name, caller);
-        if (modelId === null || step === null) return baseCard(name, base);
-        return trainedCard(await servedName(dependencies, name, { modelId, step, caller }));
+        if (modelId === null || step === null) return spelled(baseCard(name, base));
+        const served = await servedName(dependencies, name, { modelId, step, caller });
+        return spelled(trainedCard(served));
       } catch (error) {
         const place = ["path", "model"];
         throw locate(error, { model: place, not_found: place });
@@ -85,28 +102,24 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
     () => baseModels().map(({ name }) => name),
   );
 
-  const baseCard = (id: string, base: string): object =>
-    card({
-      id,
-      createdAt: startedAt,
-      owner: "hone",
-      root: base,
-      parent: null,
-      base,
-      adapter: adapterOfServer,
-    });
-  const trainedCard = ({ name, model, createdAt }: ServedName): object =>
-    card({
-      id: name,
-      createdAt,
-      owner: model.entity,
-      root: fullName(model),
-      parent: model.baseModel,
-      base: model.baseModel,
-      adapter: model.adapter,
-    });
-  const card = ({ id, createdAt, owner, root, parent, base, adapter }: Card): object => {
-    const listed = baseModels().find(({ name }) => name === base);
+  const baseCard = (id: string, base: string): Card => ({
+    id,
+    createdAt: startedAt,
+    owner: "hone",
+    root: base,
+    parent: null,
+    base,
+    adapter: adapterOfServer,
+  });
+  const listedBase = ({ base }: Card) => baseModels().find(({ name }) => name === base);
+  const namedModel = (card: Card): NamedModel => ({
+    id: card.id,
+    createdAt: card.createdAt,
+    contextLength: listedBase(card)?.contextLength ?? null,
+  });
+  const cardBody = (card: Card): object => {
+    const { id, createdAt, owner, root, parent, adapter } = card;
+    const listed = listedBase(card);
     return {
       id,
       object: "model",
@@ -134,6 +147,18 @@ interface Card {
   readonly base: string;
   /** What new versions of it are to be like. */
   readonly adapter: AdapterWish;
+}
+
+function trainedCard({ name, model, createdAt }: ServedName): Card {
+  return {
+    id: name,
+    createdAt,
+    owner: model.entity,
+    root: fullName(model),
+    parent: model.baseModel,
+    base: model.baseModel,
+    adapter: model.adapter,
+  };
 }
 
 /** As the list has it, whatever spelling of the name was sent. */

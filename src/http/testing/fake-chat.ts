@@ -19,6 +19,8 @@ export interface ChatScript {
   /** What each delta adds, the same for every choice. */
   pieces: readonly Partial<Pick<ChatDelta, "text" | "reasoning" | "toolCalls">>[];
   finish: ChatFinish["reason"];
+  /** The stop string that ended every choice. */
+  matchedStop: string | null;
   isTrained: boolean;
   notice: string | null;
   echo: string;
@@ -38,6 +40,7 @@ export class FakeChat implements ChatPort {
   readonly script: ChatScript = {
     pieces: [{ text: "Hel" }, { text: "lo" }],
     finish: "stop",
+    matchedStop: null,
     isTrained: false,
     notice: null,
     echo: "",
@@ -109,7 +112,7 @@ export class FakeChat implements ChatPort {
       readonly wantsLogprobs: boolean;
     },
   ): AsyncGenerator<readonly ChatDelta[], void> {
-    const { pieces, finish, failure, hangs } = this.script;
+    const { pieces, finish, matchedStop, failure, hangs } = this.script;
     for (const [index, piece] of pieces.entries()) {
       for (let choice = 0; choice < choiceCountOf(output); choice++) {
         const isLast = index === pieces.length - 1;
@@ -122,7 +125,7 @@ export class FakeChat implements ChatPort {
           toolCalls,
           tokenIds: [10 + index],
           logprobs: wantsLogprobs ? [logprob(10 + index, text, output.logprobs?.topCount ?? 0)] : [],
-          finish: isLast ? { reason: finish, stopReason: null, matchedStop: null } : null,
+          finish: isLast ? { reason: finish, stopReason: null, matchedStop } : null,
           usage: { ...usage },
           choiceTokens: index + 1,
         };

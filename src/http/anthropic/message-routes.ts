@@ -1,0 +1,74 @@
+// POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API over the same chat, without anything kept between
+// requests.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { messageEvents, ping, wholeMessage } from "../../wire/messages/message-events.ts";
+import {
+  messageEventSchema,
+  messageSchema,
+  tokenCountSchema,
+} from "../../wire/messages/messages-answer-schema.ts";
+import { countForm, messagesForm } from "../../wire/messages/messages-fields.ts";
+import { sentError } from "../../wire/messages/sent-places.ts";
+import { locate } from "../../wire/places.ts";
+import { readApart, type BodyReader } from "../bodies/body-reader.ts";
+import type { HttpDependencies } from "../dependencies.ts";
+import { answered } from "../documentation/document-routes.ts";
+import { nameIgnored } from "../input/ignored-fields.ts";
+import { endedFor, mapErrors } from "../request-end.ts";
+import { abandonedSignal } from "../request-scope.ts";
+import type { AnsweringRoute } from "../routes/answer-chat.ts";
+
+export const messageRoute: AnsweringRoute<"message"> = {
+  paths: ["/v1/messages"],
+  kind: "message",
+  schema: {
+    summary: "Create a message",
+    description:
+      "Anthropic's Messages API: [anthropic.md](anthropic.md) says how it is read. With `stream` it sends events that are named by their type; the last one is `message_stop` or `error`, and no `[DONE]` follows. Fields of a chat request that have no other name here mean what they mean there.",
+    body: messagesForm.schema,
+    response: answered("A message.", { json: messageSchema, events: messageEventSchema }),
+  },
+  ask: ({ request, places, origins, ignored, notices, isStream }, begin) => ({
+    ignored,
+    notices,
+    isStream,
+    isNamed: true,
+    keepAliveEvent: ping,
+    begin: (signal) =>
+      begin(request, { signal, located: (error) => sentError(locate(error, places), origins) }),
+    whole: (header) => wholeMessage(request, header),
+    stream: (header) => messageEvents(request, header),
+  }),
+};
+
+export function tokenCountRoute(
+  app: FastifyInstance,
+  { tokenization, settings }: HttpDependencies,
+  bodies: BodyReader,
+): void {
+  app.post(
+    "/v1/messages/count_tokens",
+    {
+      ...readApart,
+      bodyLimit: settings.chatBodyBytes,
+      schema: {
+        summary: "Count the tokens of a message's prompt",
+        description: "What a request for a message of the same fields has as its prompt, without an answer.",
+        tags: ["chat"],
+        security: [{ bearer: [] }],
+        body: countForm.schema,
+        response: answered("How many there are.", { json: tokenCountSchema }),
+      },
+    },
+    async (request: FastifyRequest, reply) => {
+      const { request: asked, places, origins, ignored } = await bodies.read("token count", request);
+      nameIgnored(reply, ignored);
+      const signal = abandonedSignal(reply);
+      const { tokenIds } = await mapErrors(
+        tokenization.tokenize(asked, request.caller, { signal }),
+        (error) => sentError(locate(endedFor(error, signal), places), origins),
+      );
+      return { input_tokens: tokenIds.length };
+    },
+  );
+}

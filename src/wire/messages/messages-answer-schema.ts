@@ -1,0 +1,130 @@
+// What a request for a message is answered with, as schemas that document it: the message, the events of a stream, and a count
+// of tokens. Answers are not checked against them, but in tests.
+import { Type, type TSchema } from "typebox";
+import { anyObject } from "../fields/any-object.ts";
+import { orNull } from "../nullable.ts";
+
+const count = Type.Integer({ minimum: 0 });
+const never = Type.Null();
+
+const text = { type: Type.Enum(["text"]), text: Type.String(), citations: never };
+const thinking = {
+  type: Type.Enum(["thinking"]),
+  thinking: Type.String({ description: "What the model thought." }),
+  signature: Type.String({ description: "Its SHA-256. Nothing checks it when it comes back." }),
+};
+const call = {
+  type: Type.Enum(["tool_use"]),
+  id: Type.String({ description: "What the call's result names." }),
+  name: Type.String(),
+  caller: Type.Object({ type: Type.Enum(["direct"]) }),
+};
+
+const block = Type.Union([
+  Type.Object(text, { title: "AnthropicText" }),
+  Type.Object(thinking, { title: "AnthropicThinking" }),
+  Type.Object(
+    {
+      ...call,
+      input: Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description:
+            "The arguments; what is no JSON object, as of a call that was cut, stands in `INVALID_JSON`.",
+        },
+      ),
+    },
+    { title: "AnthropicToolUse" },
+  ),
+]);
+
+const usage = Type.Object(
+  {
+    input_tokens: Type.Integer({
+      minimum: 0,
+      description: "Tokens of the prompt that were computed for this request.",
+    }),
+    cache_creation_input_tokens: Type.Integer({
+      minimum: 0,
+      description: "0: what is kept of a prompt is not told apart from the rest of it.",
+    }),
+    cache_read_input_tokens: Type.Integer({
+      minimum: 0,
+      description:
+        "Tokens of the prompt that were computed before; with `input_tokens` they are the whole prompt.",
+    }),
+    cache_creation: never,
+    output_tokens: count,
+    output_tokens_details: Type.Object({
+      thinking_tokens: Type.Integer({ minimum: 0, description: "Up to the last one that was thought." }),
+    }),
+    server_tool_use: never,
+    service_tier: Type.Enum(["standard"]),
+    inference_geo: never,
+    speed: never,
+  },
+  { title: "AnthropicUsage" },
+);
+
+const stopped = {
+  stop_reason: orNull(
+    Type.Enum(["end_turn", "max_tokens", "stop_sequence", "tool_use", "model_context_window_exceeded"]),
+    { description: "Null until the end." },
+  ),
+  stop_sequence: orNull(Type.String(), { description: "Of the request's, the one that ended the answer." }),
+  stop_details: never,
+  container: never,
+};
+
+export const messageSchema = Type.Object(
+  {
+    id: Type.String({ description: "`msg_` and the request's id." }),
+    type: Type.Enum(["message"]),
+    role: Type.Enum(["assistant"]),
+    model: Type.String({ description: "The name asked for, or the default model's." }),
+    content: Type.Array(block, { description: "What the model thought, said and calls, in order." }),
+    ...stopped,
+    diagnostics: never,
+    usage,
+  },
+  { title: "AnthropicMessage" },
+);
+
+function event(type: string, members: Readonly<Record<string, TSchema>> = {}) {
+  return Type.Object({ type: Type.Enum([type]), ...members });
+}
+
+function delta(type: string, member: string) {
+  return Type.Object({ type: Type.Enum([type]), [member]: Type.String() });
+}
+
+/** One event of a stream, whose name is its type. */
+export const messageEventSchema = Type.Union(
+  [
+    event("message_start", { message: messageSchema }),
+    event("ping"),
+    event("content_block_start", { index: count, content_block: block }),
+    event("content_block_delta", {
+      index: count,
+      delta: Type.Union([
+        delta("text_delta", "text"),
+        delta("thinking_delta", "thinking"),
+        delta("signature_delta", "signature"),
+        delta("input_json_delta", "partial_json"),
+      ]),
+    }),
+    event("content_block_stop", { index: count }),
+    event("message_delta", { delta: Type.Object(stopped), usage }),
+    event("message_stop"),
+    event("error", { error: anyObject, detail: Type.Array(anyObject), request_id: Type.String() }),
+  ],
+  { title: "AnthropicEvent" },
+);
+
+export const tokenCountSchema = Type.Object(
+  {
+    input_tokens: Type.Integer({ minimum: 0, description: "Tokens of the prompt, whatever of it is kept." }),
+  },
+  { title: "AnthropicTokenCount" },
+);

@@ -1,0 +1,63 @@
+// From the places of a chat request to those of the request for a message that it was made of.
+import { relocate } from "../places.ts";
+import type { MessageOrigin } from "./input-messages.ts";
+
+type Place = readonly string[];
+
+/** Where what a chat request holds was sent. */
+export interface SentOrigins {
+  readonly messages: readonly MessageOrigin[];
+  /** The index at which each tool was sent. */
+  readonly tools: readonly number[];
+  /** Where the form of the answer was sent. */
+  readonly format: Place;
+}
+
+/** Fields of a chat request, below the body, that stand elsewhere. */
+const moved: readonly (readonly [chat: Place, sent: Place])[] = [
+  [["stop"], ["stop_sequences"]],
+  [["user"], ["metadata", "user_id"]],
+  [["reasoning_effort"], ["output_config", "effort"]],
+  [["thinking_token_budget"], ["thinking", "budget_tokens"]],
+  [["include_reasoning"], ["thinking", "display"]],
+  [["parallel_tool_calls"], ["tool_choice", "disable_parallel_tool_use"]],
+  [["tool_choice", "function"], ["tool_choice"]],
+  [["continue_final_message"], ["messages"]],
+];
+
+/** The members of a call and of a result by their names here. */
+const memberNames: Readonly<Record<string, string>> = { arguments: "input", tool_call_id: "tool_use_id" };
+
+/** The same error with its faults where the client sent what they speak of. */
+export function sentError(error: unknown, origins: SentOrigins): unknown {
+  return relocate(error, (location) => sentPlace(location, origins));
+}
+
+/** @param location what stands in a chat request's body begins with `body` */
+export function sentPlace(location: Place, { messages, tools, format }: SentOrigins): Place {
+  const [part, ...place] = location;
+  if (part !== "body") return location;
+  const [name, index = "", ...below] = place;
+  const origin = name === "messages" ? messages[Number(index)] : undefined;
+  if (index !== "" && origin !== undefined) return ["body", ...messagePlace(origin, below)];
+  if (name === "tools" && index !== "") {
+    // A tool has no object of its own for its function.
+    const members = below.filter((member, at) => !(at === 0 && member === "function"));
+    const sent = members.map((member, at) => (at === 0 && member === "parameters" ? "input_schema" : member));
+    return ["body", name, String(tools[Number(index)] ?? index), ...sent];
+  }
+  if (name === "response_format") return ["body", ...format, ...place.slice(2)];
+  const [chat, sent] = moved.find(([begin]) => begin.every((one, at) => place[at] === one)) ?? [[], []];
+  return ["body", ...sent, ...place.slice(chat.length)];
+}
+
+function messagePlace({ place, textPlaces, callPlaces }: MessageOrigin, below: Place): Place {
+  const [member = "", index = "", ...rest] = below;
+  const call = member === "tool_calls" ? callPlaces[Number(index)] : undefined;
+  if (call !== undefined)
+    return [...call, ...rest.filter((one) => one !== "function").map((one) => memberNames[one] ?? one)];
+  if (member === "content" && textPlaces.length === 1) return textPlaces[0];
+  const text = member === "content" && index !== "" ? textPlaces[Number(index)] : undefined;
+  if (text !== undefined) return [...text, ...rest];
+  return [...place, ...below.map((one) => memberNames[one] ?? one)];
+}
