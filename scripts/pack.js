@@ -6,7 +6,6 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, wri
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { place, placeBesideBundle, platforms, thisPlatform } from "./beside-bundle.js";
-import { buildClient } from "./client-build.js";
 import { root, say, setUp } from "./setup.js";
 
 const help = `usage: npm run pack -- [options]
@@ -31,6 +30,8 @@ if (values.help) {
 setUp();
 const packed = values["this-platform"] ? [thisPlatform] : platforms;
 placeBesideBundle(packed);
+// It needs a library, which a fresh clone has from here on.
+const { buildClient } = await import("./client-build.js");
 await buildClient();
 const folder = join(root, "dist", "package");
 rmSync(folder, { recursive: true, force: true });
