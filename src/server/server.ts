@@ -53,6 +53,7 @@ import { ensureFirstKey, type FirstKey } from "./first-key.ts";
 import { databasePlace } from "./database-place.ts";
 import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
+import { requireServed } from "../runtime/served-platform.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
@@ -154,6 +155,7 @@ async function build(
   limits: ServerLimits,
   start: (part: Service) => Promise<void>,
 ): Promise<Facts> {
+  requireServed();
   settleChildEnvironment();
   const { host, port, data: dataFolder, drainSeconds } = config.server;
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };

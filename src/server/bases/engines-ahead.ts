@@ -8,6 +8,7 @@ import { engineSettingsWith, type EngineSettings } from "../../engine/settings.t
 import { keptGgufFolder } from "../../model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../registry/base-models.ts";
 import { computeEnvironment } from "../../runtime/environment.ts";
+import { requireServed } from "../../runtime/served-platform.ts";
 import { addedBases } from "../library/added-models.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "../config.ts";
 import { builtInModel } from "../package.ts";
@@ -22,8 +23,13 @@ export function settleChildEnvironment(): void {
   hideSecretsFromChildren();
 }
 
-/** Starts a process for each engine that the server which is about to be made is sure to load. */
+/**
+ * Starts a process for each engine that the server which is about to be made is sure to load.
+ *
+ * @throws ServiceError `unsupported` on a platform without native code
+ */
 export function startEnginesAhead(config: HoneConfig, limits: EngineLimits): void {
+  requireServed();
   settleChildEnvironment();
   const openings = openingsOf(config, limits);
   // Which ones fit is not known yet, but that the default model does.
