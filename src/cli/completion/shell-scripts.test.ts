@@ -81,6 +81,26 @@ function folderWithFolder(t: TestContext): string {
   return folder;
 }
 
+const without = (shell: string): string | false =>
+  spawnSync(shell, ["--version"]).status === 0 ? false : `there is no ${shell} here`;
+
+test("zsh reads its script", { skip: without("zsh") }, () => {
+  const { status, stderr } = spawnSync("zsh", ["-n"], { input: shellScripts.zsh, encoding: "utf8" });
+  assert.deepEqual([status, stderr], [0, ""]);
+});
+
+test("fish offers the values with what they are", { skip: without("fish") }, (t) => {
+  const folder = folderWithHone(t, ["models\\tBase models and trained models."]);
+  writeFileSync(join(folder, "hone.fish"), shellScripts.fish);
+  const offeredBy = (line: string): string =>
+    spawnSync("fish", ["--no-config", "-c", `source hone.fish; complete -C "${line}"`], {
+      cwd: folder,
+      encoding: "utf8",
+      env: { ...process.env, PATH: `${folder}:${process.env["PATH"]}` },
+    }).stdout;
+  assert.equal(offeredBy("hone mo"), "models\tBase models and trained models.\n");
+});
+
 test("bash completes with the program itself", { skip }, (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-completion-"));
   t.after(() => rmSync(folder, { recursive: true }));

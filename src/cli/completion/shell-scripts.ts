@@ -35,7 +35,7 @@ _hone() {
     case "$value" in
       :files) _files ;;
       :folders) _files -/ ;;
-      *) candidates+=("\${value//:/\\\\:}:$about") ;;
+      *) candidates+=("\${value//:/\\\\:}\${about:+:$about}") ;;
     esac
   done < <("\${words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)
   (( \${#candidates} )) && _describe hone candidates
