@@ -2066,6 +2066,16 @@ export type OutputReasoning = {
   readonly status: "in_progress" | "completed" | "incomplete";
 };
 
+export type OwnKey = {
+  /** Of the key; `none` where the server asks for none. */
+  readonly id: string;
+  /** Whose it is; feedback has it as `vendor_user_id`. */
+  readonly owner: string;
+  /** Whose models and jobs it reaches; an admin reaches all. */
+  readonly entity: string;
+  readonly role: "member" | "admin";
+};
+
 export type Reasoning = {
   /**
    * How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking,
@@ -3233,6 +3243,10 @@ export interface Operations {
   /** List the base models. */
   readonly "GET /v1/preview/base-models": {
     readonly answer: readonly string[];
+  };
+  /** Say whose key this is. */
+  readonly "GET /v1/preview/key": {
+    readonly answer: OwnKey;
   };
   /** Register a model to train. */
   readonly "POST /v1/preview/models": {

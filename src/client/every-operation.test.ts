@@ -123,6 +123,7 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
 
   assert.equal((await hone.server.health()).status, "ok");
   assert.equal((await hone.server.check()).status, "ok");
+  assert.equal((await hone.server.key()).role, "member");
   assert.equal(await hone.server.version(), "0.0.0");
   assert.equal(await hone.server.load(), 0);
   assert.match(await hone.server.metrics(), /^# HELP/);

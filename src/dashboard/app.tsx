@@ -5,18 +5,26 @@ import { addressOf, place, type Place } from "./router.ts";
 import { session, signOut, type Session } from "./session.ts";
 import { ShortcutHelp } from "./shortcuts.tsx";
 import { switchTheme, theme } from "./theme.ts";
+import { Compare } from "./views/compare.tsx";
 import { JobView } from "./views/job.tsx";
 import { Jobs } from "./views/jobs.tsx";
 import { ModelView } from "./views/model.tsx";
 import { Models } from "./views/models.tsx";
 import { Overview } from "./views/overview.tsx";
 import { SignIn } from "./views/sign-in.tsx";
+import { Trajectories } from "./views/trajectories.tsx";
+import { TrajectoryModels } from "./views/trajectory-models.tsx";
+import { TrajectoryView } from "./views/trajectory.tsx";
+import { Usage } from "./views/usage.tsx";
 
 /** What the head links to, each with its view's name in the address. */
 const sections = [
   ["", "Overview"],
   ["models", "Models"],
   ["jobs", "Jobs"],
+  ["trajectories", "Trajectories"],
+  ["compare", "Compare"],
+  ["usage", "Key"],
 ] as const;
 
 export function App() {
@@ -64,7 +72,7 @@ export function App() {
   );
 }
 
-function viewOf({ view, parts: [id] }: Place, { hone }: Session): ComponentChildren {
+function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): ComponentChildren {
   switch (view) {
     case "":
       return <Overview hone={hone} />;
@@ -72,6 +80,17 @@ function viewOf({ view, parts: [id] }: Place, { hone }: Session): ComponentChild
       return id === undefined ? <Models hone={hone} /> : <ModelView key={id} hone={hone} id={id} />;
     case "jobs":
       return id === undefined ? <Jobs hone={hone} /> : <JobView key={id} hone={hone} id={id} />;
+    case "trajectories":
+      if (id === undefined) return <TrajectoryModels hone={hone} />;
+      return number === undefined ? (
+        <Trajectories key={id} hone={hone} modelId={id} />
+      ) : (
+        <TrajectoryView key={`${id} ${number}`} hone={hone} modelId={id} number={number} />
+      );
+    case "compare":
+      return <Compare hone={hone} />;
+    case "usage":
+      return <Usage hone={hone} />;
     default:
       return (
         <View title="Nothing here">

@@ -36,6 +36,7 @@ import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
 import { completionRoute } from "./routes/completions.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { pageRoutes } from "./browsers/page-routes.ts";
+import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
 import { messageRoute, tokenCountRoute } from "./anthropic/message-routes.ts";
 import { responseRoute } from "./routes/responses.ts";
@@ -151,6 +152,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     tokenCountRoute(scope, dependencies, bodies);
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
+    ownKeyRoute(scope);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
     checkpointExportRoute(scope, dependencies);

@@ -431,6 +431,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get(`/v1/files/${fileId}`),
     get(`/v1/files/${fileId}/content`),
     { method: "DELETE", path: `/v1/files/${fileId}`, names: names.page },
+    get("/v1/preview/key"),
     get("/v1/models"),
     get(`/v1/models/${modelId}:step0`),
     get("/v1/models/local%2Fp%2Ffuzzed"),

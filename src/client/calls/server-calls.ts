@@ -1,11 +1,11 @@
 // How the server is. What is not well is an error at once, with what was found as its body.
-import type { Health, SystemCheck } from "../api.ts";
+import type { Health, OwnKey, SystemCheck } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Calls } from "./calls.ts";
 
 const atOnce = { retries: 0 };
 
-/** `hone.server`; none of it needs a key. */
+/** `hone.server`; none of it but `key` needs one. */
 export class ServerCalls {
   readonly #calls: Calls;
 
@@ -21,6 +21,11 @@ export class ServerCalls {
   /** How each part of it is. @throws HoneError with status 503 where one is not well */
   check(options?: RequestOptions): Promise<SystemCheck> {
     return this.#calls.value("GET /v1/system-check", {}, { ...atOnce, ...options });
+  }
+
+  /** Whose key this client has. */
+  key(options?: RequestOptions): Promise<OwnKey> {
+    return this.#calls.value("GET /v1/preview/key", {}, options);
   }
 
   async version(options?: RequestOptions): Promise<string> {

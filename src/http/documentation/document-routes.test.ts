@@ -21,6 +21,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/models/{model}": ["get"],
   "/version": ["get"],
   "/v1/preview/base-models": ["get"],
+  "/v1/preview/key": ["get"],
   "/v1/preview/models": ["get", "post"],
   "/v1/preview/models/{model_id}": ["delete", "get"],
   "/v1/preview/models/{model_id}/checkpoints": ["delete", "get", "post"],

@@ -1,0 +1,90 @@
+// Both sides of a comparison as they are answered at once, and stopped together.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Hone } from "../../client/hone.ts";
+import { wordsOf } from "../use-loaded.ts";
+import {
+  type AnswerState,
+  answerBody,
+  answerStates,
+  type Message,
+  noAnswer,
+  type Sampling,
+} from "./stream-answer.ts";
+
+export type SideState =
+  | { readonly kind: "empty" }
+  | { readonly kind: "running" | "ended" | "stopped"; readonly answer: AnswerState }
+  | { readonly kind: "failed"; readonly answer: AnswerState; readonly message: string };
+
+export interface Answers {
+  readonly sides: readonly [SideState, SideState];
+  readonly isRunning: boolean;
+  readonly ask: (models: readonly [string, string], messages: readonly Message[], sampling: Sampling) => void;
+  readonly stop: () => void;
+}
+
+const nothing: readonly [SideState, SideState] = [{ kind: "empty" }, { kind: "empty" }];
+
+export function useAnswers(hone: Hone): Answers {
+  const [sides, setSides] = useState(nothing);
+  const running = useRef<AbortController | null>(null);
+  useEffect(() => () => running.current?.abort(), []);
+  const put = (index: 0 | 1, state: SideState): void =>
+    setSides(([left, right]) => (index === 0 ? [state, right] : [left, state]));
+  const ask: Answers["ask"] = (models, messages, sampling) => {
+    running.current?.abort();
+    const stopping = new AbortController();
+    running.current = stopping;
+    setSides([
+      { kind: "running", answer: noAnswer },
+      { kind: "running", answer: noAnswer },
+    ]);
+    for (const index of [0, 1] as const) {
+      const show = (state: SideState): void => {
+        // A later question has the sides by then.
+        if (running.current === stopping) put(index, state);
+      };
+      const body = answerBody(models[index], messages, sampling);
+      void showAnswer(hone, body, { signal: stopping.signal, show });
+    }
+  };
+  return {
+    sides,
+    isRunning: sides.some(({ kind }) => kind === "running"),
+    ask,
+    stop: () => running.current?.abort(),
+  };
+}
+
+/** The time of the frame that is shown: what is measured by it is as exact as the screen. */
+function frameMs(): number {
+  return Number(document.timeline.currentTime);
+}
+
+/** Shows an answer as it comes, at most once for each frame of the screen. */
+async function showAnswer(
+  hone: Hone,
+  body: ReturnType<typeof answerBody>,
+  { signal, show }: { readonly signal: AbortSignal; readonly show: (state: SideState) => void },
+): Promise<void> {
+  let answer = noAnswer;
+  let frame = 0;
+  const draw = (): void => {
+    frame = 0;
+    show({ kind: "running", answer });
+  };
+  const end = (state: SideState): void => {
+    cancelAnimationFrame(frame);
+    show(state);
+  };
+  try {
+    const chunks = hone.chat.stream(body, { signal });
+    for await (const state of answerStates(chunks, frameMs)) {
+      answer = state;
+      if (frame === 0) frame = requestAnimationFrame(draw);
+    }
+    end({ kind: "ended", answer });
+  } catch (error) {
+    end(signal.aborted ? { kind: "stopped", answer } : { kind: "failed", answer, message: wordsOf(error) });
+  }
+}

@@ -1,0 +1,56 @@
+// What feedback the page gives, and what a record says in a line.
+import type { FeedbackCreateReq, FeedbackRecord } from "../../client/api.ts";
+
+/** Of a record to be created, what is said. */
+export type Given = Pick<FeedbackCreateReq, "feedback_type" | "payload">;
+
+const reactionType = "vendor.reaction.1";
+const noteType = "vendor.note.1";
+
+/** In characters, as the server takes it. */
+export const noteLengthMax = 1024;
+
+export function reaction(emoji: string): Given {
+  return { feedback_type: reactionType, payload: { emoji } };
+}
+
+export function note(text: string): Given {
+  return { feedback_type: noteType, payload: { note: text } };
+}
+
+export function isReaction(
+  record: Pick<FeedbackRecord, "feedback_type" | "payload">,
+  emoji: string,
+): boolean {
+  return record.feedback_type === reactionType && record.payload["emoji"] === emoji;
+}
+
+/**
+ * A free record as it was typed.
+ *
+ * @returns what is wrong with it, in words, where it is none
+ */
+export function freeRecord(type: string, json: string): Given | string {
+  const example = '{"value": 0.5}';
+  if (type.trim() === "") return "The type is empty; write what this is, such as score.";
+  let payload: unknown;
+  try {
+    payload = JSON.parse(json);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "it cannot be read";
+    return `The payload is no JSON: ${why}. Write an object, such as ${example}.`;
+  }
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload))
+    return `The payload must be an object, such as ${example}.`;
+  return { feedback_type: type.trim(), payload };
+}
+
+/** What a record says, in a line. */
+export function saidIn({
+  feedback_type: type,
+  payload,
+}: Pick<FeedbackRecord, "feedback_type" | "payload">): string {
+  const { emoji, note: text } = payload;
+  if (typeof emoji === "string") return emoji;
+  return typeof text === "string" ? text : `${type} ${JSON.stringify(payload)}`;
+}

@@ -1,0 +1,35 @@
+// A value as JSON, to read or to take along.
+import { useState } from "preact/hooks";
+
+export function RawJson({ value }: { readonly value: unknown }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const [copied, setCopied] = useState("");
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(JSON.stringify(value, null, 2));
+      setCopied("Copied.");
+    } catch {
+      // Browsers give no clipboard to pages that come over plain HTTP from another machine.
+      setCopied("The browser allows no copying here; select the text and copy it.");
+      setIsOpen(true);
+    }
+  };
+  return (
+    <details open={isOpen} onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>JSON</summary>
+      {isOpen && (
+        <>
+          <p>
+            <button type="button" onClick={() => void copy()}>
+              Copy
+            </button>{" "}
+            <span role="status">{copied}</span>
+          </p>
+          <div class="said code" tabIndex={0} role="region" aria-label="JSON">
+            {JSON.stringify(value, null, 2)}
+          </div>
+        </>
+      )}
+    </details>
+  );
+}

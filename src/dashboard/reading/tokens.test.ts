@@ -1,0 +1,52 @@
+// Tokens as they are shown: characters over several of them, levels, and numbers in words.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { levelBounds, levelOf, meanLogprob, probabilityText, shownTokens, visibleText } from "./tokens.ts";
+
+const bytesOf = (text: string): readonly number[] => [...new TextEncoder().encode(text)];
+
+test("a character that lies in several tokens is shown where it ends", () => {
+  const bytes = bytesOf("a👍b");
+  const parts = [bytes.slice(0, 3), bytes.slice(3, 5), bytes.slice(5)];
+  const tokens = shownTokens(parts.map((part) => ({ token: "?", logprob: -1, bytes: part })));
+  assert.deepEqual(
+    tokens.map(({ text }) => text),
+    ["a", "👍", "b"],
+  );
+});
+
+test("without bytes a token is its text, or its id", () => {
+  const tokens = shownTokens([
+    { token: " yes", logprob: -0.1, top_logprobs: [{ token: "no", logprob: -3 }] },
+    { token: "token_id:42", bytes: null },
+  ]);
+  assert.deepEqual(tokens, [
+    { text: " yes", logprob: -0.1, level: 0, alternatives: [{ text: "no", logprob: -3 }] },
+    { text: "⟨42⟩", logprob: null, level: null, alternatives: [] },
+  ]);
+});
+
+test("a level begins at its bound", () => {
+  for (const [level, bound] of levelBounds.entries()) {
+    assert.equal(levelOf(Math.log(bound) + 1e-9), level);
+    assert.equal(levelOf(Math.log(bound) - 1e-9), level + 1);
+  }
+  assert.equal(levelOf(-Infinity), levelBounds.length);
+});
+
+test("numbers are said as a logarithm and in percent", () => {
+  assert.equal(probabilityText(0), "0.000 (100.0 %)");
+  assert.equal(probabilityText(Math.log(0.25)), "−1.386 (25.0 %)");
+  assert.equal(probabilityText(Math.log(0.0314)), "−3.461 (3.14 %)");
+  assert.equal(probabilityText(-9999), "−9999.000 (under 0.001 %)");
+  assert.equal(probabilityText(null), "not known");
+});
+
+test("the mean is over what is known", () => {
+  assert.equal(meanLogprob([{ logprob: -1 }, { logprob: null }, { logprob: -2 }]), -1.5);
+  assert.equal(meanLogprob([{ logprob: null }]), null);
+});
+
+test("blanks of a token can be seen", () => {
+  assert.equal(visibleText(" a\n\tb"), "␣a⏎⇥b");
+});

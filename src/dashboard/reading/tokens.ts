@@ -1,0 +1,88 @@
+// The tokens of an answer as they are shown: their text, and how probable each was.
+
+/** A token as the API spells it in `logprobs.content`. */
+export interface TokenBody {
+  readonly token: string;
+  readonly logprob?: number | null;
+  readonly bytes?: readonly number[] | null;
+  readonly top_logprobs?: readonly TokenBody[] | null;
+}
+
+export interface ShownToken {
+  /** Empty where the token ends within a character. */
+  readonly text: string;
+  /** Natural logarithm; null where it is not known. */
+  readonly logprob: number | null;
+  readonly level: number | null;
+  /** What else could have come, the most probable first. */
+  readonly alternatives: readonly { readonly text: string; readonly logprob: number | null }[];
+}
+
+/** From which probability on a token has each level; below the last it has one more. */
+export const levelBounds = [0.9, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01] as const;
+
+/** 0 for what was nearly certain to 7 for what was hardly expected. */
+export function levelOf(logprob: number): number {
+  const probability = Math.exp(logprob);
+  const level = levelBounds.findIndex((bound) => probability >= bound);
+  return level === -1 ? levelBounds.length : level;
+}
+
+/** Turns tokens into what is shown, one after the other: a character may lie in several. */
+export class TokenReader {
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+  read(body: TokenBody): ShownToken {
+    const logprob = typeof body.logprob === "number" ? body.logprob : null;
+    return {
+      text: Array.isArray(body.bytes)
+        ? this.#decoder.decode(Uint8Array.from(body.bytes), { stream: true })
+        : textWithoutBytes(body.token),
+      logprob,
+      level: logprob === null ? null : levelOf(logprob),
+      alternatives: (body.top_logprobs ?? []).map(alternativeOf),
+    };
+  }
+}
+
+/** The tokens of a whole answer. */
+export function shownTokens(content: readonly TokenBody[]): readonly ShownToken[] {
+  const reader = new TokenReader();
+  return content.map((body) => reader.read(body));
+}
+
+function alternativeOf(body: TokenBody): ShownToken["alternatives"][number] {
+  const text = Array.isArray(body.bytes)
+    ? new TextDecoder().decode(Uint8Array.from(body.bytes))
+    : textWithoutBytes(body.token);
+  return { text, logprob: typeof body.logprob === "number" ? body.logprob : null };
+}
+
+/** Clients that ask for token ids get them in the text's place. */
+function textWithoutBytes(token: string): string {
+  const id = /^token_id:(\d+)$/.exec(token);
+  return id === null ? token : `⟨${id[1]}⟩`;
+}
+
+/** A token's text on one line: blanks that would not be seen are signs. */
+export function visibleText(text: string): string {
+  return text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "␣");
+}
+
+/** Such as `−0.105 (90.0 %)`. */
+export function probabilityText(logprob: number | null): string {
+  if (logprob === null) return "not known";
+  const percent = Math.exp(logprob) * 100;
+  const shown = percent < 0.001 ? "under 0.001" : percent.toFixed(percent >= 10 ? 1 : percent >= 0.1 ? 2 : 3);
+  return `${signed(logprob)} (${shown} %)`;
+}
+
+function signed(logprob: number): string {
+  return logprob.toFixed(3).replaceAll("-", "−");
+}
+
+/** The mean of the logarithms that are known; null where none is. */
+export function meanLogprob(tokens: readonly Pick<ShownToken, "logprob">[]): number | null {
+  const known = tokens.flatMap(({ logprob }) => logprob ?? []);
+  return known.length === 0 ? null : known.reduce((sum, logprob) => sum + logprob, 0) / known.length;
+}

@@ -1,0 +1,79 @@
+// Stored trajectories as rows: what was asked and answered, the reward, and the metrics that most of them have.
+import type { TrajectoryOutline } from "../../client/api.ts";
+import { When } from "../parts/shown.tsx";
+import { metricColumns } from "./list-query.ts";
+import { metricText } from "./metric-text.ts";
+
+const metricColumnsMax = 4;
+
+export function TrajectoryTable({
+  rows,
+  addressOf,
+}: {
+  readonly rows: readonly TrajectoryOutline[];
+  readonly addressOf: (id: string) => string;
+}) {
+  const metrics = metricColumns(rows, metricColumnsMax);
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label="Trajectories">
+      <table>
+        <thead>
+          <tr>
+            <Column title="#" isNumber />
+            <Column title="reward" isNumber />
+            <Column title="prompt" />
+            <Column title="answer" />
+            {metrics.map((name) => (
+              <Column key={name} title={name} isNumber />
+            ))}
+            <Column title="tokens" isNumber />
+            <Column title="from" />
+            <Column title="stored" />
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.id}>
+              <td class="number">
+                <a href={addressOf(row.id)} data-row>
+                  {row.id}
+                </a>
+              </td>
+              <td class="number">{metricText(row.reward)}</td>
+              <td class="words">{row.prompt}</td>
+              <td class="words">{row.answer}</td>
+              {metrics.map((name) => (
+                <td key={name} class="number">
+                  {metricText(row.metrics[name])}
+                </td>
+              ))}
+              <td class="number">{row.token_count === 0 ? "" : row.token_count}</td>
+              <td>{sourceText(row)}</td>
+              <td>
+                <When at={row.recorded_at} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Such as `val, version 3`. */
+export function sourceText({
+  source,
+  split,
+  step,
+}: Pick<TrajectoryOutline, "source" | "split" | "step">): string {
+  const from = source === "job" ? "training job" : split;
+  return step === null ? from : `${from}, version ${step}`;
+}
+
+function Column({ title, isNumber = false }: { readonly title: string; readonly isNumber?: boolean }) {
+  return (
+    <th scope="col" class={isNumber ? "number" : undefined}>
+      {title}
+    </th>
+  );
+}

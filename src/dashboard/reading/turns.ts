@@ -1,0 +1,108 @@
+// A stored trajectory as turns to read: messages as they were sent, and answers with their tokens.
+import { type ShownToken, shownTokens, type TokenBody } from "./tokens.ts";
+
+/** A JSON object as parsed. */
+type Body = Readonly<Record<string, unknown>>;
+
+export interface ToolCall {
+  readonly id: string | null;
+  readonly name: string;
+  /** Indented JSON where it is some, else as it stands. */
+  readonly argumentsText: string;
+}
+
+export interface Turn {
+  readonly role: string;
+  /** Whether the model gave it, and training sees its tokens. */
+  readonly isReply: boolean;
+  readonly text: string;
+  /** What the model thought before it answered. */
+  readonly thoughts: string | null;
+  readonly toolCalls: readonly ToolCall[];
+  /** Of a tool's result: the call it answers. */
+  readonly toolCallId: string | null;
+  readonly finishReason: string | null;
+  /** Null where the answer carries no log-probabilities. */
+  readonly tokens: readonly ShownToken[] | null;
+}
+
+/** A conversation of a trajectory. */
+export interface Branch {
+  readonly name: string;
+  readonly turns: readonly Turn[];
+  readonly toolNames: readonly string[];
+}
+
+/** The conversation, and the additional ones, in order. */
+export function branchesOf(trajectory: Body): readonly Branch[] {
+  const others = listOf(trajectory["additional_histories"]).map((history, index) =>
+    branchOf(`Branch ${index + 1}`, history),
+  );
+  return [branchOf("Conversation", trajectory), ...others];
+}
+
+function branchOf(name: string, history: Body): Branch {
+  return {
+    name,
+    turns: listOf(history["messages_and_choices"]).map(turnOf),
+    toolNames: listOf(history["tools"]).flatMap((tool) => nameOf(objectOf(tool["function"])) ?? []),
+  };
+}
+
+function turnOf(item: Body): Turn {
+  const isReply = "finish_reason" in item && typeof item["message"] === "object";
+  const message = isReply ? objectOf(item["message"]) : item;
+  const logprobs = listOf(objectOf(item["logprobs"])["content"]);
+  return {
+    role: textOf(message["role"]) ?? "assistant",
+    isReply,
+    text: contentText(message["content"]),
+    thoughts: textOf(message["reasoning"]) ?? textOf(message["reasoning_content"]),
+    toolCalls: listOf(message["tool_calls"]).map(callOf),
+    toolCallId: textOf(message["tool_call_id"]),
+    finishReason: isReply ? textOf(item["finish_reason"]) : null,
+    // Checked by their form when they were stored.
+    tokens: logprobs.length === 0 ? null : shownTokens(logprobs as unknown as readonly TokenBody[]),
+  };
+}
+
+function contentText(content: unknown): string {
+  if (typeof content === "string") return content;
+  return listOf(content)
+    .map((part) => textOf(part["text"]) ?? `[${textOf(part["type"]) ?? "part"}]`)
+    .join("\n");
+}
+
+function callOf(call: Body): ToolCall {
+  const called = objectOf(call["function"]);
+  return {
+    id: textOf(call["id"]),
+    name: nameOf(called) ?? "unnamed",
+    argumentsText: indented(called["arguments"]),
+  };
+}
+
+function indented(given: unknown): string {
+  if (typeof given !== "string") return JSON.stringify(given ?? {}, null, 2);
+  try {
+    return JSON.stringify(JSON.parse(given), null, 2);
+  } catch {
+    return given;
+  }
+}
+
+function nameOf(body: Body): string | null {
+  return textOf(body["name"]);
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function objectOf(value: unknown): Body {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Body) : {};
+}
+
+function listOf(value: unknown): readonly Body[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}

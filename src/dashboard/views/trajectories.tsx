@@ -1,0 +1,127 @@
+// The stored trajectories of a model: filters and place in the address, the newest first, a page at a time.
+import type { TrajectoryCount, TrajectoryOutline } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { shortNumber } from "../parts/numbers.ts";
+import { Shown, View } from "../parts/shown.tsx";
+import { FilterForm } from "../reading/filter-form.tsx";
+import { askedPage, type Filters, filtersIn, isCounted } from "../reading/list-query.ts";
+import { TrajectoryTable } from "../reading/trajectory-table.tsx";
+import { addressOf, go, place } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+
+/** How often the newest page is read again. */
+const everyMs = 10_000;
+
+/** Pages that found nothing are gone on from so often: each looked at a hundred thousand trajectories. */
+const emptyPagesMax = 20;
+
+export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly modelId: string }) {
+  const { query } = place.value;
+  const filters = filtersIn(query);
+  const isNewest = !query.has("after") && !query.has("before");
+  const model = useLoaded((signal) => hone.models.get(modelId, { signal }), [hone, modelId]);
+  const counts = useLoaded(
+    (signal) => hone.trajectories.counts(modelId, stepOf(filters), { signal }),
+    [hone, modelId, filters.step],
+  );
+  const page = useLoaded(
+    (signal) => readPage(hone, modelId, query, signal),
+    [hone, modelId, query.toString()],
+    isNewest ? everyMs : null,
+  );
+  const title = model.value === null ? "Trajectories" : `Trajectories of ${model.value.name}`;
+  const addressWith = (more: Readonly<Record<string, string>>): string =>
+    addressOf("trajectories", [modelId], { ...filters, ...more });
+  return (
+    <View title={title}>
+      <p class="links">
+        <a href={addressOf("models", [modelId])}>Model</a>
+      </p>
+      <FilterForm
+        filters={filters}
+        counts={counts.value ?? []}
+        onChange={(chosen) => go(addressOf("trajectories", [modelId], chosen))}
+      />
+      <Shown loaded={counts}>{(kinds) => <CountLine counts={kinds} filters={filters} />}</Shown>
+      <Shown loaded={page}>
+        {({ rows, older, newer }) => (
+          <>
+            {rows.length === 0 ? (
+              <p>
+                {older === null
+                  ? "None that these filters let through."
+                  : "None found yet; there are more to look at."}
+              </p>
+            ) : (
+              <TrajectoryTable rows={rows} addressOf={(id) => addressOf("trajectories", [modelId, id])} />
+            )}
+            <nav class="pager" aria-label="Pages">
+              {!isNewest && <a href={addressWith({})}>Newest</a>}
+              {newer !== null && <a href={addressWith({ before: newer })}>Newer</a>}
+              {older !== null && (
+                <a href={addressWith({ after: older })} rel="next">
+                  Older
+                </a>
+              )}
+            </nav>
+          </>
+        )}
+      </Shown>
+    </View>
+  );
+}
+
+/** How many there are, as far as that is counted. */
+function CountLine({
+  counts,
+  filters,
+}: {
+  readonly counts: readonly TrajectoryCount[];
+  readonly filters: Filters;
+}) {
+  if (!isCounted(filters)) return null;
+  const wanted = counts.filter(
+    ({ source, split }) => source === (filters.source ?? source) && split === (filters.split ?? split),
+  );
+  const count = wanted.reduce((sum, kind) => sum + kind.count, 0);
+  const reward = wanted.reduce((sum, kind) => sum + kind.count * kind.mean_reward, 0);
+  return (
+    <p class="muted" role="status">
+      {count.toLocaleString("en")} {count === 1 ? "trajectory" : "trajectories"}
+      {count > 0 && `, mean reward ${shortNumber(reward / count)}`}
+    </p>
+  );
+}
+
+interface ListedPage {
+  /** The newest first. */
+  readonly rows: readonly TrajectoryOutline[];
+  /** Behind which number older ones follow; null where none do. */
+  readonly older: string | null;
+  /** Before which number newer ones are; null where none are known of. */
+  readonly newer: string | null;
+}
+
+async function readPage(
+  hone: Hone,
+  modelId: string,
+  query: URLSearchParams,
+  signal: AbortSignal,
+): Promise<ListedPage> {
+  const { filter, isReversed } = askedPage(query);
+  let emptyCount = 0;
+  for await (const page of hone.trajectories.outlines(modelId, filter, { signal }).pages()) {
+    emptyCount += 1;
+    const { data, last_id: lastId, has_more: hasMore } = page;
+    if (data.length === 0 && hasMore && emptyCount < emptyPagesMax) continue;
+    const rows = isReversed ? data.toReversed() : data;
+    const [first, last] = [rows[0]?.id ?? null, rows.at(-1)?.id ?? null];
+    if (isReversed) return { rows, older: last ?? query.get("before"), newer: hasMore ? first : null };
+    return { rows, older: hasMore ? lastId : null, newer: query.has("after") ? first : null };
+  }
+  return { rows: [], older: null, newer: null };
+}
+
+function stepOf({ step }: Filters): { readonly step?: number } {
+  return step === undefined ? {} : { step: Number(step) };
+}

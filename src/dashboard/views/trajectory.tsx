@@ -1,0 +1,152 @@
+// One stored trajectory, read turn by turn, with what it earned and what was said of it beside.
+import type { ModelObject, StoredTrajectory } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
+import { callIn } from "../feedback/references.ts";
+import { shortNumber } from "../parts/numbers.ts";
+import { Facts, Shown, View, When } from "../parts/shown.tsx";
+import { metricText } from "../reading/metric-text.ts";
+import { RawJson } from "../reading/raw-json.tsx";
+import { LevelLegend } from "../reading/token-text.tsx";
+import { sourceText } from "../reading/trajectory-table.tsx";
+import { branchesOf } from "../reading/turns.ts";
+import { TurnView } from "../reading/turn-view.tsx";
+import { addressOf, go } from "../router.ts";
+import { useShortcuts } from "../shortcuts.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+export function TrajectoryView({
+  hone,
+  modelId,
+  number,
+}: {
+  readonly hone: Hone;
+  readonly modelId: string;
+  readonly number: string;
+}) {
+  const model = useLoaded((signal) => hone.models.get(modelId, { signal }), [hone, modelId]);
+  const loaded = useLoaded(
+    (signal) => hone.trajectories.get(modelId, number, { signal }),
+    [hone, modelId, number],
+  );
+  const beside = (by: 1 | -1): string => addressOf("trajectories", [modelId, String(Number(number) + by)]);
+  useShortcuts(
+    [
+      { keys: "n", does: "the trajectory that was stored next", run: () => go(beside(1)) },
+      { keys: "p", does: "the trajectory that was stored before", run: () => go(beside(-1)) },
+      { keys: "u", does: "all trajectories", run: () => go(addressOf("trajectories", [modelId])) },
+    ],
+    [modelId, number],
+  );
+  return (
+    <View title={`Trajectory ${number}`}>
+      <nav class="links" aria-label="Trajectories">
+        <a href={addressOf("trajectories", [modelId])}>All</a>
+        {Number(number) > 1 && <a href={beside(-1)}>Stored before</a>}
+        <a href={beside(1)}>Stored next</a>
+      </nav>
+      <Shown loaded={loaded}>
+        {(trajectory) => (
+          <div class="beside">
+            <Turns trajectory={trajectory} />
+            <aside>
+              <Judgement trajectory={trajectory} />
+              <Shown loaded={model}>
+                {(owner) => <FeedbackPanel hone={hone} subject={subjectOf(owner, trajectory)} />}
+              </Shown>
+            </aside>
+          </div>
+        )}
+      </Shown>
+    </View>
+  );
+}
+
+function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
+  const branches = branchesOf(trajectory);
+  const hasTokens = branches.some(({ turns }) => turns.some(({ tokens }) => tokens !== null));
+  return (
+    <div>
+      {trajectory.left_out_bytes !== undefined && (
+        <p class="warning">
+          It has {trajectory.left_out_bytes.toLocaleString("en")} bytes, which are too many to show; an export
+          has all of them.
+        </p>
+      )}
+      {hasTokens && <LevelLegend />}
+      {branches.map(({ name, turns, toolNames }) => (
+        <section key={name} aria-label={name}>
+          {branches.length > 1 && <h2>{name}</h2>}
+          {toolNames.length > 0 && (
+            <p class="muted">
+              Tools: <code>{toolNames.join(", ")}</code>
+            </p>
+          )}
+          {turns.map((turn, index) => (
+            <TurnView key={index} turn={turn} index={index} />
+          ))}
+          {turns.length === 0 && <p class="muted">Nothing was said.</p>}
+        </section>
+      ))}
+      <RawJson value={trajectory} />
+    </div>
+  );
+}
+
+function Judgement({ trajectory }: { readonly trajectory: StoredTrajectory }) {
+  const metrics = Object.entries(numbersIn(trajectory["metrics"]));
+  const { source, source_id: sourceId, recorded_at: recordedAt } = trajectory;
+  const metadata = { ...trajectory.group_metadata, ...objectIn(trajectory["metadata"]) };
+  return (
+    <section aria-labelledby="judged">
+      <h2 id="judged">Reward {shortNumber(trajectory.reward)}</h2>
+      <Facts of={metrics.map(([name, value]) => [name, metricText(value)] as const)} />
+      <Facts
+        of={[
+          [
+            "from",
+            source === "job" ? (
+              <a href={addressOf("jobs", [sourceId])}>training job</a>
+            ) : (
+              sourceText(trajectory)
+            ),
+          ],
+          ["stored", <When at={recordedAt} />],
+          ["group", `${trajectory.group_index + 1}, attempt ${trajectory.index + 1}`],
+          ["versions", versionsText(trajectory)],
+        ]}
+      />
+      {Object.keys(metadata).length > 0 && (
+        <details>
+          <summary>Metadata</summary>
+          <div class="said code">{JSON.stringify(metadata, null, 2)}</div>
+        </details>
+      )}
+    </section>
+  );
+}
+
+/** With which versions it began and ended, where its client said so. */
+function versionsText(trajectory: StoredTrajectory): string {
+  const [first, last] = [trajectory["initial_policy_version"], trajectory["final_policy_version"]].map(
+    (version) => (typeof version === "number" ? String(version) : null),
+  );
+  if (first === null || first === undefined) return last ?? "–";
+  return last === null || last === undefined || last === first ? first : `${first} to ${last}`;
+}
+
+function subjectOf({ entity, project }: ModelObject, { id }: StoredTrajectory) {
+  return callIn({ entity, project }, id);
+}
+
+function numbersIn(value: unknown): Readonly<Record<string, number | boolean>> {
+  const entries = Object.entries(objectIn(value)).filter(
+    (entry): entry is [string, number | boolean] =>
+      typeof entry[1] === "number" || typeof entry[1] === "boolean",
+  );
+  return Object.fromEntries(entries);
+}
+
+function objectIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

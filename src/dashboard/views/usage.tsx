@@ -1,0 +1,71 @@
+// Whose key this is, and what the server has answered since its start.
+import type { Hone } from "../../client/hone.ts";
+import { readMetrics, type Sample, valueOf } from "../metrics.ts";
+import { Facts, Shown, View } from "../parts/shown.tsx";
+import { useLoaded } from "../use-loaded.ts";
+
+const everyMs = 10_000;
+
+export function Usage({ hone }: { readonly hone: Hone }) {
+  const key = useLoaded((signal) => hone.server.key({ signal }), [hone]);
+  const samples = useLoaded(
+    async (signal) => readMetrics(await hone.server.metrics({ signal })),
+    [hone],
+    everyMs,
+  );
+  return (
+    <View title="Key and usage">
+      <section aria-labelledby="key">
+        <h2 id="key">Your key</h2>
+        <Shown loaded={key}>
+          {({ owner, entity, role, id }) => (
+            <Facts
+              of={[
+                ["owner", owner],
+                ["entity", entity],
+                ["role", role],
+                ["id of the key", <code>{id}</code>],
+              ]}
+            />
+          )}
+        </Shown>
+      </section>
+      <section aria-labelledby="answered">
+        <h2 id="answered">What this server answered since its start</h2>
+        <Shown loaded={samples}>{(read) => <Answered samples={read} />}</Shown>
+        <p class="muted">Of all keys together.</p>
+      </section>
+    </View>
+  );
+}
+
+function Answered({ samples }: { readonly samples: readonly Sample[] }) {
+  const number = (name: string, labels?: Readonly<Record<string, string>>): string =>
+    (valueOf(samples, name, labels) ?? 0).toLocaleString("en");
+  const tokens = "hone_chat_tokens_total";
+  const bases = [
+    ...new Set(samples.filter(({ name }) => name === tokens).map(({ labels }) => labels["base"] ?? "")),
+  ];
+  return (
+    <>
+      <Facts
+        of={[
+          ["requests", number("hone_http_requests_total")],
+          ["chats", number("hone_chat_requests_total")],
+        ]}
+      />
+      {bases.map((base) => (
+        <section key={base} aria-label={base}>
+          <h3>Tokens of {base}</h3>
+          <Facts
+            of={[
+              ["of prompts", number(tokens, { base, kind: "prompt" })],
+              ["of these kept from before", number(tokens, { base, kind: "cached" })],
+              ["of answers", number(tokens, { base, kind: "completion" })],
+            ]}
+          />
+        </section>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,14 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bearer, fakeServer, keys } from "../../testing/fake-server.ts";
+
+test("a key is told whose it is, and without one nothing is said", async () => {
+  const server = await fakeServer();
+  const ask = (headers: Readonly<Record<string, string>>) =>
+    server.ask({ method: "GET", url: "/v1/preview/key", headers });
+  const { id, ...key } = (await ask({ authorization: bearer(keys.member) })).json<Record<string, string>>();
+  assert.ok(id);
+  assert.deepEqual(key, { owner: "member-owner", entity: "acme", role: "member" });
+  assert.equal((await ask({})).statusCode, 401);
+  await server.close();
+});

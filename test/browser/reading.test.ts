@@ -1,0 +1,216 @@
+// The page's views for reading and judging in a real browser: a trajectory with its log-probabilities, two versions on one
+// prompt, and feedback by keyboard.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import type { Page } from "playwright-core";
+import { Hone } from "../../src/client/hone.ts";
+import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../running-server.ts";
+import { model, registerModel } from "../served-jobs.ts";
+import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
+
+interface World {
+  readonly server: RunningServer;
+  readonly hone: Hone;
+  readonly modelId: string;
+}
+
+async function newWorld(context: TestContext): Promise<World> {
+  const dataFolder = newDataFolder();
+  const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+  context.after(async () => {
+    await server.kill();
+    removeDataFolder(dataFolder);
+  });
+  const modelId = await registerModel(server, "read");
+  return { server, hone: new Hone({ baseUrl: server.url, apiKey: server.apiKey }), modelId };
+}
+
+const question = { role: "user", content: "Where is it?" };
+const call = { id: "c1", type: "function", function: { name: "find", arguments: '{"city":"Oslo"}' } };
+const reply = {
+  finish_reason: "stop",
+  message: { role: "assistant", content: "In Oslo." },
+  logprobs: {
+    content: [
+      { token: "In", logprob: -0.0513, top_logprobs: [{ token: "At", logprob: -3.1 }] },
+      { token: " Oslo", logprob: -1.2 },
+      { token: ".", logprob: -6.5 },
+    ],
+  },
+};
+const history = [
+  { role: "system", content: "You know places." },
+  question,
+  { finish_reason: "tool_calls", message: { role: "assistant", content: null, tool_calls: [call] } },
+  { role: "tool", tool_call_id: "c1", content: "59.9, 10.7" },
+  reply,
+];
+
+/** Two logs: 60 short trajectories under train, and one with all there is to read under val. */
+async function fill({ hone, modelId }: World): Promise<void> {
+  const short = Array.from({ length: 60 }, (_, index) => ({
+    messages_and_choices: [
+      question,
+      { ...reply, message: { role: "assistant", content: `Answer ${index + 1}` } },
+    ],
+    reward: index / 100,
+  }));
+  await hone.trajectories.log(modelId, { split: "train", trajectory_groups: [{ trajectories: short }] });
+  const whole = {
+    messages_and_choices: history,
+    additional_histories: [{ messages_and_choices: [question, reply], tools: null }],
+    reward: 0.75,
+    metrics: { right: true, distance: 12.5 },
+    metadata: { scenario_id: "north" },
+  };
+  await hone.trajectories.log(modelId, { split: "val", trajectory_groups: [{ trajectories: [whole] }] });
+}
+
+const focused = (page: Page): Promise<unknown> => page.evaluate("document.activeElement.textContent");
+
+test(
+  "somebody finds a trajectory and reads it with its log-probabilities, by keys alone",
+  inBrowser,
+  async (context) => {
+    const world = await newWorld(context);
+    await fill(world);
+    const { server, modelId } = world;
+    const { page, close } = await openPage(server, { at: `#/trajectories/${modelId}` });
+    await page.getByText("61 trajectories").waitFor();
+    await page.getByRole("link", { name: "Older" }).click();
+    await page.getByRole("link", { name: "11", exact: true }).waitFor();
+    await page.getByRole("link", { name: "Newer" }).click();
+    await page.getByRole("link", { name: "61", exact: true }).waitFor();
+    await page.getByLabel("Split").selectOption("val");
+    await page.getByText("1 trajectory").waitFor();
+    assert.match(page.url(), /split=val/);
+    await page.getByRole("heading", { level: 1 }).focus();
+    await page.keyboard.press("j");
+    assert.equal(await focused(page), "61");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Trajectory 61" }).waitFor();
+    await page.getByRole("heading", { name: "Reward 0.75" }).waitFor();
+    for (const text of ["You know places.", "find", '"city": "Oslo"', "59.9, 10.7", "12.5", "Branch 1"])
+      await page.getByText(text).first().waitFor();
+    const tokens = page.getByRole("listbox", { name: "Tokens of turn 5" });
+    await tokens.focus();
+    const detail = page.locator("article", { has: tokens }).locator(".token-detail");
+    await detail.getByText("−0.051 (95.0 %)").waitFor();
+    await detail.getByText("At").waitFor();
+    await page.keyboard.press("ArrowRight");
+    await detail.getByText("−1.200 (30.1 %)").waitFor();
+    await tokens.getByRole("option").nth(2).hover();
+    await detail.getByText("−6.500 (0.15 %)").waitFor();
+    await page.getByText("JSON", { exact: true }).click();
+    await page.getByRole("region", { name: "JSON" }).getByText('"scenario_id": "north"').waitFor();
+    await page.getByRole("heading", { level: 1 }).focus();
+    await page.keyboard.press("p");
+    await page.getByRole("heading", { name: "Trajectory 60" }).waitFor();
+    await close();
+  },
+);
+
+test("feedback is given by keys, listed, and one's own taken back", inBrowser, async (context) => {
+  const world = await newWorld(context);
+  await fill(world);
+  const { server, modelId, hone } = world;
+  const { page, close } = await openPage(server, { at: `#/trajectories/${modelId}/61` });
+  await page.getByText("None yet.").waitFor();
+  const { id } = await hone.trajectories.get(modelId, "61");
+  const { entity, project } = await hone.models.get(modelId);
+  const given = async () =>
+    (await hone.feedback.on(`${entity}/${project}`, `hone:///${entity}/${project}/call/${id}`).all()).map(
+      ({ feedback_type: type, payload }) => [type, payload["emoji"] ?? payload["note"] ?? payload["value"]],
+    );
+  await page.keyboard.press("+");
+  await page.getByRole("button", { name: "React with 👍", pressed: true }).waitFor();
+  await page.keyboard.press("c");
+  await page.keyboard.type("Too sure of itself");
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("listitem").getByText("Too sure of itself").waitFor();
+  await page.getByText("Anything else").click();
+  await page.getByLabel("Payload, as JSON").fill("{");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText("The payload is no JSON").waitFor();
+  await page.getByLabel("Payload, as JSON").fill('{"value": 0.5}');
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText("3 records").waitFor();
+  assert.deepEqual(await given(), [
+    ["vendor.reaction.1", "👍"],
+    ["vendor.note.1", "Too sure of itself"],
+    ["score", 0.5],
+  ]);
+  await page.getByRole("button", { name: "Remove Too sure of itself" }).click();
+  await page.getByText("2 records").waitFor();
+  await page.getByRole("heading", { level: 1 }).focus();
+  await page.keyboard.press("1");
+  await page.getByRole("button", { name: "React with 👍", pressed: false }).waitFor();
+  assert.deepEqual(await given(), [["score", 0.5]]);
+  await close();
+});
+
+test(
+  "two models answer one prompt side by side, stop together, and are judged",
+  inBrowser,
+  async (context) => {
+    const world = await newWorld(context);
+    const { server, hone, modelId } = world;
+    const { entity, project, name, base_model: base } = await hone.models.get(modelId);
+    const { page, close } = await openPage(server, { at: "#/compare" });
+    await page.getByLabel("Left", { exact: true }).fill(`${entity}/${project}/${name}`);
+    await page.getByLabel("Right", { exact: true }).fill(base);
+    await page.getByLabel("Prompt", { exact: true }).fill("Hi");
+    await page.keyboard.press("Control+Enter");
+    const sides = ["Left answer", "Right answer"].map((side) => page.getByRole("region", { name: side }));
+    for (const side of sides) await side.getByText(/^ended: /).waitFor();
+    assert.match(page.url(), /left=/);
+    // The version is the base until something is trained: the same seed gives the same tokens.
+    const said = await Promise.all(sides.map((side) => side.getByRole("listbox").textContent()));
+    assert.notEqual(said[0], "");
+    assert.equal(said[0], said[1]);
+    await sides[0]?.getByText("Feedback on this answer").click();
+    await sides[0]?.getByRole("button", { name: "React with 👎" }).click();
+    await sides[0]?.getByText("1 record").waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
+    await page.getByLabel("Right", { exact: true }).fill("nobody");
+    await page.getByRole("button", { name: "Ask both" }).click();
+    await sides[1]
+      ?.getByText(/nobody/)
+      .last()
+      .waitFor();
+    await sides[0]?.getByText(/^ended: /).waitFor();
+    await close();
+  },
+);
+
+test("what is read can be read by everybody, dark and light, wide and narrow", inBrowser, async (context) => {
+  const world = await newWorld(context);
+  await fill(world);
+  const { server, modelId } = world;
+  const list = `#/trajectories/${modelId}`;
+  const views = [
+    "#/trajectories",
+    list,
+    `${list}?split=none`,
+    `${list}/61`,
+    `${list}/99`,
+    "#/compare",
+    "#/usage",
+  ];
+  for (const [colorScheme, width] of [
+    ["light", 1280],
+    ["dark", 360],
+  ] as const) {
+    const { page, close } = await openPage(server, { colorScheme, width });
+    for (const view of views) {
+      await page.goto(`${server.url}/${view}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      for (const loading of await page.getByText("Loading …").all())
+        await loading.waitFor({ state: "detached" });
+      assert.deepEqual(await seriousFaults(page), [], `${colorScheme}, ${width}, ${view}`);
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      assert.equal(overflow, 0, `${view} fits a width of ${width}`);
+    }
+    await close();
+  }
+});
