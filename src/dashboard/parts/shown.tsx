@@ -45,6 +45,21 @@ export function Shown<Value>({
   );
 }
 
+/** A table that may be wider than the screen: whoever has no pointer scrolls it with the arrow keys. */
+export function WideTable({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={label}>
+      <table>{children}</table>
+    </div>
+  );
+}
+
 /** Links to the first page and the next one. */
 export function Pager({ first, next }: { readonly first: string | null; readonly next: string | null }) {
   if (first === null && next === null) return null;

@@ -1,6 +1,6 @@
 // Stored trajectories as rows: what was asked and answered, the reward, and the metrics that most of them have.
 import type { TrajectoryOutline } from "../../client/api.ts";
-import { When } from "../parts/shown.tsx";
+import { When, WideTable } from "../parts/shown.tsx";
 import { metricColumns } from "./list-query.ts";
 import { metricText } from "./metric-text.ts";
 
@@ -15,48 +15,46 @@ export function TrajectoryTable({
 }) {
   const metrics = metricColumns(rows, metricColumnsMax);
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label="Trajectories">
-      <table>
-        <thead>
-          <tr>
-            <Column title="#" isNumber />
-            <Column title="reward" isNumber />
-            <Column title="prompt" />
-            <Column title="answer" />
-            {metrics.map((name) => (
-              <Column key={name} title={name} isNumber />
-            ))}
-            <Column title="tokens" isNumber />
-            <Column title="from" />
-            <Column title="stored" />
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.id}>
-              <td class="number">
-                <a href={addressOf(row.id)} data-row>
-                  {row.id}
-                </a>
-              </td>
-              <td class="number">{metricText(row.reward)}</td>
-              <td class="words">{row.prompt}</td>
-              <td class="words">{row.answer}</td>
-              {metrics.map((name) => (
-                <td key={name} class="number">
-                  {metricText(row.metrics[name])}
-                </td>
-              ))}
-              <td class="number">{row.token_count === 0 ? "" : row.token_count}</td>
-              <td>{sourceText(row)}</td>
-              <td>
-                <When at={row.recorded_at} />
-              </td>
-            </tr>
+    <WideTable label="Trajectories">
+      <thead>
+        <tr>
+          <Column title="#" isNumber />
+          <Column title="reward" isNumber />
+          <Column title="prompt" />
+          <Column title="answer" />
+          {metrics.map((name) => (
+            <Column key={name} title={name} isNumber />
           ))}
-        </tbody>
-      </table>
-    </div>
+          <Column title="tokens" isNumber />
+          <Column title="from" />
+          <Column title="stored" />
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.id}>
+            <td class="number">
+              <a href={addressOf(row.id)} data-row>
+                {row.id}
+              </a>
+            </td>
+            <td class="number">{metricText(row.reward)}</td>
+            <td class="words">{row.prompt}</td>
+            <td class="words">{row.answer}</td>
+            {metrics.map((name) => (
+              <td key={name} class="number">
+                {metricText(row.metrics[name])}
+              </td>
+            ))}
+            <td class="number">{row.token_count === 0 ? "" : row.token_count}</td>
+            <td>{sourceText(row)}</td>
+            <td>
+              <When at={row.recorded_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </WideTable>
   );
 }
 

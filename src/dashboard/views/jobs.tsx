@@ -3,7 +3,7 @@ import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { durationText } from "../parts/numbers.ts";
 import { shortId } from "../parts/short-id.ts";
-import { Pager, Shown, State, View, When } from "../parts/shown.tsx";
+import { Pager, Shown, State, View, When, WideTable } from "../parts/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -33,44 +33,42 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
           <>
             {data.length === 0 && <p>No training job yet.</p>}
             {data.length > 0 && (
-              <div class="table-scroll">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">job</th>
-                      <th scope="col">kind</th>
-                      <th scope="col">state</th>
-                      <th scope="col">how far</th>
-                      <th scope="col" class="number">
-                        trajectories
-                      </th>
-                      <th scope="col">created</th>
-                      <th scope="col">version</th>
+              <WideTable label="Jobs">
+                <thead>
+                  <tr>
+                    <th scope="col">job</th>
+                    <th scope="col">kind</th>
+                    <th scope="col">state</th>
+                    <th scope="col">how far</th>
+                    <th scope="col" class="number">
+                      trajectories
+                    </th>
+                    <th scope="col">created</th>
+                    <th scope="col">version</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {data.map((job) => (
+                    <tr key={job.id}>
+                      <td>
+                        <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
+                          {shortId(job.id)}
+                        </a>
+                      </td>
+                      <td>{job.kind}</td>
+                      <td>
+                        <State of={job.state} />
+                      </td>
+                      <td>{progressText(job)}</td>
+                      <td class="number">{job.counts?.trajectories ?? "–"}</td>
+                      <td>
+                        <When at={job.created_at} />
+                      </td>
+                      <td>{job.result_step ?? "–"}</td>
                     </tr>
-                  </thead>
-                  <tbody>
-                    {data.map((job) => (
-                      <tr key={job.id}>
-                        <td>
-                          <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
-                            {shortId(job.id)}
-                          </a>
-                        </td>
-                        <td>{job.kind}</td>
-                        <td>
-                          <State of={job.state} />
-                        </td>
-                        <td>{progressText(job)}</td>
-                        <td class="number">{job.counts?.trajectories ?? "–"}</td>
-                        <td>
-                          <When at={job.created_at} />
-                        </td>
-                        <td>{job.result_step ?? "–"}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+                  ))}
+                </tbody>
+              </WideTable>
             )}
             <Pager
               first={after === "" ? null : addressOf("jobs", [], { model })}

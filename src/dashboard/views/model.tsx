@@ -4,7 +4,7 @@ import type { Hone } from "../../client/hone.ts";
 import { Chart } from "../parts/chart.tsx";
 import { shortNumber } from "../parts/numbers.ts";
 import { saveFile } from "../parts/save-file.ts";
-import { Facts, Shown, View, When } from "../parts/shown.tsx";
+import { Facts, Shown, View, When, WideTable } from "../parts/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, wordsOf } from "../use-loaded.ts";
 import { curvesOf, rewardOf } from "./version-curves.ts";
@@ -106,64 +106,62 @@ function Versions({
           {failure}
         </p>
       )}
-      <div class="table-scroll">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                version
-              </th>
-              <th scope="col" class="number">
-                reward
-              </th>
-              <th scope="col">made</th>
-              <th scope="col">by</th>
-              <th scope="col">compare</th>
-              <th scope="col">adapter</th>
+      <WideTable label="Versions">
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              version
+            </th>
+            <th scope="col" class="number">
+              reward
+            </th>
+            <th scope="col">made</th>
+            <th scope="col">by</th>
+            <th scope="col">compare</th>
+            <th scope="col">adapter</th>
+          </tr>
+        </thead>
+        <tbody>
+          {versions.toReversed().map(({ step, metrics, created_at: createdAt, job_id: jobId, pinned }) => (
+            <tr key={step}>
+              <td class="number">
+                {step}
+                {pinned && " (pinned)"}
+              </td>
+              <td class="number">{shortNumber(rewardOf(metrics))}</td>
+              <td>
+                <When at={createdAt} />
+              </td>
+              <td>{jobId === null ? "–" : <a href={addressOf("jobs", [jobId])}>job</a>}</td>
+              <td>
+                {step > 0 && (
+                  <a
+                    href={addressOf("compare", [], {
+                      left: `${nameOf(model)}:step${step}`,
+                      right: `${nameOf(model)}:step${step - 1}`,
+                    })}
+                  >
+                    with version {step - 1}
+                  </a>
+                )}
+              </td>
+              <td>
+                {step > 0 && (
+                  <button
+                    type="button"
+                    class="plain"
+                    disabled={savedStep !== null}
+                    onClick={() => void save(step)}
+                    aria-label={`Download the adapter of version ${step}`}
+                  >
+                    {savedStep === step ? "Downloading …" : "Download"}
+                  </button>
+                )}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {versions.toReversed().map(({ step, metrics, created_at: createdAt, job_id: jobId, pinned }) => (
-              <tr key={step}>
-                <td class="number">
-                  {step}
-                  {pinned && " (pinned)"}
-                </td>
-                <td class="number">{shortNumber(rewardOf(metrics))}</td>
-                <td>
-                  <When at={createdAt} />
-                </td>
-                <td>{jobId === null ? "–" : <a href={addressOf("jobs", [jobId])}>job</a>}</td>
-                <td>
-                  {step > 0 && (
-                    <a
-                      href={addressOf("compare", [], {
-                        left: `${nameOf(model)}:step${step}`,
-                        right: `${nameOf(model)}:step${step - 1}`,
-                      })}
-                    >
-                      with version {step - 1}
-                    </a>
-                  )}
-                </td>
-                <td>
-                  {step > 0 && (
-                    <button
-                      type="button"
-                      class="plain"
-                      disabled={savedStep !== null}
-                      onClick={() => void save(step)}
-                      aria-label={`Download the adapter of version ${step}`}
-                    >
-                      {savedStep === step ? "Downloading …" : "Download"}
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </WideTable>
     </section>
   );
 }

@@ -1,6 +1,6 @@
 // The models that are trained, a page at a time.
 import type { Hone } from "../../client/hone.ts";
-import { Pager, Shown, View, When } from "../parts/shown.tsx";
+import { Pager, Shown, View, When, WideTable } from "../parts/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -23,36 +23,34 @@ export function Models({ hone }: { readonly hone: Hone }) {
               <p>No model is trained here yet. The first one appears when it is registered.</p>
             )}
             {data.length > 0 && (
-              <div class="table-scroll">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">model</th>
-                      <th scope="col">project</th>
-                      <th scope="col">entity</th>
-                      <th scope="col">base</th>
-                      <th scope="col">registered</th>
+              <WideTable label="Models">
+                <thead>
+                  <tr>
+                    <th scope="col">model</th>
+                    <th scope="col">project</th>
+                    <th scope="col">entity</th>
+                    <th scope="col">base</th>
+                    <th scope="col">registered</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {data.map((model) => (
+                    <tr key={model.id}>
+                      <td>
+                        <a href={addressOf("models", [model.id])} data-row>
+                          {model.name}
+                        </a>
+                      </td>
+                      <td>{model.project}</td>
+                      <td>{model.entity}</td>
+                      <td>{model.base_model}</td>
+                      <td>
+                        <When at={model.created_at} />
+                      </td>
                     </tr>
-                  </thead>
-                  <tbody>
-                    {data.map((model) => (
-                      <tr key={model.id}>
-                        <td>
-                          <a href={addressOf("models", [model.id])} data-row>
-                            {model.name}
-                          </a>
-                        </td>
-                        <td>{model.project}</td>
-                        <td>{model.entity}</td>
-                        <td>{model.base_model}</td>
-                        <td>
-                          <When at={model.created_at} />
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+                  ))}
+                </tbody>
+              </WideTable>
             )}
             <Pager
               first={after === "" ? null : addressOf("models")}
