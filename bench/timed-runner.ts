@@ -8,6 +8,7 @@ import type { ModelShape } from "../src/engine/model-shape.ts";
 
 export class TimedRunner implements ModelRunner {
   readonly shape: ModelShape;
+  readonly hiddenSize: number;
   readonly #runner: ModelRunner;
   /** Of all calls so far. */
   wallMs = 0;
@@ -16,6 +17,7 @@ export class TimedRunner implements ModelRunner {
   constructor(runner: ModelRunner) {
     this.#runner = runner;
     this.shape = runner.shape;
+    this.hiddenSize = runner.hiddenSize;
   }
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {

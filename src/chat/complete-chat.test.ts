@@ -779,7 +779,7 @@ test("a prompt that is too long, or that the template refuses, never reaches the
 
 /** Of each feature a request that asks for it, the fields at fault, and what an engine that has it is asked. */
 const features: {
-  readonly [Feature in Exclude<EngineFeature, ConstraintFeature>]: {
+  readonly [Feature in Exclude<EngineFeature, ConstraintFeature | "embeddings">]: {
     readonly asks: RequestChanges;
     readonly fields: readonly string[];
     readonly reaches: (request: GenerationRequest) => unknown;

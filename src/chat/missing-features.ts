@@ -15,7 +15,7 @@ import { calledFault } from "./tools/tool-use.ts";
 
 /** The fields that ask for features, beside sampling and constraints. */
 const otherFields: {
-  readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature>]: ChatField;
+  readonly [Feature in Exclude<EngineFeature, ConstraintFeature | SamplingFeature | "embeddings">]: ChatField;
 } = {
   "min-tokens": "stopping.minTokens",
   "prompt-logprobs": "output.promptLogprobCount",

@@ -44,7 +44,7 @@ export interface GenerationRequest {
   /** Null leaves the answer free. */
   readonly constraint: Constraint | null;
   readonly stopping: {
-    /** At least 1; prompt and answer together fit the context length. */
+    /** At least 1, and 0 where the embedding is wanted; prompt and answer together fit the context length. */
     readonly maxTokens: number;
     /**
      * No stop token is drawn before the answer has this many, unless nothing else may come: an answer that is complete
@@ -59,6 +59,8 @@ export interface GenerationRequest {
     readonly topLogprobCount: number | null;
     /** As `topLogprobCount`, for the tokens of the prompt. */
     readonly promptLogprobCount: number | null;
+    /** Wants the prompt's embedding in place of an answer: `choices` is one draw, and nothing is drawn. */
+    readonly embedding?: true;
   };
   readonly choices: ChoiceRequest;
   /**
@@ -147,6 +149,11 @@ export type GenerationEvent =
    */
   | { readonly kind: "choices-found"; readonly count: number }
   | { readonly kind: "tokens"; readonly choice: number; readonly tokens: readonly GeneratedToken[] }
+  /**
+   * The last of a request that wants it, and all that comes behind `prompt-computed`: what the model's output projection
+   * takes of the prompt's last token, [D]. Its length is as the model made it.
+   */
+  | { readonly kind: "embedding"; readonly values: Float32Array }
   /** Once for each choice that was not stopped, after its tokens. */
   | {
       readonly kind: "choice-finished";
@@ -190,13 +197,14 @@ export type EngineFeature =
   | "prompt-logprobs"
   | "beam"
   | "priority"
-  | "cache-salt";
+  | "cache-salt"
+  | "embeddings";
 
 /** What of a request asks for features, whether it is on its way to an engine or still a chat's. */
 export type FeatureRequest = Pick<GenerationRequest, "constraint" | "choices" | "priority" | "cacheSalt"> & {
   readonly sampling: Parameters<typeof askingParameters>[0];
   readonly stopping: Pick<GenerationRequest["stopping"], "minTokens">;
-  readonly outputs: Pick<GenerationRequest["outputs"], "promptLogprobCount">;
+  readonly outputs: Pick<GenerationRequest["outputs"], "promptLogprobCount" | "embedding">;
 };
 
 type Constrained = Pick<GenerationRequest, "constraint">;
@@ -234,6 +242,7 @@ const otherRules: Readonly<
   beam: ({ choices }) => choices.kind === "beam",
   priority: ({ priority }) => priority !== 0,
   "cache-salt": ({ cacheSalt }) => cacheSalt !== null,
+  embeddings: ({ outputs }) => outputs.embedding === true,
 };
 
 /** Which features a request asks for, each once. */
@@ -280,6 +289,8 @@ export interface EngineLimits {
   readonly contextLength: number;
   /** How many ids the logits cover. */
   readonly vocabularySize: number;
+  /** How many numbers an embedding has; absent where the engine offers none. */
+  readonly embeddingSize?: number;
 }
 
 export type EngineState =

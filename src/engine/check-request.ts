@@ -27,10 +27,13 @@ export function checkRequest(
   const { allowedTokenIds, badWords, logitBias } = request.sampling;
   const { contextLength, vocabularySize } = limits;
   assert(tokenIds.length > 0, "a prompt has at least one token");
+  const isEmbedded = request.outputs.embedding === true;
   assert(
-    maxTokens >= 1 && choiceCountOf(request) >= 1,
-    "a request asks for at least one token and one choice",
+    isEmbedded ? maxTokens === 0 : maxTokens >= 1,
+    "a request asks for at least one token, or for an embedding",
   );
+  assert(choiceCountOf(request) >= 1, "a request asks for at least one choice");
+  assert(!isEmbedded || asksForNothingElse(request), "an embedding is all that a request asks for");
   assert(tokenIds.length + maxTokens <= contextLength, "prompt and answer fit the context length");
   const isToken = (id: number): boolean => Number.isInteger(id) && id >= 0 && id < vocabularySize;
   assert(tokenIds.every(isToken), "prompt tokens are in the vocabulary");
@@ -66,4 +69,11 @@ export function checkRequest(
 
 function unsupported(message: string): ServiceError {
   return new ServiceError({ code: "unsupported", message });
+}
+
+/** Beside the embedding: there is one of a prompt, and no scores after it. */
+function asksForNothingElse({ choices, constraint, outputs, prompt }: GenerationRequest): boolean {
+  const isOne = choices.kind === "sample" && choices.count === 1;
+  const passes = prompt.hold !== undefined || prompt.received !== undefined;
+  return isOne && constraint === null && outputs.promptLogprobCount === null && !passes;
 }

@@ -51,6 +51,7 @@ export class GenerationStream implements Generation {
     this.#keep(event);
     if (event.kind === "choice-finished") this.#endChoice(event.choice);
     if (event.kind === "choices-found") this.#endChoicesFrom(event.count);
+    if (event.kind === "embedding") this.#end();
     this.#wake();
   }
 

@@ -80,6 +80,7 @@ interface RunResult {
 
 class GraphRunner implements ModelRunner {
   readonly shape: ModelShape;
+  readonly hiddenSize: number;
   readonly #sessions: ServingSessions;
   readonly #idleWork: IdleWork | null;
   readonly #thread: AdapterThread | null;
@@ -114,6 +115,7 @@ class GraphRunner implements ModelRunner {
       vocabularySize: config.vocabularySize,
       contextLength: config.contextLength,
     };
+    this.hiddenSize = config.width;
   }
 
   loadAdapter(reference: AdapterReference): LoadedAdapter {
@@ -283,7 +285,9 @@ class GraphRunner implements ModelRunner {
       parts.map(({ slot }, index) => ({ slot, range: layout.ranges[index] })),
       { outputs, positionCount: layout.positionCount },
     );
-    return splitRows(float32Data(outputs["logits"]), this.shape.vocabularySize, layout.rowCounts);
+    const logits = splitRows(float32Data(outputs["logits"]), this.shape.vocabularySize, layout.rowCounts);
+    const hidden = splitRows(float32Data(outputs["hidden"]), this.hiddenSize, layout.rowCounts);
+    return parts.map((part, index) => (part.logits === "last-hidden" ? hidden : logits)[index]);
   }
 
   async #run(
@@ -337,14 +341,14 @@ function loraOf(adapter: LoadedAdapter | null): LoraForm | null {
 
 /** Views of consecutive rows, so many for each part. */
 function splitRows(
-  logits_NV: Float32Array,
-  vocabularySize: number,
+  rows_NW: Float32Array,
+  width: number,
   rowCounts: readonly number[],
 ): readonly Float32Array[] {
   let end = 0;
   return rowCounts.map((count) => {
     const start = end;
-    end += count * vocabularySize;
-    return logits_NV.subarray(start, end);
+    end += count * width;
+    return rows_NW.subarray(start, end);
   });
 }

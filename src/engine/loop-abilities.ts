@@ -17,6 +17,7 @@ const features = [
   "cache-salt",
   "prompt-logprobs",
   "beam",
+  "embeddings",
 ] as const;
 
 /** What an engine of these settings can do. */

@@ -182,7 +182,8 @@ export class LoopEngine implements Engine {
       loop.stop();
       return ended;
     });
-    const limits = { contextLength: runner.shape.contextLength, vocabularySize };
+    const { hiddenSize: embeddingSize } = runner;
+    const limits = { contextLength: runner.shape.contextLength, vocabularySize, embeddingSize };
     if (!signal.aborted) this.#state = { kind: "ready", limits, weights };
   }
 

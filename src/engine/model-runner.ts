@@ -9,8 +9,8 @@ import type { ModelShape } from "./model-shape.ts";
 export interface PromptPart {
   readonly slot: number;
   readonly tokenIds: readonly number[];
-  /** After which of its tokens scores are wanted: the last one, every one, or none. */
-  readonly logits: "last" | "all" | "none";
+  /** After which of its tokens scores are wanted: the last one, every one, or none; and of the last one what they are made of. */
+  readonly logits: "last" | "all" | "none" | "last-hidden";
 }
 
 /** An adapter in memory. */
@@ -34,6 +34,8 @@ export interface DecodingRows {
 
 export interface ModelRunner {
   readonly shape: ModelShape;
+  /** What the model computes of a token before it has scores: so many numbers. */
+  readonly hiddenSize: number;
   /**
    * An adapter, from its folder when it is not in memory. Whoever holds it may go on using it after it was dropped.
    *
@@ -57,7 +59,7 @@ export interface ModelRunner {
    *
    * @param adapter with which everything in this lane was and will be computed; null is the base model
    * @returns for every part, in order, its rows of next-token scores [rows, V]: one for "last", one for each token for
-   * "all", none for "none"
+   * "all", none for "none"; for "last-hidden" what the output projection takes of its last token, [D]
    */
   prefill(
     lane: KvLane,

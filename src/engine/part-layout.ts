@@ -17,7 +17,7 @@ export interface PartLayout {
   /** Where the new keys and values of each part lie, in arrays of `positionCount` positions a row. */
   readonly ranges: readonly EntryRange[];
   readonly positionCount: number;
-  /** Rows of scores of each part, which follow one another. */
+  /** Rows of results of each part, which follow one another. */
   readonly rowCounts: readonly number[];
 }
 
@@ -95,10 +95,10 @@ export function laterPartCaches(
   return feeds;
 }
 
-/** The tokens of a part after which scores are wanted, from where the part begins. */
+/** The tokens of a part of which results are wanted, from where the part begins. */
 function wantedPlaces({ tokenIds, logits }: PromptPart, start: number): readonly number[] {
   if (logits === "all") return tokenIds.map((_, token) => start + token);
-  return logits === "last" ? [start + tokenIds.length - 1] : [];
+  return logits === "none" ? [] : [start + tokenIds.length - 1];
 }
 
 /** Never none, for which the runtime does not know all shapes; a row that nobody wants is at the end. */

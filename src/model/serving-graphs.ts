@@ -1,4 +1,5 @@
 // The four graphs that serve a model: whole prompts, later parts of prompts, one token a row over a cache, and several a row.
+// Those of prompts say beside the scores what these are computed of, which is an embedding of the prompt so far.
 // Caches are read only; new keys and values come out, and whoever runs the graph writes them into its cache.
 import { present } from "../domain/assert.ts";
 import { cacheAttention, cacheMask } from "../graph/attention.ts";
@@ -6,10 +7,11 @@ import { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct } from "../graph/dimension.ts";
 import type { Graph, Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
-import { addDecoder, addRotaryTables, declareWeights } from "./decoder.ts";
+import { addDecoder, addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
 import { embeddingRows, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
+import { outputProjection } from "./parameters.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
 
 export interface ServingOptions {
@@ -38,8 +40,8 @@ export function cacheNames(layer: number): {
  * The graph of whole prompts.
  *
  * Inputs: `tokens` int64 [B, T], rows padded on the right with any id; `places` int64 [N], the flat indices b·T + t of the
- * tokens after which logits are wanted; LoRA matrices. Outputs: `logits` [N, V]; per layer `new_keys.i` and
- * `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
+ * tokens after which logits are wanted; LoRA matrices. Outputs: `logits` [N, V]; `hidden` [N, D], what the output projection
+ * takes; per layer `new_keys.i` and `new_values.i` [B, Hkv, T, K], keys rotated, meaningless at padding.
  */
 export function buildPrefillGraph(config: ModelConfig, options: ServingOptions): Graph {
   const builder = new GraphBuilder();
@@ -47,7 +49,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
   const places_N = builder.input("places", "int64", ["N"]);
   const positions_BT = builder.expand(builder.reshape(builder.iota("T"), [1, "T"]), ["B", "T"]);
   const outputs: Record<string, Value> = {};
-  const logits = addDecoder(builder, config, {
+  const scored = addScores(builder, config, {
     ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT,
     positions_BT,
@@ -62,7 +64,7 @@ export function buildPrefillGraph(config: ModelConfig, options: ServingOptions):
     },
     selectRows: (x) => selectPlaces(builder, x, places_N),
   });
-  return builder.build({ logits, ...outputs });
+  return builder.build({ ...scored, ...outputs });
 }
 
 /** How many parts a call of the graph of several later parts has room for. */
@@ -93,7 +95,8 @@ export function laterPartNames(part: number): {
  * Inputs: `tokens` and `positions` int64 [N], of all parts; `places` int64 [P], the tokens after which logits are wanted;
  * per part p `rows.p` int64 [1, Tp], its tokens by their index in `tokens`, `past_length.p` int64 [1], and per layer
  * `keys.i.p` and `values.i.p` [1, Hkv, Cp, K]; `order` int64 [1, N], where each token first stands among the rows of part
- * 0, 1, …; LoRA matrices. Outputs: `logits` [P, V]; per layer `new_keys.i` and `new_values.i` [1, Hkv, N, K].
+ * 0, 1, …; LoRA matrices. Outputs: `logits` [P, V]; `hidden` [P, D]; per layer `new_keys.i` and `new_values.i`
+ * [1, Hkv, N, K].
  */
 export function buildContinuationGraph(
   config: ModelConfig,
@@ -122,7 +125,7 @@ export function buildContinuationGraph(
   const byHead = (x: Value): Value =>
     builder.transpose(builder.reshape(x, [1, "N", kvHeads, headSize]), [0, 2, 1, 3]);
   const outputs: Record<string, Value> = {};
-  const logits = addDecoder(builder, config, {
+  const scored = addScores(builder, config, {
     ...weightParts(builder, config, ofPrompts(options)),
     tokens_BT: builder.reshape(tokens_N, [1, "N"]),
     positions_BT: builder.reshape(positions_N, [1, "N"]),
@@ -143,7 +146,7 @@ export function buildContinuationGraph(
     },
     selectRows: (x) => selectPlaces(builder, x, places_P),
   });
-  return builder.build({ logits, ...outputs });
+  return builder.build({ ...scored, ...outputs });
 }
 
 /**
@@ -227,6 +230,16 @@ export function buildDraftGraph(config: ModelConfig, options: ServingOptions): G
     selectRows: (x) => builder.reshape(x, [rows, x.shape[2]]),
   });
   return builder.build({ logits, ...outputs });
+}
+
+/** The decoder's scores of the selected rows, with what they are computed of. */
+function addScores(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  parts: DecoderParts,
+): Readonly<Record<"logits" | "hidden", Value>> {
+  const hidden = addDecoderLayers(builder, config, parts);
+  return { logits: parts.linear(outputProjection(config), hidden), hidden };
 }
 
 function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {

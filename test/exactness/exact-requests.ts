@@ -1,7 +1,8 @@
 // The requests whose answers are compared: seeded, of every length, with and without adapters, options of sampling and
-// log-probabilities; some repeat themselves and some begin alike.
+// log-probabilities; some repeat themselves, some begin alike, and some want an embedding.
 import type { AdapterReference, GenerationRequest } from "../../src/domain/generation.ts";
 import { seededRandom, type Random } from "../../src/domain/random.ts";
+import { embeddingOf } from "../../src/domain/testing/feature-requests.ts";
 import { requestOf } from "../../src/engine/testing/run-loop.ts";
 
 export interface RequestWorld {
@@ -26,7 +27,7 @@ function exactRequest(random: Random, world: RequestWorld): GenerationRequest {
   const ids = (count: number): readonly number[] =>
     Array.from({ length: count }, () => random.index(vocabularySize));
   const logprobs = { topLogprobCount: pick([0, 2, 5]), promptLogprobCount: pick([null, null, null, 1]) };
-  return requestOf(randomPrompt(random, world), {
+  const request = requestOf(randomPrompt(random, world), {
     adapter: pick([null, null, ...adapters]),
     sampling: {
       temperature: pick([0, 0.7, 1]),
@@ -44,6 +45,7 @@ function exactRequest(random: Random, world: RequestWorld): GenerationRequest {
     ...logprobs,
     priority: 1,
   });
+  return random.index(6) === 0 ? embeddingOf(request) : request;
 }
 
 /** Some begin as others do, as chats of one system prompt; some say a phrase over and over, as copies do. */

@@ -20,6 +20,8 @@ export type Answer = Readonly<{
   ])[];
   promptLogprobs: ReturnType<Transcript["promptLogprobs"]>;
   finishes: readonly string[];
+  /** Null where none was wanted. */
+  embedding: readonly number[] | null;
   failure: string | null;
 }>;
 
@@ -95,7 +97,8 @@ async function finish(loop: ObservedLoop): Promise<void> {
 }
 
 function hasEnded(transcript: Transcript, request: GenerationRequest): boolean {
-  return transcript.failure !== null || transcript.finishes().length === choiceCountOf(request);
+  const isEmbedded = transcript.embedding() !== null;
+  return isEmbedded || transcript.failure !== null || transcript.finishes().length === choiceCountOf(request);
 }
 
 function answerOf(transcript: Transcript, request: GenerationRequest): Answer {
@@ -107,6 +110,7 @@ function answerOf(transcript: Transcript, request: GenerationRequest): Answer {
     ]),
     promptLogprobs: transcript.promptLogprobs(),
     finishes: transcript.finishes().toSorted(),
+    embedding: transcript.embedding(),
     failure: transcript.failure,
   };
 }

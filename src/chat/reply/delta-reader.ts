@@ -1,6 +1,6 @@
 // From a generation's events to chat deltas: the engine's tokens become text, log-probabilities and finishes. Does not
 // submit, abort or count requests.
-import { present, unreachable } from "../../domain/assert.ts";
+import { assert, present, unreachable } from "../../domain/assert.ts";
 import type {
   ChatDelta,
   ChatFinish,
@@ -107,6 +107,8 @@ export class DeltaReader {
       case "choice-finished":
         this.#takeOfChoice(event, deltas);
         return;
+      case "embedding":
+        return assert(false, "a chat asks for no embedding");
       default:
         unreachable(event);
     }

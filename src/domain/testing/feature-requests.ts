@@ -53,5 +53,16 @@ export function featureRequests(
       { ...plain, priority: 1 },
     ],
     "cache-salt": [{ ...plain, cacheSalt: "s" }],
+    embeddings: [embeddingOf(plain)],
+  };
+}
+
+/** The embedding of a request's prompt, in place of its answer. */
+export function embeddingOf(request: GenerationRequest): GenerationRequest {
+  return {
+    ...request,
+    stopping: { ...request.stopping, maxTokens: 0 },
+    outputs: { topLogprobCount: null, promptLogprobCount: null, embedding: true },
+    choices: { kind: "sample", count: 1 },
   };
 }

@@ -3,6 +3,7 @@ import { searchedOf } from "../../domain/testing/search.ts";
 import { capabilitiesOf, type EngineUnderTest } from "./engine-under-test.ts";
 import { checkAdapters } from "./adapters.ts";
 import { checkBeams } from "./beams.ts";
+import { checkEmbeddings } from "./embeddings.ts";
 import { checkConstrainedOutput } from "./constrained-output.ts";
 import { checkEnding } from "./ending.ts";
 import { checkEvents, checkRecordedAnswers } from "./events.ts";
@@ -24,6 +25,7 @@ const parts = [
   { check: checkPromptLogprobs, feature: "prompt-logprobs" },
   { check: checkProcessors, feature: "logits-processors" },
   { check: checkBeams, feature: "beam" },
+  { check: checkEmbeddings, feature: "embeddings" },
   { check: checkEnding },
   { check: checkPriorities, feature: "priority" },
   { check: checkRefusals },

@@ -64,7 +64,9 @@ export function checkRefusals(under: EngineUnderTest): void {
     const gauges = engine.status().gauges.map((gauge) => gauge.name);
     await engine.start();
     assert.equal(kindOf(), "ready");
-    assert.deepEqual(limitsOf(engine), { contextLength: 256, vocabularySize: 512 });
+    const { embeddingSize, ...limits } = limitsOf(engine);
+    assert.deepEqual(limits, { contextLength: 256, vocabularySize: 512 });
+    if (engine.capabilities.features.has("embeddings")) assert.equal(embeddingSize, 64);
     const room = engine.roomFor(one);
     assert.ok(room >= 1 && room <= 256);
     assert.equal(engine.roomFor({ kind: "sample", count: 128 }), room, "choices may run in turns");

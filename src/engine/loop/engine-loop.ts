@@ -35,7 +35,7 @@ import {
   type Sequence,
 } from "./sequence.ts";
 import { Drawer } from "./draw.ts";
-import { failRequest, settleDraws, settlePromptLogprobs, type Draw } from "./settle.ts";
+import { failRequest, settleDraws, settleEmbeddings, settlePromptLogprobs, type Draw } from "./settle.ts";
 
 export interface LoopOptions {
   readonly slotCountMax: number;
@@ -290,8 +290,9 @@ export class EngineLoop {
     const drafter = this.#mayDraft(calls) ? this.#drafter : null;
     for (const call of calls) {
       const run = (): Promise<CallResult> => runCall(call, this.#lanes, this.#runner, drafter);
-      const { scored, drafted, promptLogprobs } = await this.#pace.timed(call, this.#lanes, run);
+      const { scored, drafted, promptLogprobs, embedded } = await this.#pace.timed(call, this.#lanes, run);
       settlePromptLogprobs(promptLogprobs);
+      settleEmbeddings(embedded);
       const prompts = call.kind === "prefill" ? call.chunks.map(({ prompt }) => prompt) : [];
       await this.#settle(prompts, await this.#drawer.draw(scored), drafted);
     }

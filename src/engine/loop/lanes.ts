@@ -131,7 +131,8 @@ export class Lanes implements Iterable<Lane> {
    * @throws ServiceError when the adapter cannot be read
    */
   admit(sequence: Sequence): void {
-    const positionCount = sequence.tokenCount + sequence.answerTokenIds.length + 1;
+    const wanted = sequence.tokenCount + sequence.answerTokenIds.length + 1;
+    const positionCount = Math.min(wanted, sequence.positionCountMax);
     const lane = this.#laneFor(sequence, { positionCount, slotCount: sequence.slotCount });
     this.#ensure(lane, { slotCount: lane.kv.usedCount + 1, positionCount, also: sequence });
     for (const each of [sequence, ...sequence.followers]) each.placedIn = lane.id;
@@ -153,8 +154,9 @@ export class Lanes implements Iterable<Lane> {
     if (prefixScope === null) return null;
     const kept = { scope: prefixScope, tokenIds };
     const found = this.#prefixes.countKept(kept, tokenCount);
-    const scores_V = found === tokenCount ? this.#prefixes.scoresAfter(kept) : null;
-    // Without the scores after it the last token is computed.
+    const isWhole = found === tokenCount && !prompt.wantsEmbedding;
+    const scores_V = isWhole ? this.#prefixes.scoresAfter(kept) : null;
+    // Without the scores after it the last token is computed, and for an embedding always.
     const count = scores_V === null ? Math.min(found, tokenCount - 1) : tokenCount;
     if (scores_V === null && count - computedCount < sharedCountMin) return null;
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt on its way");
@@ -204,14 +206,14 @@ export class Lanes implements Iterable<Lane> {
   /**
    * Leaves what is computed of a prompt to others.
    *
-   * @param logits_V after its last computed token; not modified
+   * @param logits_V after its last computed token; not modified. Null where it has none
    */
-  keepPrompt(prompt: Sequence, logits_V: Float32Array): void {
+  keepPrompt(prompt: Sequence, logits_V: Float32Array | null): void {
     const lane = present(this.#lanes.get(prompt.laneId), "the lane of a prompt that was computed");
     const { tokenIds, computedCount } = prompt;
     const kept = { scope: scopeOf(prompt), tokenIds };
     this.#prefixes.keep(kept, computedCount, { lane: lane.kv, slot: slotOf(prompt) });
-    if (computedCount < tokenIds.length) return;
+    if (computedCount < tokenIds.length || logits_V === null) return;
     this.#prefixes.keepScores(kept, logits_V);
     this.#hold(prompt, logits_V);
   }

@@ -6,7 +6,7 @@ import { systemClock } from "../../domain/clock.ts";
 import type { PromptLogprob } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { draftsOf, type DraftedRow, type Drafter } from "../drafts/drafter.ts";
-import type { DecodingRows, ModelRunner } from "../model-runner.ts";
+import type { DecodingRows, ModelRunner, PromptPart } from "../model-runner.ts";
 import { scoreTokens } from "./prompt-logprobs.ts";
 import { slotOf, type Lane } from "./lane.ts";
 import type { Lanes } from "./lanes.ts";
@@ -25,15 +25,23 @@ export interface PromptLogprobs {
   readonly outcome: readonly (PromptLogprob | null)[] | ServiceError;
 }
 
+/** A prompt that is computed, with what was asked of it in place of an answer. */
+export interface EmbeddedPrompt {
+  readonly sequence: Sequence;
+  /** Valid until the next call. */
+  readonly hidden_D: Float32Array;
+}
+
 export interface CallResult {
   readonly scored: readonly ScoredSequence[];
   /** Those of the scored ones that can be drawn from further, once that is settled. */
   readonly drafted: readonly DraftedRow[];
   /** In the order of their prompts' tokens. */
   readonly promptLogprobs: readonly PromptLogprobs[];
+  readonly embedded: readonly EmbeddedPrompt[];
 }
 
-const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [] };
+const nothing: CallResult = { scored: [], drafted: [], promptLogprobs: [], embedded: [] };
 
 /**
  * A lane or a prompt may have gone since the step was planned; what is left of the call is run.
@@ -87,7 +95,7 @@ async function decodeRows(
     const [draft, logits_TV] = [drafts[row], logits[row].subarray(vocabularySize)];
     if (draft.length > 0) drafted.push({ sequence, kv: lane.kv, draft, logits_TV });
   }
-  return { scored, drafted, promptLogprobs: [] };
+  return { ...nothing, scored, drafted };
 }
 
 /** Of every row the scores after its next token, and after each of its draft. */
@@ -138,7 +146,7 @@ async function decodePair(
       return [{ sequence, logits_V }];
     }),
   );
-  return { scored, drafted: [], promptLogprobs: [] };
+  return { ...nothing, scored };
 }
 
 async function prefillChunks(
@@ -153,19 +161,29 @@ async function prefillChunks(
     chunks.map((chunk) => ({
       slot: slotOf(chunk.prompt),
       tokenIds: chunk.prompt.tokenIds.slice(chunk.start, chunk.start + chunk.count),
-      logits: newTokensOf(chunk).ids.length > 0 ? "all" : isLast(chunk) ? "last" : "none",
+      logits: wantedOf(chunk),
     })),
   );
   const { vocabularySize } = runner.shape;
   const promptLogprobs = chunks.flatMap((chunk, index) => logprobsOf(chunk, results[index], vocabularySize));
-  const scored = chunks.flatMap(({ prompt, count }, index) => {
+  const scored: ScoredSequence[] = [];
+  const embedded: EmbeddedPrompt[] = [];
+  for (const [index, { prompt, count }] of chunks.entries()) {
     prompt.computedCount += count;
     if (!prompt.running.isPromptComputed) prompt.running.computedPromptCount += count;
-    const logits_V = results[index].subarray(-vocabularySize);
+    const logits_V = prompt.wantsEmbedding ? null : results[index].subarray(-vocabularySize);
     lanes.keepPrompt(prompt, logits_V);
-    return prompt.isComputed ? [{ sequence: prompt, logits_V }] : [];
-  });
-  return { scored, drafted: [], promptLogprobs };
+    if (!prompt.isComputed) continue;
+    if (logits_V === null) embedded.push({ sequence: prompt, hidden_D: results[index] });
+    else scored.push({ sequence: prompt, logits_V });
+  }
+  return { scored, drafted: [], promptLogprobs, embedded };
+}
+
+function wantedOf(chunk: PromptChunk<Sequence>): PromptPart["logits"] {
+  if (newTokensOf(chunk).ids.length > 0) return "all";
+  if (!isLast(chunk)) return "none";
+  return chunk.prompt.wantsEmbedding ? "last-hidden" : "last";
 }
 
 function isLast({ prompt, start, count }: PromptChunk<Sequence>): boolean {

@@ -169,6 +169,11 @@ export class Sequence {
     );
   }
 
+  /** Whether its prompt's embedding is all that is wanted of it. */
+  get wantsEmbedding(): boolean {
+    return this.running.request.outputs.embedding === true;
+  }
+
   /** Slots that it and its followers come to need. */
   get slotCount(): number {
     return 1 + this.followers.length;

@@ -3,7 +3,8 @@
 import { unreachable } from "../../domain/assert.ts";
 import type { GeneratedToken } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { PromptLogprobs } from "./run-call.ts";
+import { brokenModel } from "./broken-model.ts";
+import type { EmbeddedPrompt, PromptLogprobs } from "./run-call.ts";
 import type { Candidates } from "../beam/beam-search.ts";
 import type { Finish, RunningRequest, Sequence } from "./sequence.ts";
 
@@ -40,6 +41,21 @@ export function settlePromptLogprobs(parts: readonly PromptLogprobs[]): void {
     if (running.sequences.every(({ isFinished }) => isFinished)) continue;
     if (outcome instanceof ServiceError) failRequest(running, outcome);
     else running.output.push({ kind: "prompt-logprobs", tokens: outcome });
+  }
+}
+
+/** Settles embeddings, each of which ends its request. */
+export function settleEmbeddings(embedded: readonly EmbeddedPrompt[]): void {
+  for (const { sequence, hidden_D } of embedded) {
+    if (sequence.isFinished) continue;
+    const { running } = sequence;
+    if (!hidden_D.every(Number.isFinite)) {
+      failRequest(running, brokenModel());
+      continue;
+    }
+    sayPromptComputed(sequence);
+    running.output.push({ kind: "embedding", values: hidden_D.slice() });
+    sequence.isFinished = true;
   }
 }
 

@@ -24,6 +24,7 @@ export function fakeLogits(history: readonly number[], revision: string | null):
 
 export class FakeRunner implements ModelRunner {
   readonly shape = fakeShape;
+  readonly hiddenSize = fakeShape.vocabularySize;
   /** The number of rows of each call, for tests that look at batches. */
   readonly prefillSizes: number[] = [];
   readonly decodeSizes: number[] = [];
@@ -68,7 +69,8 @@ export class FakeRunner implements ModelRunner {
         this.#append(lane, slot, id);
         return this.#scores(lane, adapter, slot);
       });
-      const wanted = logits === "all" ? rows : logits === "last" ? rows.slice(-1) : [];
+      // What scores are made of are the scores themselves.
+      const wanted = logits === "all" ? rows : logits === "none" ? [] : rows.slice(-1);
       const joined = new Float32Array(wanted.length * vocabularySize);
       wanted.forEach((scores_V, row) => joined.set(scores_V, row * vocabularySize));
       return joined;

@@ -64,6 +64,7 @@ export class NaiveEngine implements Engine {
       "cache-salt",
       "prompt-logprobs",
       "beam",
+      "embeddings",
     ]),
     isExact: true,
     processors: processorNames([]),
@@ -79,10 +80,11 @@ export class NaiveEngine implements Engine {
   readonly #life = serviceOf("naive engine", {
     start: async (signal) => {
       this.#model = await openNaiveModel(this.#options.modelFolder);
-      const { vocabularySize, contextLength } = this.#model.config;
+      const { vocabularySize, contextLength, width: embeddingSize } = this.#model.config;
       const { vocabulary } = this.#options;
       this.#processors = await loadProcessors([], { vocabulary, vocabularySize });
-      if (!signal.aborted) this.#state = { kind: "ready", limits: { contextLength, vocabularySize } };
+      const limits = { contextLength, vocabularySize, embeddingSize };
+      if (!signal.aborted) this.#state = { kind: "ready", limits };
     },
     stop: async () => {
       this.#state = { kind: "stopped", reason: "The engine is stopped." };
@@ -166,6 +168,10 @@ export class NaiveEngine implements Engine {
         stream.push({ kind: "prompt-logprobs", tokens: [null, ...scored] });
       }
       stream.push({ kind: "prompt-computed", cachedTokenCount: 0 });
+      if (request.outputs.embedding === true) {
+        const values = await model.hiddenAfter(request.prompt.tokenIds, adapter);
+        return stream.push({ kind: "embedding", values });
+      }
       const nextScores: NextScores = async (answer) => ({
         logits: await model.logitsAfter([...request.prompt.tokenIds, ...answer], adapter),
         allowance: allowanceAfter?.(answer) ?? null,

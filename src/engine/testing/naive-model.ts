@@ -1,7 +1,7 @@
 // A model that only ever computes whole sequences from their first token, through the same definition as serving. Keeps
 // weights and adapters, and nothing of what it computed. Only for tests.
 import type { AdapterReference } from "../../domain/generation.ts";
-import { float32Data, int64Tensor } from "../../graph/tensor.ts";
+import { float32Data, int64Tensor, type Tensor } from "../../graph/tensor.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { loraFormOf, type LoraForm } from "../../model/lora.ts";
@@ -63,22 +63,36 @@ export class NaiveModel {
     return this.#logits(tokenIds, [...tokenIds.keys()], adapter);
   }
 
+  /** What the scores of the token after these are computed of. */
+  async hiddenAfter(tokenIds: readonly number[], adapter: LoadedAdapter | null): Promise<Float32Array> {
+    const outputs = await this.#run(tokenIds, [tokenIds.length - 1], adapter);
+    return float32Data(outputs["hidden"]).slice();
+  }
+
   async #logits(
     tokenIds: readonly number[],
     places: readonly number[],
     adapter: LoadedAdapter | null,
   ): Promise<readonly (readonly number[])[]> {
-    const session = await this.#session(adapter === null ? null : loraFormOf(adapter.rank));
-    const outputs = await session.run({
-      tokens: int64Tensor([1, tokenIds.length], tokenIds),
-      places: int64Tensor([places.length], places),
-      ...adapter?.feeds,
-    });
+    const outputs = await this.#run(tokenIds, places, adapter);
     const logits_TV = float32Data(outputs["logits"]);
     const { vocabularySize } = this.config;
     return places.map((_, row) =>
       Array.from(logits_TV.subarray(row * vocabularySize, (row + 1) * vocabularySize)),
     );
+  }
+
+  async #run(
+    tokenIds: readonly number[],
+    places: readonly number[],
+    adapter: LoadedAdapter | null,
+  ): Promise<Readonly<Record<string, Tensor>>> {
+    const session = await this.#session(adapter === null ? null : loraFormOf(adapter.rank));
+    return session.run({
+      tokens: int64Tensor([1, tokenIds.length], tokenIds),
+      places: int64Tensor([places.length], places),
+      ...adapter?.feeds,
+    });
   }
 
   async #session(lora: LoraForm | null): Promise<Session> {

@@ -86,6 +86,12 @@ export class Transcript implements GenerationOutput {
     return this.events.flatMap((event) => (event.kind === "prompt-logprobs" ? event.tokens : []));
   }
 
+  /** Null where there is none. */
+  embedding(): readonly number[] | null {
+    const event = this.events.find(({ kind }) => kind === "embedding");
+    return event?.kind === "embedding" ? [...event.values] : null;
+  }
+
   finishes(): readonly string[] {
     return this.events.flatMap((event) =>
       event.kind === "choice-finished" ? [`${event.choice} ${event.reason} ${event.stopTokenId}`] : [],
