@@ -51,6 +51,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/responses": answers(other, "/v1/responses", { input: "Hi" }),
     "POST /v1/messages": answers(other, "/v1/messages", conversation),
     "POST /v1/messages/count_tokens": answers(other, "/v1/messages/count_tokens", conversation),
+    "POST /v1/embeddings": answers(other, "/v1/embeddings", { input: ["Hi", "Ho"] }),
     "POST /v1/preview/structured-outputs/check": answers(other, "/v1/preview/structured-outputs/check", {
       structured_outputs: { json: {} },
     }),

@@ -6,6 +6,7 @@ import type { LightMyRequestResponse } from "fastify";
 import { dataFolderAt } from "../src/artifacts/testing/data-folder.ts";
 import { plainReplies } from "../src/chat/testing/plain-replies.ts";
 import { createChatService } from "../src/chat/complete-chat.ts";
+import { createEmbeddingService } from "../src/chat/embeddings/embedding-service.ts";
 import { createTokenizationService } from "../src/chat/tokenization.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
@@ -118,10 +119,11 @@ function chatOver(engine: NaiveEngine, { models: store }: Stores) {
     contextLength: 128,
   };
   const metrics = createMetrics({ processMetrics: false });
-  const over = { directory, bases: servedBases(base) };
+  const over = { directory, bases: servedBases(base), metrics };
   return {
-    chat: createChatService({ ...over, clock: systemClock, metrics, logger: silentLogger }),
+    chat: createChatService({ ...over, clock: systemClock, logger: silentLogger }),
     tokenization: createTokenizationService(over),
+    embeddings: createEmbeddingService(over),
   };
 }
 

@@ -25,6 +25,7 @@ import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
+import { reachModel, type ReachedModel } from "./reach-model.ts";
 import type { ServedBase, ServedBases } from "./served-base.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
 import { portionsOf } from "./reply/portions.ts";
@@ -221,23 +222,18 @@ class Completion implements ChatCompletion {
   }
 
   /** The model and its base, whose engine is loaded and stays so until the end. */
-  async #reachModel(): Promise<{ model: ResolvedModel; base: ServedBase }> {
-    const { directory, adapters, bases } = this.#shared;
+  #reachModel(): Promise<ReachedModel> {
     const { request, caller, signal } = this.#asked;
-    const model = await directory.resolve(request.identity.model, caller);
-    this.#ends.push(adapters.enter(model.adapter?.id ?? null));
-    const { base, release } = await bases.use(model.base);
-    this.#ends.push(release);
-    refuseCalls(request, base);
-    refuseMissingFeatures(
-      request,
-      base.engine.capabilities,
-      refusedPassing(request, base, this.#shared.exchange ?? null),
-    );
-    const { kind } = base.engine.status().state;
-    if (base.hold !== undefined) this.#ends.push(await base.hold({ signal }));
-    // Which weights it has, and so what may run on them, is known for sure once it is loaded.
-    return kind === "unloaded" || kind === "loading" ? this.#reachModel() : { model, base };
+    const refuse = (base: ServedBase): void => {
+      refuseCalls(request, base);
+      refuseMissingFeatures(
+        request,
+        base.engine.capabilities,
+        refusedPassing(request, base, this.#shared.exchange ?? null),
+      );
+    };
+    const asked = { name: request.identity.model, caller, signal, refuse, ends: this.#ends };
+    return reachModel(this.#shared, asked);
   }
 
   /** As it goes on, so that a long answer is in the metrics while it is made. */

@@ -8,6 +8,7 @@ import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
+import type { EmbeddingService } from "../chat/embeddings/embedding-service.ts";
 import type { TokenizationService } from "../chat/tokenization.ts";
 import type { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
@@ -74,6 +75,7 @@ export interface HttpDependencies {
   readonly page: () => PageFiles | null;
   readonly chat: ChatPort;
   readonly tokenization: TokenizationService;
+  readonly embeddings: Pick<EmbeddingService, "embed">;
   /** Null where prompts do not pass between servers. */
   readonly exchange: Pick<PromptExchange, "open"> | null;
   readonly engineHealth: () => EngineHealth;

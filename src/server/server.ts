@@ -17,6 +17,7 @@ import { VersionUses } from "../registry/version-uses.ts";
 import { createModelService } from "../registry/model-service.ts";
 import { CheckpointFiles, type importLimits } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
+import { createEmbeddingService, type EmbeddingService } from "../chat/embeddings/embedding-service.ts";
 import { createTokenizationService } from "../chat/tokenization.ts";
 import {
   createConstraintChecker,
@@ -188,6 +189,7 @@ async function build(
   const {
     bases,
     chat,
+    embeddings,
     runner,
     checker,
     lease,
@@ -223,7 +225,7 @@ async function build(
   await start(jobQueue);
   const finishChats = async (): Promise<void> => {
     isDraining = true;
-    await drain({ isIdle: () => chat.runningCount === 0, seconds: drainSeconds });
+    await drain({ isIdle: () => chat.runningCount + embeddings.runningCount === 0, seconds: drainSeconds });
   };
   // Stopped first: no new work, and running chats finish. Then running jobs are parked for the next start.
   await start(serviceOf("chats", { stop: finishChats }));
@@ -233,6 +235,7 @@ async function build(
 interface Parts {
   readonly bases: readonly EngineBase[];
   readonly chat: ChatService;
+  readonly embeddings: EmbeddingService;
   readonly runner: ChildJobRunner;
   readonly checker: ConstraintChecker;
   readonly lease: ServerLease;
@@ -325,6 +328,7 @@ async function construct(
     logger,
   });
   const chat = createChatService({ directory, bases: shelf, exchange, clock, metrics, logger });
+  const embeddings = createEmbeddingService({ directory, bases: shelf, metrics });
 
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
     const adapter = await adapterOf(version, artifacts);
@@ -370,7 +374,8 @@ async function construct(
     { servers: database.servers, baseModels: baseNames, clock, logger },
     settings.jobs,
   );
-  const adaptersInUse = (): Iterable<string> => [...chat.adaptersInUse(), ...checkpointFiles.adaptersInUse()];
+  const adaptersInUse = (): Iterable<string> =>
+    [chat, embeddings, checkpointFiles].flatMap((user) => [...user.adaptersInUse()]);
   const uses = new VersionUses({
     store: database.models,
     server: () => lease.id,
@@ -427,6 +432,7 @@ async function construct(
   const http: HttpDependencies = {
     chat,
     tokenization: createTokenizationService({ directory, bases: shelf }),
+    embeddings,
     exchange,
     page: pageReader(),
     engineHealth: () => engineHealth(bases, { isUp: isUp() }),
@@ -490,6 +496,7 @@ async function construct(
   return {
     bases,
     chat,
+    embeddings,
     runner,
     checker,
     lease,

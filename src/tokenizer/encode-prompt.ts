@@ -12,6 +12,8 @@ export type PromptFit =
       /** Keeps the last so many tokens, at least 1; null keeps all. */
       readonly keepLast: number | null;
     }
+  /** Nothing answers it, and it may be as long as the model takes; it has a token. */
+  | { readonly purpose: "embed"; readonly countMax: number }
   /** Nothing answers it: it may be empty. */
   | { readonly purpose: "count"; readonly countMax: number };
 
@@ -55,7 +57,7 @@ const emptyPrompt: Readonly<Record<PromptKind, string>> = {
 export function fitPrompt(tokenIds: readonly number[], kind: PromptKind, fit: PromptFit): readonly number[] {
   const isAnswered = fit.purpose === "answer";
   const kept = isAnswered && fit.keepLast !== null ? tokenIds.slice(-fit.keepLast) : tokenIds;
-  if (isAnswered && kept.length === 0) throw emptyRefusal(kind, emptyPrompt[kind]);
+  if (fit.purpose !== "count" && kept.length === 0) throw emptyRefusal(kind, emptyPrompt[kind]);
   requireLength(kept.length, kind, fit);
   return kept;
 }
@@ -71,6 +73,7 @@ export function requireLength(count: number, kind: PromptKind, fit: PromptFit, a
   if (fit.purpose === "answer") {
     if (count >= fit.contextLength) throw promptTooLong(kind, fit.contextLength, `${atLeast}${count}`);
   } else if (count > fit.countMax) {
+    if (fit.purpose === "embed") throw promptTooLong(kind, fit.countMax, `${atLeast}${count}`);
     const message = `This is ${atLeast}${count} tokens; at most ${fit.countMax} are counted. Send less text.`;
     throw promptRefusal(kind, message);
   }

@@ -19,6 +19,7 @@ import {
   type ReadCountRequest,
   type ReadMessagesRequest,
 } from "./messages/read-messages-request.ts";
+import { readEmbedding, type ReadEmbedding } from "./embeddings/embedding-request.ts";
 import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
 import { readConversationFile, type StoredConversations } from "./supervised/conversations.ts";
 import { readSupervisedJob, type ReadSupervisedJob } from "./supervised/supervised-job.ts";
@@ -44,6 +45,7 @@ interface BodyKinds {
   readonly response: ReadResponsesRequest;
   readonly message: ReadMessagesRequest;
   readonly "token count": ReadCountRequest;
+  readonly embedding: ReadEmbedding;
   readonly "constraint check": ReadConstraintCheck;
   readonly tokenization: ReadTokenization;
   readonly detokenization: ReadDetokenization;
@@ -85,6 +87,7 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   response: request(readResponsesRequest),
   message: request(readMessagesRequest),
   "token count": request(readCountRequest),
+  embedding: whole((bytes, limits) => readEmbedding(parseJsonBody(bytes, limits.json))),
   tokenization: whole((bytes, limits) => readTokenization(parseJsonBody(bytes, limits.json), limits)),
   detokenization: whole((bytes, limits) => readDetokenization(parseJsonBody(bytes, limits.json))),
   "constraint check": whole((bytes, limits) =>

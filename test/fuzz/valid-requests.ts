@@ -9,6 +9,7 @@ import { feedbackPurgeForm, feedbackQueryForm } from "../../src/wire/feedback/qu
 import { completionForm } from "../../src/wire/completions/completion-request.ts";
 import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
+import { embeddingForm } from "../../src/wire/embeddings/embedding-request.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
 import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
@@ -122,6 +123,13 @@ const completions: readonly object[] = [
   { prompt: [[1, 2, 3], [4]], stream: true, stream_options: { include_usage: true }, suffix: "" },
   { prompt: [5, 6, 7], max_tokens: 0, echo: true, logprobs: 1, return_token_ids: true },
   { prompt: "a", min_p: 0.1, top_k: 5, stop_token_ids: [1], min_tokens: 1, add_special_tokens: false },
+];
+
+const embeddings: readonly object[] = [
+  { input: "one and one" },
+  { input: ["a", "b"], dimensions: 2, encoding_format: "base64", user: "u" },
+  { input: [[1, 2, 3], [4]], encoding_format: "float" },
+  { input: [5, 6, 7], model: "tiny:latest" },
 ];
 
 const responses: readonly object[] = [
@@ -307,6 +315,13 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         "/v1/completions",
         { model: "tiny", max_tokens: 2, ...completion },
         { names: namesIn(completionForm.schema), schema: completionForm.schema },
+      ),
+    ),
+    ...embeddings.map((embedding) =>
+      post(
+        "/v1/embeddings",
+        { model: "tiny", ...embedding },
+        { names: namesIn(embeddingForm.schema), schema: embeddingForm.schema },
       ),
     ),
     ...responses.map((response) =>

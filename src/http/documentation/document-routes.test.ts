@@ -17,6 +17,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/tokenize": ["post"],
   "/detokenize": ["post"],
   "/v1/completions": ["post"],
+  "/v1/embeddings": ["post"],
   "/v1/models": ["get"],
   "/v1/models/{model}": ["get"],
   "/version": ["get"],

@@ -68,7 +68,7 @@ export interface FakeServerOptions {
   /** Real services over the server's stores, instead of fakes. */
   readonly services?: (
     stores: Stores,
-  ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "feedback">>;
+  ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "embeddings" | "feedback">>;
 }
 
 /** Keeps what it is given and answers it back. */
@@ -176,6 +176,13 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         contextLength: 64,
       }),
       detokenize: async ({ tokenIds }) => tokenIds.join(" "),
+    },
+    embeddings: {
+      embed: async ({ model, inputs, dimensions }) => ({
+        model: model ?? "tiny",
+        embeddings: inputs.map(() => new Float32Array(dimensions ?? 4).fill(0.1)),
+        tokenCount: inputs.length,
+      }),
     },
     engineHealth: () => state.engine,
     checkDatabase: async () => {

@@ -1,20 +1,20 @@
 // POST /tokenize and /detokenize: what a chat would make of a prompt, without an answer.
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { locate } from "../../wire/places.ts";
-import { tokenizationPlaces } from "../../wire/tokenize/read-tokenization.ts";
+import { locate } from "../../../wire/places.ts";
+import { tokenizationPlaces } from "../../../wire/tokenize/read-tokenization.ts";
 import {
   detokenizedSchema,
   detokenizeSchema,
   tokenizedBody,
   tokenizedSchema,
   tokenizeSchema,
-} from "../../wire/tokenize/tokenize-schemas.ts";
-import { readApart, type BodyReader } from "../bodies/body-reader.ts";
-import type { HttpDependencies } from "../dependencies.ts";
-import { answered } from "../documentation/document-routes.ts";
-import { endedFor, mapErrors } from "../request-end.ts";
-import { nameIgnored } from "../input/ignored-fields.ts";
-import { abandonedSignal } from "../request-scope.ts";
+} from "../../../wire/tokenize/tokenize-schemas.ts";
+import { readApart, type BodyReader } from "../../bodies/body-reader.ts";
+import type { HttpDependencies } from "../../dependencies.ts";
+import { answered } from "../../documentation/document-routes.ts";
+import { endedFor, mapErrors } from "../../request-end.ts";
+import { nameIgnored } from "../../input/ignored-fields.ts";
+import { abandonedSignal } from "../../request-scope.ts";
 
 export function tokenizationRoutes(
   app: FastifyInstance,

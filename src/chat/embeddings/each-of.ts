@@ -1,0 +1,36 @@
+// The same work for each of many, a few at a time. The first that fails ends the others.
+import { setMaxListeners } from "node:events";
+
+/**
+ * @param work gets a signal of its own, which aborts as soon as another one has failed
+ * @returns the results in the items' order
+ * @throws what the first to fail threw, once none is under way any more
+ */
+export async function eachOf<Item, Result>(
+  items: readonly Item[],
+  { underWayMax, signal }: { readonly underWayMax: number; readonly signal: AbortSignal },
+  work: (item: Item, index: number, signal: AbortSignal) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const ending = new AbortController();
+  const both = AbortSignal.any([signal, ending.signal]);
+  // One listener for each that is under way is what is meant here, not a leak.
+  setMaxListeners(0, both);
+  const results: Result[] = [];
+  const failures: unknown[] = [];
+  let next = 0;
+  const run = async (): Promise<void> => {
+    while (next < items.length && !both.aborted) {
+      const index = next++;
+      try {
+        results[index] = await work(items[index], index, both);
+      } catch (error) {
+        failures.push(error);
+        ending.abort();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(underWayMax, items.length) }, run));
+  if (failures.length > 0) throw failures[0];
+  signal.throwIfAborted();
+  return results;
+}
