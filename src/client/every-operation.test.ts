@@ -60,6 +60,7 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal((await hone.messages.create(asked)).stop_reason, "end_turn");
   assert.equal((await drained(hone.messages.stream(asked))).at(-1)?.type, "message_stop");
   assert.equal((await hone.messages.countTokens({ messages: asked.messages })).input_tokens, 2);
+  assert.equal((await hone.embeddings.create({ input: ["Hi", "Ho"] })).data.length, 2);
   assert.deepEqual((await hone.texts.tokenize({ prompt: "Hi" })).tokens, [7, 9]);
   assert.equal((await hone.texts.detokenize({ tokens: [7, 9] })).prompt, "7 9");
   const constraint = { structured_outputs: { choice: ["yes", "no"] } };

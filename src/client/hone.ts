@@ -8,7 +8,7 @@ import { JobCalls } from "./calls/job-calls.ts";
 import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
 import { ServerCalls } from "./calls/server-calls.ts";
-import { TextCalls } from "./calls/text-calls.ts";
+import { EmbeddingCalls, TextCalls } from "./calls/text-calls.ts";
 import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Platform } from "./platform.ts";
@@ -25,6 +25,7 @@ export class Hone implements HoneCalls {
   readonly completions: CompletionCalls;
   readonly responses: ResponseCalls;
   readonly messages: MessageCalls;
+  readonly embeddings: EmbeddingCalls;
   readonly texts: TextCalls;
   readonly served: ServedCalls;
   readonly models: ModelCalls;
@@ -47,6 +48,7 @@ export class Hone implements HoneCalls {
     this.completions = new CompletionCalls(calls);
     this.responses = new ResponseCalls(calls);
     this.messages = new MessageCalls(calls);
+    this.embeddings = new EmbeddingCalls(calls);
     this.texts = new TextCalls(calls);
     this.served = new ServedCalls(calls);
     this.models = new ModelCalls(calls);

@@ -1,5 +1,6 @@
-// What can be known of a prompt or a constraint without an answer: its tokens, and whether it is served.
+// What can be known of a text or a constraint without an answer: its tokens, its embedding, and whether it is served.
 import type { ConstraintCheck, ConstraintCheckRequest, Detokenized, DetokenizeRequest } from "../api.ts";
+import type { EmbeddingRequest, Embeddings } from "../api.ts";
 import type { Tokenized, TokenizeRequest } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Calls } from "./calls.ts";
@@ -28,5 +29,19 @@ export class TextCalls {
   checkConstraint(body: ConstraintCheckRequest, options?: RequestOptions): Promise<ConstraintCheck> {
     const route = "POST /v1/preview/structured-outputs/check";
     return this.#calls.value(route, { body }, { isRepeatable, ...options });
+  }
+}
+
+/** `hone.embeddings` */
+export class EmbeddingCalls {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  /** A vector of length 1 for each input. */
+  create(body: EmbeddingRequest, options?: RequestOptions): Promise<Embeddings> {
+    return this.#calls.value("POST /v1/embeddings", { body }, { isRepeatable, ...options });
   }
 }
