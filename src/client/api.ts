@@ -1336,6 +1336,52 @@ export type Detokenized = {
   readonly prompt: string;
 };
 
+export type EmbeddingRequest = {
+  /**
+   * A base model, or a trained one by id, name, project/name or entity/project/name, each with :stepN or
+   * :latest where wanted. Default: the server's default model.
+   */
+  readonly model?: string | null;
+  /**
+   * What is embedded: a text, a list of texts, token ids, or a list of lists of token ids. A text gets the
+   * tokenizer's special tokens and no chat template. One that cannot be embedded fails all.
+   */
+  readonly input: string | readonly (string | number | readonly number[])[];
+  /**
+   * Keeps so many of each embedding's first numbers, and brings them to length 1 again. That loses little
+   * with models that were trained for it (Matryoshka), and may lose much with others. Default: all that the
+   * model has.
+   */
+  readonly dimensions?: number | null;
+  /**
+   * How an embedding is written: as numbers, or its little-endian floats of 32 bits in base64. Default:
+   * `"float"`.
+   */
+  readonly encoding_format?: "float" | "base64" | null;
+  /** Whom the request is for, in the client's words; accepted without use. Default: nobody. */
+  readonly user?: string | null;
+};
+
+export type Embeddings = {
+  readonly object: "list";
+  /** One for each input, in their order. */
+  readonly data: readonly {
+    readonly object: "embedding";
+    /** The input's place. */
+    readonly index: number;
+    /** A vector of length 1: numbers, or floats in base64 where `encoding_format` says so. */
+    readonly embedding: readonly number[] | string;
+  }[];
+  /** The name that was asked for. */
+  readonly model: string;
+  readonly usage: {
+    /** Tokens of all inputs together. */
+    readonly prompt_tokens: number;
+    /** The same: nothing is answered with tokens. */
+    readonly total_tokens: number;
+  };
+};
+
 export type ExampleConversation = {
   /** The conversation; what the assistant says in it trains. */
   readonly messages: readonly ExampleMessage[];
@@ -3219,6 +3265,11 @@ export interface Operations {
   readonly "POST /v1/messages/count_tokens": {
     readonly body: AnthropicCountRequest;
     readonly answer: AnthropicTokenCount;
+  };
+  /** Create embeddings. */
+  readonly "POST /v1/embeddings": {
+    readonly body: EmbeddingRequest;
+    readonly answer: Embeddings;
   };
   /** Say whether a constraint is served exactly, and whether values could be an answer. */
   readonly "POST /v1/preview/structured-outputs/check": {
