@@ -1,7 +1,7 @@
 // The service of embeddings over an engine that answers with numbers made of what it is asked.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EmbeddingRequest } from "../../domain/embedding.ts";
+import type { EmbeddingRequest } from "../../domain/text/embedding.ts";
 import type { Engine, EngineFeature, GenerationEvent, GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ResolvedModel } from "../../registry/model-directory.ts";

@@ -3,7 +3,7 @@
 // time, so that however many it brings it fills no queue. Knows no HTTP.
 import type { Caller } from "../../domain/access.ts";
 import { present } from "../../domain/assert.ts";
-import type { EmbeddedInput, EmbeddingRequest, Embeddings } from "../../domain/embedding.ts";
+import type { EmbeddedInput, EmbeddingRequest, Embeddings } from "../../domain/text/embedding.ts";
 import type { Generation, GenerationRequest } from "../../domain/generation.ts";
 import { newUuid } from "../../domain/ids.ts";
 import { plainSampling } from "../../domain/sampling.ts";

@@ -1,6 +1,6 @@
 // The body of a request for embeddings, as OpenAI has it: its fields, and what it is read as.
 import { Type } from "typebox";
-import type { EmbeddedInput, EmbeddingRequest } from "../../domain/embedding.ts";
+import type { EmbeddedInput, EmbeddingRequest } from "../../domain/text/embedding.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import { readForm, type BodyForm } from "../body.ts";

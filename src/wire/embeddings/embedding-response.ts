@@ -1,6 +1,6 @@
 // The answer to a request for embeddings, as OpenAI spells it.
 import { Type } from "typebox";
-import type { Embeddings } from "../../domain/embedding.ts";
+import type { Embeddings } from "../../domain/text/embedding.ts";
 import { JsonText, type TakeBytes } from "../json-text.ts";
 import type { ReadEmbedding } from "./embedding-request.ts";
 
