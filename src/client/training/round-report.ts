@@ -81,7 +81,7 @@ export function numbersOf<Task>(groups: readonly Group<Task>[]): Numbers {
 }
 
 /** The most frequent of them. */
-const reasonsMax = 5;
+const reasonsMax = 10;
 
 export function countedReasons(messages: readonly string[]): RoundReport["failureReasons"] {
   const counts = new Map<string, number>();

@@ -121,7 +121,7 @@ function isFailure(outcome: Rollout | Failure): outcome is Failure {
 }
 
 async function outcomeOf<Task>(
-  { start, rollout, rolloutTimeout, signal, hone }: RolloutMaker<Task>,
+  { start, rollout, judge, rolloutTimeout, signal, hone }: RolloutMaker<Task>,
   task: Task,
   { step, seed, request }: Pick<GroupPlan<Task>, "step" | "seed" | "request">,
 ): Promise<Rollout | Failure> {
@@ -135,7 +135,7 @@ async function outcomeOf<Task>(
   const run = async (): Promise<RolloutResult> => rollout(task, trajectory);
   try {
     const result = await Promise.race([run(), late, abortOf(ends)]);
-    const ended = { trajectory, ...resultOf(result) };
+    const ended = { trajectory, ...resultOf(result, judge !== undefined) };
     // What cannot be trained on is found now.
     trajectory.finish(ended);
     return ended;
@@ -160,14 +160,11 @@ function tookTooLong(timeoutMs: number): HoneError {
   return new HoneError({ code: "timeout", param: "rolloutTimeout", message });
 }
 
-/** @throws HoneError `invalid` for a reward that is no finite number */
-function resultOf(result: RolloutResult): Omit<Rollout, "trajectory"> {
-  const {
-    reward = 0,
-    metrics = {},
-    metadata = {},
-  } = typeof result === "number" ? { reward: result } : (result ?? {});
-  if (Number.isFinite(reward)) return { reward, metrics, metadata };
+/** @throws HoneError `invalid` for a reward that is no finite number, or none where no judge gives one */
+function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "trajectory"> {
+  const given = typeof result === "number" ? { reward: result } : (result ?? {});
+  const { reward = isJudged ? 0 : undefined, metrics = {}, metadata = {} } = given;
+  if (Number.isFinite(reward)) return { reward: Number(reward), metrics, metadata };
   const message = `The rollout's reward is ${String(reward)}; it has to be a finite number.`;
   throw new HoneError({ code: "invalid", param: "reward", message });
 }

@@ -12,7 +12,7 @@ import type { TrainEvent } from "./train-event.ts";
 export type RolloutResult =
   | number
   | {
-      /** Any finite number; 0 unless given, as where a judge gives it. */
+      /** Any finite number; with a judge 0 unless given. */
       readonly reward?: number;
       /** Measured of it; their means are the round's metrics. */
       readonly metrics?: Readonly<Record<string, number | boolean>>;

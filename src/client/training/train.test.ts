@@ -148,11 +148,14 @@ test("a round is logged with its numbers, its failures and the tasks it was of",
 test("what a rollout may not do is a failure that says why", () =>
   withModel(async ({ model }) => {
     const bad: Readonly<Record<string, (trajectory: RecordedTrajectory) => unknown>> = {
-      "took longer than 0.05 s (rolloutTimeout)": () => new Promise(() => undefined),
       "made no call that was recorded": () => 1,
       "reward is NaN": async (trajectory) => {
         await say(trajectory, "a");
         return NaN;
+      },
+      "reward is undefined": async (trajectory) => {
+        await say(trajectory, "a");
+        return {};
       },
       "at once": () => {
         throw new Error("at once");
@@ -162,7 +165,6 @@ test("what a rollout may not do is a failure that says why", () =>
     const { rounds, step } = await train(model, {
       ...base,
       failuresMax: 1,
-      rolloutTimeout: 50,
       tasks: Object.keys(bad),
       rollout: async (task, trajectory) => (await bad[task]?.(trajectory)) as number,
     });
@@ -176,6 +178,23 @@ test("what a rollout may not do is a failure that says why", () =>
         round?.failureReasons.some(({ message, count }) => message.includes(reason) && count === 2),
         `${reason}: ${JSON.stringify(round?.failureReasons)}`,
       );
+  }));
+
+test("a rollout that does not end is one that failed, and is told that its time is over", () =>
+  withModel(async ({ model }) => {
+    const reasons: unknown[] = [];
+    const rollout = (_task: string, { signal }: RecordedTrajectory): Promise<number> =>
+      new Promise(() => signal.addEventListener("abort", () => reasons.push(signal.reason)));
+    const { rounds } = await train(model, {
+      ...base,
+      failuresMax: 1,
+      rolloutTimeout: 20,
+      tasks: ["a"],
+      rollout,
+    });
+    const message = "The rollout took longer than 0.02 s (rolloutTimeout).";
+    assert.deepEqual(rounds[0]?.failureReasons, [{ message, count: 2 }]);
+    assert.equal(reasons.length, 2);
   }));
 
 test("a round of which too much fails ends the run with the reasons, and what still runs with it", () =>
