@@ -178,7 +178,10 @@ test("a stream comes through wherever it is cut, and is recorded whole", async (
   }
 });
 
-test("a token without text is nothing to a caller that did not ask for tokens", async () => {
+test("a token without text is nothing to a caller that did not ask for tokens or their log-probabilities", async () => {
+  const logged = recorder(() => streamOf(whole).response);
+  const shown = await (await logged.post({ model, messages, stream: true, return_token_ids: false })).text();
+  assert.equal(shown.match(/^data: /gm)?.length, 5);
   const { post, calls } = recorder(() => streamOf(whole).response);
   const seen = await (await post({ model, messages, stream: true, logprobs: false })).text();
   assert.equal(seen.match(/^data: /gm)?.length, 4);

@@ -6,7 +6,8 @@ export function seenAnswer(answer: JsonObject, asked: Asked): JsonObject | null 
   const { choices } = answer;
   if (!Array.isArray(choices)) return answer;
   const seen = (choices as readonly JsonObject[]).map((choice) => seenChoice(choice, asked));
-  if (!asked.tokens && seen.length > 0 && seen.every(saysNothing)) return null;
+  const showsTokens = asked.tokens || asked.logprobs || Object.hasOwn(answer, "usage");
+  if (!showsTokens && seen.length > 0 && seen.every(saysNothing)) return null;
   const hidesPrompt = Object.hasOwn(answer, "prompt_token_ids") && !asked.promptBesideChoices;
   return { ...answer, choices: seen, ...(hidesPrompt ? { prompt_token_ids: null } : {}) };
 }
@@ -25,7 +26,7 @@ function hidden(choice: JsonObject, name: string): JsonObject {
   return Object.hasOwn(choice, name) ? { [name]: null } : {};
 }
 
-/** Of a chunk: a token whose text is held back, or is none, comes by itself only where tokens were asked for. */
+/** Of a chunk: a token whose text is held back, or is none, comes by itself only where something is shown of tokens. */
 function saysNothing({ delta, finish_reason: finish }: JsonObject): boolean {
   if (typeof delta !== "object" || delta === null || (finish ?? null) !== null) return false;
   return Object.values(delta).every((value) => value === null || value === "");
