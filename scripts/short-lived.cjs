@@ -6,10 +6,10 @@ require("node:v8").setFlagsFromString("--interrupt-budget=400000");
 if (process.argv[1]?.endsWith(".test.js")) {
   const hooks = require("node:async_hooks");
   const { createHook } = hooks;
-  hooks.createHook = ({ init }) =>
+  hooks.createHook = (callbacks) =>
     createHook({
       init: (id, type, ...rest) => {
-        if (type === "Test") init(id, type, ...rest);
+        if (type === "Test") callbacks.init(id, type, ...rest);
       },
     });
   require("node:test");
