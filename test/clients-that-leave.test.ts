@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { basic, bearer, fakeServer, playJob, registeredModel } from "../src/http/testing/fake-server.ts";
 import { HeldCalls } from "../src/http/testing/held-calls.ts";
 import { validRequests, type ValidRequest } from "./fuzz/valid-requests.ts";
@@ -122,7 +123,19 @@ async function leavesAt(
   // Rejects where the client is the one that leaves.
   answered.catch(() => undefined);
   client.write(Buffer.concat([Buffer.from(head), body.subarray(0, sent)]));
-  const isHeld = await Promise.race([held.then(() => true), answered]);
+  const leaving = new AbortController();
+  // A route that asks nobody for credentials waits for nothing but its body.
+  const isReading = async (): Promise<boolean> => {
+    while (
+      !leaving.signal.aborted &&
+      !(await counted(server)).some((line) => line.startsWith("hone_http_body_bytes"))
+    )
+      await setImmediate();
+    return false;
+  };
+  const waited = [held.then(() => true), answered];
+  const isHeld = await Promise.race(sent < body.length ? [...waited, isReading()] : waited);
+  leaving.abort();
   client.resetAndDestroy();
   await closed(served);
   release();

@@ -87,7 +87,7 @@ const table: readonly {
   },
   {
     name: "404: no such route",
-    request: { method: "POST", url: "/feedback/query", headers: { authorization: basic() }, payload: {} },
+    request: { method: "POST", url: "/feedback/nothing", headers: { authorization: basic() }, payload: {} },
     expected: { status: 404, type: "not_found_error", code: "not_found", loc: ["path"] },
   },
   {
