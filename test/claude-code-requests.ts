@@ -29,7 +29,7 @@ export const system = (request: string) => [
       "# Tools",
       "Read a file before you change it. Say what a command does before you run it.",
       "# Environment",
-      "Working directory: /work/project\nIs directory a git repo: Yes\nPlatform: linux",
+      "Working directory: /home/ann/project\nIs directory a git repo: Yes\nPlatform: linux",
     ].join("\n\n"),
   ),
 ];
@@ -154,7 +154,7 @@ export const secondTurn = (request: string) => ({
           type: "tool_use" as const,
           id: "toolu_01",
           name: "Read",
-          input: { file_path: "/work/project/main.ts" },
+          input: { file_path: "/home/ann/project/main.ts" },
         },
       ],
     },

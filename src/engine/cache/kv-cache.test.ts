@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seededRandom } from "../../domain/random.ts";
 import { KvCache, laneBytes } from "./kv-cache.ts";
-import { type KvLane } from "./kv-lane.ts";
+import type { KvLane } from "./kv-lane.ts";
 import { positionBytes } from "./slab.ts";
 import type { ModelShape } from "../model-shape.ts";
 import { searchSeeds } from "../../domain/testing/search.ts";
