@@ -24,7 +24,9 @@ try {
   const demo = ["demo", "--url", url, "--data", data, "--seed", "1", "--jobs", "8"];
   const { status } = spawnSync(process.execPath, [hone, ...demo], { stdio: "inherit" });
   if (status !== 0) throw new Error("the demo failed");
-  await takePictures(url, readFileSync(join(data, "admin-key"), "utf8").trim());
+  const key = readFileSync(join(data, "admin-key"), "utf8").trim();
+  await logConversation(url, key);
+  await takePictures(url, key);
 } finally {
   server.kill();
   await once(server, "close");
@@ -42,6 +44,38 @@ async function listening({ stdout }) {
   throw new Error(`the server did not start:\n${said}`);
 }
 
+/** Logs a conversation of two turns with the demo's model, as there is more to read in it than in a word. */
+async function logConversation(url, key) {
+  const ask = async (path, body) => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const answer = await fetch(`${url}/v1/${path}`, { headers, ...sent });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.json();
+  };
+  const [model] = (await ask("preview/models")).data;
+  const turns = [];
+  for (const content of ["What is the capital of France?", "Tell me a story."]) {
+    turns.push({ role: "user", content });
+    const messages = turns.map((turn) => turn.message ?? turn);
+    const { choices } = await ask("chat/completions", {
+      model: model.id,
+      messages,
+      temperature: 1.1,
+      max_tokens: 60,
+      seed: 1,
+      logprobs: true,
+      top_logprobs: 3,
+    });
+    turns.push(choices[0]);
+  }
+  const trajectory = { messages_and_choices: turns, reward: 0.75, metrics: { turns: 2, right: true } };
+  await ask(`preview/models/${model.id}/log`, {
+    split: "val",
+    trajectory_groups: [{ trajectories: [trajectory] }],
+  });
+}
+
 async function takePictures(url, key) {
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   try {
@@ -55,7 +89,8 @@ async function takePictures(url, key) {
       await page.getByLabel("Key of this server").fill(key);
       await page.getByRole("button", { name: "Sign in" }).click();
       const take = async (name) => {
-        await page.getByText("Loading …").waitFor({ state: "detached" });
+        for (const loading of await page.getByText("Loading …").all())
+          await loading.waitFor({ state: "detached" });
         // A curve is drawn in the frame after its numbers came.
         await page.waitForTimeout(500);
         if ((colorScheme === "dark") === (name === "job"))
@@ -71,6 +106,25 @@ async function takePictures(url, key) {
       await page.locator("[data-row]").first().click();
       await page.locator(".plot canvas").first().waitFor();
       await take("job");
+      await page.goto(`${url}/#/trajectories`);
+      await page.locator("[data-row]").first().click();
+      await page.getByRole("region", { name: "Trajectories" }).waitFor();
+      await take("trajectories");
+      await page.locator("[data-row]").first().click();
+      // A token's numbers are shown with the focus.
+      await page.getByRole("listbox").last().focus();
+      await page.keyboard.press("ArrowRight");
+      await take("trajectory");
+      await page.goto(`${url}/#/compare`);
+      await page
+        .getByLabel("Prompt", { exact: true })
+        .fill("respond with exactly one of 'yes', 'no', 'maybe'");
+      await page.getByRole("button", { name: "Ask both" }).click();
+      await page
+        .getByText(/^ended: /)
+        .nth(1)
+        .waitFor();
+      await take("compare");
     }
   } finally {
     await browser.close();

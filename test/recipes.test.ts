@@ -5,6 +5,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFile
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { present } from "../src/domain/assert.ts";
 import { putHoneInto } from "./hone-command.ts";
 import { call, eventually } from "./running-server.ts";
@@ -39,9 +40,12 @@ const says: Readonly<Record<string, RegExp>> = {
   "Serve a GGUF file": /"id":"model"/,
   "Chat from OpenAI's SDK": /Paris/,
   "Chat from the AI SDK": /Paris/,
+  "Chat from Anthropic's SDK": /Paris/,
   "Have answers of a certain form": /city: '(Paris|Rome|Madrid)', isLarge: (true|false)/,
   "Find the text that is nearest": /^What is the capital of France\?$/m,
   "Teach it conversations": /^I am the lookup agent\.$/m,
+  "Train it by rewards":
+    /^version 1 learned .*\nversion 2 .*\nversion 3 .*\nversion 4 learned from a mean reward of 0\.\d+$/m,
   "Compare two versions": /step0 (?!I am the lookup).*\n.*step1 I am the lookup agent\./,
   "Give feedback": /^[0-9a-f-]{36}$/m,
   "Take a trained model with you": /"id":"agent"/,
@@ -50,6 +54,8 @@ const says: Readonly<Record<string, RegExp>> = {
 const folder = mkdtempSync(join(tmpdir(), "hone-recipes-"));
 const serving = /^hone serve\b(.*)$/m;
 const address = "http://127.0.0.1:8000";
+/** What an installed package has under its name. */
+const client = JSON.stringify(pathToFileURL(resolve("dist/src/client/index.js")).href);
 const running = new Set<ChildProcess>();
 const environment: NodeJS.ProcessEnv = {
   ...process.env,
@@ -102,7 +108,10 @@ async function runBlock({ language, code }: Block): Promise<string> {
     return JSON.stringify(body);
   }
   assert.equal(language, "ts");
-  writeFileSync(join(folder, "recipe.mjs"), code.replaceAll(address, url));
+  writeFileSync(
+    join(folder, "recipe.mjs"),
+    code.replaceAll(address, url).replace('"hone-server/client"', client),
+  );
   return run(process.execPath, ["recipe.mjs"]);
 }
 

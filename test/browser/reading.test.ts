@@ -149,36 +149,61 @@ test("feedback is given by keys, listed, and one's own taken back", inBrowser, a
   await close();
 });
 
+test("two models answer one prompt side by side, and are judged", inBrowser, async (context) => {
+  const world = await newWorld(context);
+  const { server, hone, modelId } = world;
+  const { entity, project, name, base_model: base } = await hone.models.get(modelId);
+  const { page, close } = await openPage(server, { at: "#/compare" });
+  await page.getByLabel("Left", { exact: true }).fill(`${entity}/${project}/${name}`);
+  await page.getByLabel("Right", { exact: true }).fill(base);
+  await page.getByLabel("Prompt", { exact: true }).fill("Hi");
+  await page.keyboard.press("Control+Enter");
+  const sides = ["Left answer", "Right answer"].map((side) => page.getByRole("region", { name: side }));
+  for (const side of sides) await side.getByText(/^ended: /).waitFor();
+  assert.match(page.url(), /left=/);
+  // The version is the base until something is trained: the same seed gives the same tokens.
+  const said = await Promise.all(sides.map((side) => side.getByRole("listbox").textContent()));
+  assert.notEqual(said[0], "");
+  assert.equal(said[0], said[1]);
+  await sides[0]?.getByText("Feedback on this answer").click();
+  await sides[0]?.getByRole("button", { name: "React with 👎" }).click();
+  await sides[0]?.getByText("1 record").waitFor();
+  assert.deepEqual(await seriousFaults(page), []);
+  await page.getByLabel("Right", { exact: true }).fill("nobody");
+  await page.getByRole("button", { name: "Ask both" }).click();
+  await sides[1]
+    ?.getByText(/nobody/)
+    .last()
+    .waitFor();
+  await sides[0]?.getByText(/^ended: /).waitFor();
+  await close();
+});
+
 test(
-  "two models answer one prompt side by side, stop together, and are judged",
+  "what is asked of two models is stopped on both sides, by button and by key",
   inBrowser,
   async (context) => {
-    const world = await newWorld(context);
-    const { server, hone, modelId } = world;
-    const { entity, project, name, base_model: base } = await hone.models.get(modelId);
+    const { server } = await newWorld(context);
     const { page, close } = await openPage(server, { at: "#/compare" });
-    await page.getByLabel("Left", { exact: true }).fill(`${entity}/${project}/${name}`);
-    await page.getByLabel("Right", { exact: true }).fill(base);
+    let askedCount = 0;
+    // Held, so that there is something to stop however quick the model is.
+    await page.route("**/v1/chat/completions", () => void (askedCount += 1));
     await page.getByLabel("Prompt", { exact: true }).fill("Hi");
-    await page.keyboard.press("Control+Enter");
-    const sides = ["Left answer", "Right answer"].map((side) => page.getByRole("region", { name: side }));
-    for (const side of sides) await side.getByText(/^ended: /).waitFor();
-    assert.match(page.url(), /left=/);
-    // The version is the base until something is trained: the same seed gives the same tokens.
-    const said = await Promise.all(sides.map((side) => side.getByRole("listbox").textContent()));
-    assert.notEqual(said[0], "");
-    assert.equal(said[0], said[1]);
-    await sides[0]?.getByText("Feedback on this answer").click();
-    await sides[0]?.getByRole("button", { name: "React with 👎" }).click();
-    await sides[0]?.getByText("1 record").waitFor();
-    assert.deepEqual(await seriousFaults(page), []);
-    await page.getByLabel("Right", { exact: true }).fill("nobody");
+    const button = page.getByRole("button", { name: "Stop" });
+    for (const stop of [() => button.click(), () => page.keyboard.press("Escape")]) {
+      await page.getByLabel("Prompt", { exact: true }).press("Control+Enter");
+      await page.getByText("answering", { exact: true }).nth(1).waitFor();
+      await stop();
+      await page.getByText("stopped", { exact: true }).nth(1).waitFor();
+      assert.equal(await button.isDisabled(), true);
+    }
+    assert.equal(askedCount, 4);
+    await page.unroute("**/v1/chat/completions");
     await page.getByRole("button", { name: "Ask both" }).click();
-    await sides[1]
-      ?.getByText(/nobody/)
-      .last()
+    await page
+      .getByText(/^ended: /)
+      .nth(1)
       .waitFor();
-    await sides[0]?.getByText(/^ended: /).waitFor();
     await close();
   },
 );

@@ -8,22 +8,16 @@ import type {
 } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { Pages } from "../pages.ts";
-import type { Calls } from "./calls.ts";
+import { CallGroup } from "./call-group.ts";
 
 const scheme = "basic";
 
 /** `hone.feedback` */
-export class FeedbackCalls {
-  readonly #calls: Calls;
-
-  constructor(calls: Calls) {
-    this.#calls = calls;
-  }
-
+export class FeedbackCalls extends CallGroup {
   /** Adds a record, once however often it is sent: it has an id of this side unless one is given. */
   create(record: FeedbackCreateReq, options?: RequestOptions): Promise<Feedback> {
     const body = this.#withId(record);
-    return this.#calls.value("POST /feedback/create", { body }, { scheme, isRepeatable: true, ...options });
+    return this.calls.value("POST /feedback/create", { body }, { scheme, isRepeatable: true, ...options });
   }
 
   /** All records, or none, in their order. */
@@ -33,12 +27,12 @@ export class FeedbackCalls {
   ): Promise<readonly Feedback[]> {
     const body = { batch: records.map((record) => this.#withId(record)) };
     const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.#calls.value("POST /feedback/batch/create", { body }, sent)).res;
+    return (await this.calls.value("POST /feedback/batch/create", { body }, sent)).res;
   }
 
   /** Has a record say something else; what it said is kept. */
   replace(body: FeedbackReplaceReq, options?: RequestOptions): Promise<Feedback> {
-    return this.#calls.value("POST /feedback/replace", { body }, { scheme, ...options });
+    return this.calls.value("POST /feedback/replace", { body }, { scheme, ...options });
   }
 
   /** Those on a reference, the oldest first. */
@@ -48,7 +42,7 @@ export class FeedbackCalls {
       const offset = Number(after);
       const body = { project_id: projectId, query, offset };
       const sent = { scheme, isRepeatable: true, ...options } as const;
-      const { result, total_count: count } = await this.#calls.value("POST /feedback/query", { body }, sent);
+      const { result, total_count: count } = await this.calls.value("POST /feedback/query", { body }, sent);
       const end = offset + result.length;
       return { data: result, last_id: String(end), has_more: result.length > 0 && end < count };
     });
@@ -57,7 +51,7 @@ export class FeedbackCalls {
   /** Removes a record for good; where there is none, nothing happens. */
   async delete(projectId: string, id: string, options?: RequestOptions): Promise<void> {
     const body = { project_id: projectId, query: equals("id", id) };
-    await this.#calls.value("POST /feedback/purge", { body }, { scheme, isRepeatable: true, ...options });
+    await this.calls.value("POST /feedback/purge", { body }, { scheme, isRepeatable: true, ...options });
   }
 
   /** What a record said before, the oldest first. */
@@ -68,14 +62,14 @@ export class FeedbackCalls {
     return new Pages(async (after) => {
       const body = after === undefined ? record : { ...record, after };
       const sent = { scheme, isRepeatable: true, ...options } as const;
-      const page = await this.#calls.value("POST /feedback/history", { body }, sent);
+      const page = await this.calls.value("POST /feedback/history", { body }, sent);
       const last = page.result.at(-1)?.revision_id ?? "";
       return { data: page.result, last_id: last, has_more: page.has_more };
     });
   }
 
   #withId(record: FeedbackCreateReq): FeedbackCreateReq {
-    return { ...record, id: record.id ?? this.#calls.newId() };
+    return { ...record, id: record.id ?? this.calls.newId() };
   }
 }
 

@@ -4,6 +4,7 @@ import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Pages } from "../pages.ts";
 import type { Platform } from "../platform.ts";
+import { CallGroup } from "./call-group.ts";
 import type { AnswerOf, Calls, QueryOf } from "./calls.ts";
 import { followJob, type FollowOptions, type WatchOptions } from "./follow-job.ts";
 
@@ -18,23 +19,22 @@ export interface CreateJobOptions extends RequestOptions {
 type Created = AnswerOf<`POST ${typeof all}`>;
 
 /** `hone.jobs` */
-export class JobCalls {
-  readonly #calls: Calls;
+export class JobCalls extends CallGroup {
   readonly #platform: Platform;
 
   constructor(calls: Calls, platform: Platform) {
-    this.#calls = calls;
+    super(calls);
     this.#platform = platform;
   }
 
   /** Has a model trained on trajectories with rewards; the job is on disk when this resolves. */
   create(body: TrainingJobCreate, options?: CreateJobOptions): Promise<Created> {
-    return this.#calls.value(`POST ${all}`, { body }, this.#once(options));
+    return this.calls.value(`POST ${all}`, { body }, this.#once(options));
   }
 
   /** Has a model taught conversations; the job goes on as any other. */
   createSupervised(body: SupervisedJobCreate, options?: CreateJobOptions): Promise<Created> {
-    return this.#calls.value("POST /v1/preview/sft-training-jobs", { body }, this.#once(options));
+    return this.calls.value("POST /v1/preview/sft-training-jobs", { body }, this.#once(options));
   }
 
   /** The newest first unless asked. */
@@ -42,26 +42,26 @@ export class JobCalls {
     query: QueryOf<`GET ${typeof all}`> = {},
     options?: RequestOptions,
   ): Pages<TrainingJob, Page<TrainingJob>> {
-    return this.#calls.pages(`GET ${all}`, { query }, options);
+    return this.calls.pages(`GET ${all}`, { query }, options);
   }
 
   get(jobId: string, options?: RequestOptions): Promise<TrainingJob> {
-    return this.#calls.value(`GET ${one}`, jobAt(jobId), options);
+    return this.calls.value(`GET ${one}`, jobAt(jobId), options);
   }
 
   /** One that has ended stays as it is. */
   cancel(jobId: string, options?: RequestOptions): Promise<TrainingJob> {
-    return this.#calls.value(`POST ${one}/cancel`, jobAt(jobId), { isRepeatable: true, ...options });
+    return this.calls.value(`POST ${one}/cancel`, jobAt(jobId), { isRepeatable: true, ...options });
   }
 
   /** Has a job that succeeded done once more beside its model, to compare with its version; the answer is a job's id. */
   replay(jobId: string, options?: RequestOptions): Promise<AnswerOf<`POST ${typeof one}/replay`>> {
-    return this.#calls.value(`POST ${one}/replay`, jobAt(jobId), options);
+    return this.calls.value(`POST ${one}/replay`, jobAt(jobId), options);
   }
 
   /** Has a job that failed or was cancelled tried again; the answer is the new job's id. */
   retry(jobId: string, options?: RequestOptions): Promise<AnswerOf<`POST ${typeof one}/retry`>> {
-    return this.#calls.value(`POST ${one}/retry`, jobAt(jobId), { isRepeatable: true, ...options });
+    return this.calls.value(`POST ${one}/retry`, jobAt(jobId), { isRepeatable: true, ...options });
   }
 
   /** The events so far, the oldest first unless asked. */
@@ -70,13 +70,13 @@ export class JobCalls {
     query: QueryOf<`GET ${typeof one}/events`> = {},
     options?: RequestOptions,
   ): Pages<TrainingEvent, Page<TrainingEvent>> {
-    return this.#calls.pages(`GET ${one}/events`, { ...jobAt(jobId), query }, options);
+    return this.calls.pages(`GET ${one}/events`, { ...jobAt(jobId), query }, options);
   }
 
   /** The events as they come, over one connection; `follow` goes on where that breaks. */
   watch(jobId: string, { after, ...options }: WatchOptions = {}): AsyncGenerator<TrainingEvent> {
     const query = after === undefined ? {} : { after };
-    return this.#calls.events(`GET ${one}/events`, { ...jobAt(jobId), query }, options);
+    return this.calls.events(`GET ${one}/events`, { ...jobAt(jobId), query }, options);
   }
 
   /**

@@ -1,44 +1,38 @@
 // How the server is. What is not well is an error at once, with what was found as its body.
 import type { Health, OwnKey, SystemCheck } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
-import type { Calls } from "./calls.ts";
+import { CallGroup } from "./call-group.ts";
 
 const atOnce = { retries: 0 };
 
 /** `hone.server`; none of it but `key` needs one. */
-export class ServerCalls {
-  readonly #calls: Calls;
-
-  constructor(calls: Calls) {
-    this.#calls = calls;
-  }
-
+export class ServerCalls extends CallGroup {
   /** Whether it can serve. @throws HoneError with status 503 while it cannot */
   health(options?: RequestOptions): Promise<Health> {
-    return this.#calls.value("GET /health", {}, { ...atOnce, ...options });
+    return this.calls.value("GET /health", {}, { ...atOnce, ...options });
   }
 
   /** How each part of it is. @throws HoneError with status 503 where one is not well */
   check(options?: RequestOptions): Promise<SystemCheck> {
-    return this.#calls.value("GET /v1/system-check", {}, { ...atOnce, ...options });
+    return this.calls.value("GET /v1/system-check", {}, { ...atOnce, ...options });
   }
 
   /** Whose key this client has. */
   key(options?: RequestOptions): Promise<OwnKey> {
-    return this.#calls.value("GET /v1/preview/key", {}, options);
+    return this.calls.value("GET /v1/preview/key", {}, options);
   }
 
   async version(options?: RequestOptions): Promise<string> {
-    return (await this.#calls.value("GET /version", {}, options)).version;
+    return (await this.calls.value("GET /version", {}, options)).version;
   }
 
   /** How many requests with a key are being answered. */
   async load(options?: RequestOptions): Promise<number> {
-    return (await this.#calls.value("GET /load", {}, options)).server_load;
+    return (await this.calls.value("GET /load", {}, options)).server_load;
   }
 
   /** In Prometheus' text form. */
   metrics(options?: RequestOptions): Promise<string> {
-    return this.#calls.text("GET /metrics", {}, options);
+    return this.calls.text("GET /metrics", {}, options);
   }
 }

@@ -1,0 +1,28 @@
+// The page of the client names every call there is, and none that there is not.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { CallGroup } from "../../src/client/calls/call-group.ts";
+import { Hone } from "../../src/client/hone.ts";
+
+test("docs/client.md lists every call of every group", () => {
+  const page = readFileSync("docs/client.md", "utf8");
+  for (const [name, group] of Object.entries(new Hone({ apiKey: null }))) {
+    if (!(group instanceof CallGroup)) continue;
+    const row = page.split("\n").find((line) => line.startsWith("|") && line.includes(`\`hone.${name}\``));
+    assert.ok(row !== undefined, `docs/client.md has no row for hone.${name}`);
+    const words = [...row.matchAll(/`(\w+)`/g)].map(([, word = ""]) => word);
+    for (const call of callsOf(group))
+      assert.ok(words.includes(call), `the row of hone.${name} does not name ${call}`);
+    // A row that several groups share names calls that only some of them have.
+    const isShared = [...row.matchAll(/`hone\.\w+`/g)].length > 1;
+    const unknown = isShared ? [] : words.filter((word) => !callsOf(group).includes(word));
+    assert.deepEqual(unknown, [], `the row of hone.${name} names what is no call of it`);
+  }
+});
+
+function callsOf(group: CallGroup): readonly string[] {
+  const prototype: unknown = Object.getPrototypeOf(group);
+  assert.ok(prototype instanceof CallGroup);
+  return Object.getOwnPropertyNames(prototype).filter((name) => name !== "constructor");
+}
