@@ -16,6 +16,8 @@ export interface Schema {
   readonly trajectory_counts: TrajectoryCountTable;
   readonly feedback: FeedbackTable;
   readonly feedback_revisions: FeedbackRevisionTable;
+  readonly recorded_completions: RecordedCompletionTable;
+  readonly completion_pieces: CompletionPieceTable;
   readonly model_scenarios: ModelScenarioTable;
   readonly files: FileTable;
   readonly sequences: SequenceTable;
@@ -88,6 +90,8 @@ export interface ModelTable {
   readonly scenario_count: Generated<number>;
   /** Of those stored with its logs and jobs: the number of the newest. */
   readonly trajectory_count: Generated<number>;
+  /** Of those that are recorded of it. */
+  readonly completion_count: Generated<number>;
   /** Greater than that of every model whose job was claimed before; 0 before the first claim. */
   readonly last_turn: Generated<number>;
 }
@@ -243,4 +247,36 @@ export interface FeedbackRevisionTable {
   readonly id: string;
   readonly replaced_at: string;
   readonly record: string;
+}
+
+/** Completions of trained models; see completions/. */
+export interface RecordedCompletionTable {
+  readonly sequence: number;
+  readonly model_id: string;
+  readonly entity: string;
+  readonly project_id: string;
+  /** The request's id as references spell it. */
+  readonly call_id: string;
+  readonly step: number;
+  readonly ended_at: string;
+  readonly byte_count: number;
+  readonly is_whole: number;
+  /** The rest of what lists say of it as JSON. */
+  readonly outline: string;
+  /** The last of the pieces of its messages. */
+  readonly message_piece: string | null;
+  /** The last of the pieces of its prompt's tokens. */
+  readonly token_piece: string | null;
+  /** What is stored of it alone; null where it is not whole. */
+  readonly content: string | null;
+}
+
+/** Beginnings of prompts, which the completions of a model share. */
+export interface CompletionPieceTable {
+  readonly model_id: string;
+  readonly id: string;
+  readonly parent_id: string | null;
+  /** Pieces that go on from it, and completions whose last it is. */
+  readonly use_count: number;
+  readonly content: string;
 }

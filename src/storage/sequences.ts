@@ -6,18 +6,27 @@ import type { Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 
 /** The lists that have no parent row. */
-export type RootList = "keys" | "models" | "jobs" | "turns" | "files";
+export type RootList = "keys" | "models" | "jobs" | "turns" | "files" | "completions";
 
 /**
  * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;
  * a reader who sees a number can see every smaller one.
  */
-export async function nextSequence(transaction: Transaction<Schema>, list: RootList): Promise<number> {
+export function nextSequence(transaction: Transaction<Schema>, list: RootList): Promise<number> {
+  return nextSequences(transaction, list, 1);
+}
+
+/** The next so many numbers of a list, as {@link nextSequence}: the last of them. */
+export async function nextSequences(
+  transaction: Transaction<Schema>,
+  list: RootList,
+  count: number,
+): Promise<number> {
   const { sequence } = await transaction
     .insertInto("sequences")
-    .values({ list, sequence: 1 })
+    .values({ list, sequence: count })
     .onConflict((conflict) =>
-      conflict.column("list").doUpdateSet((row) => ({ sequence: row("sequences.sequence", "+", 1) })),
+      conflict.column("list").doUpdateSet((row) => ({ sequence: row("sequences.sequence", "+", count) })),
     )
     .returning("sequence")
     .executeTakeFirstOrThrow();

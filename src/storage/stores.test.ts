@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe } from "node:test";
 import Sqlite from "libsql";
+import { checkCompletionStore } from "./contract/completion-store.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
 import { checkFileStore } from "./contract/file-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
@@ -90,6 +91,7 @@ for (const [name, storageOf] of [
     checkJobStore(makeStorage);
     checkTrajectoryStore(makeStorage);
     checkTrajectoryOutlines(makeStorage);
+    checkCompletionStore(makeStorage);
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
     checkTwoConnections(makeStorage);

@@ -7,9 +7,11 @@ import type { ModelStore } from "../domain/model.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { FileStore } from "../domain/uploads/uploaded-file.ts";
 import type { Connection } from "./dialect.ts";
+import { createCompletionStore } from "./completions/completion-store.ts";
 import { createFeedbackStore } from "./feedback-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
@@ -24,6 +26,7 @@ export interface Stores {
   readonly models: ModelStore;
   readonly jobs: JobStore;
   readonly trajectories: TrajectoryStore;
+  readonly completions: CompletionStore;
   readonly feedback: FeedbackStore;
   readonly files: FileStore;
   readonly servers: ServerStore;
@@ -54,6 +57,7 @@ export async function openStores(connection: Connection): Promise<Stores> {
     models: createModelStore(queries),
     jobs: createJobStore(connection),
     trajectories: createTrajectoryStore(queries),
+    completions: createCompletionStore(queries),
     feedback: createFeedbackStore(queries),
     files: createFileStore(queries),
     servers: createServerStore(queries),

@@ -6,6 +6,7 @@ import type { Schema } from "../schema.ts";
 import { newestTables } from "./newest-version.ts";
 import { addVersion2 } from "./version-2.ts";
 import { addVersion18 } from "./version-18.ts";
+import { addVersion19 } from "./version-19.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -74,6 +75,7 @@ const steps: readonly Step[] = [
     )`,
   ],
   addVersion18,
+  addVersion19,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

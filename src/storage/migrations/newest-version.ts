@@ -2,6 +2,7 @@
 // own in some tables, `position`, which nobody goes by.
 
 import { outlineTables } from "./version-18.ts";
+import { completionTables } from "./version-19.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables: readonly string[] = [
@@ -22,7 +23,7 @@ export const newestTables: readonly string[] = [
     name text not null, base_model text not null, adapter_rank integer, adapter_alpha real,
     adapter_targets text, created_at text not null, last_log_sequence integer not null default 0,
     scenario_count integer not null default 0, last_turn integer not null default 0,
-    trajectory_count integer not null default 0,
+    trajectory_count integer not null default 0, completion_count integer not null default 0,
     unique (entity, project, name)
   )`,
   "create unique index models_in_order on models (sequence)",
@@ -92,6 +93,7 @@ export const newestTables: readonly string[] = [
     primary key (log_id, group_index)
   )`,
   ...outlineTables,
+  ...completionTables,
   `create table feedback (
     project_id text not null, id text not null, vendor_ref text not null, feedback_type text not null,
     vendor_user_id text not null, created_at text not null, content_hash text not null,

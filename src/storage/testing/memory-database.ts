@@ -1,6 +1,7 @@
 // For tests: the stores in memory, obviously right and nothing else. One call at a time, each from its first read to
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
 import type { Stores } from "../stores.ts";
+import { memoryCompletions } from "./memory-completions.ts";
 import { memoryFeedback } from "./memory-feedback.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { memoryJobs } from "./memory-jobs.ts";
@@ -20,6 +21,8 @@ export function memoryStorage(): () => Stores {
     turns: [],
     logs: [],
     outlines: [],
+    completions: [],
+    completionCount: 0,
     feedback: [],
     revisions: [],
     files: [],
@@ -37,6 +40,7 @@ export function memoryStorage(): () => Stores {
     models: memoryModels(exclusively),
     jobs: memoryJobs(exclusively),
     trajectories: memoryTrajectories(exclusively),
+    completions: memoryCompletions(exclusively),
     feedback: memoryFeedback(exclusively),
     files: memoryFiles(exclusively),
     servers: memoryServers(exclusively),

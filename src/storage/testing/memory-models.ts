@@ -35,6 +35,7 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         tables.jobs = tables.jobs.filter(({ job }) => job.modelId !== id);
         tables.logs = tables.logs.filter(({ log }) => log.modelId !== id);
         tables.outlines = tables.outlines.filter(({ modelId }) => modelId !== id);
+        tables.completions = tables.completions.filter(({ modelId }) => modelId !== id);
         return tables.models.length < count;
       }),
     newestVersion: (modelId) => exclusively((tables) => liveVersions(tables, modelId).at(-1) ?? null),

@@ -3,6 +3,7 @@ import type { AccessKey } from "../../domain/access.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
 import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
+import type { StoredCompletion } from "../../domain/recordings/completion-store.ts";
 import type { ServerLease } from "../../domain/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -43,6 +44,10 @@ export interface Tables {
   }[];
   /** In the order they came. */
   outlines: readonly (ListedOutline & { readonly modelId: string })[];
+  /** In the order they came. */
+  completions: readonly StoredCompletion[];
+  /** How many were ever stored. */
+  completionCount: number;
   feedback: readonly FeedbackRecord[];
   revisions: readonly FeedbackRevision[];
   files: readonly UploadedFile[];

@@ -1,0 +1,47 @@
+// References of calls and their choices, made and read.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { callReference, readCallReference } from "./call-reference.ts";
+
+const key = { projectId: "acme/games", requestId: "0192d3a4-0000-7000-8000-000000000000" };
+
+test("what is made of a completion or one of its choices is read as that", () => {
+  assert.equal(callReference(key), `hone:///acme/games/call/${key.requestId}`);
+  assert.equal(
+    callReference({ ...key, requestId: "a/b c:(é)%" }, 12),
+    "hone:///acme/games/call/a%2Fb%20c%3A%28%C3%A9%29%25/attr/choices/index/12",
+  );
+  for (const requestId of ["r1", "a/b", "'*~!", "100%", "📎", "x".repeat(256)])
+    for (const choice of [null, 0, 127])
+      assert.deepEqual(readCallReference(callReference({ ...key, requestId }, choice)), {
+        ...key,
+        requestId,
+        choice,
+      });
+});
+
+test("every scheme is read, and what is behind a choice is of it", () => {
+  for (const reference of [
+    "weave:///acme/games/call/r1",
+    "<scheme>:///acme/games/call/r1",
+    "hone:///acme/games/call/r1/",
+    "hone:///acme/games/call/r1/attr/output",
+    "hone:///acme/games/call/r1/attr/choices/index/one",
+  ])
+    assert.deepEqual(readCallReference(reference), { ...key, requestId: "r1", choice: null }, reference);
+  assert.equal(readCallReference("hone:///acme/games/call/r1/attr/choices/index/3/attr/message")?.choice, 3);
+});
+
+test("what names no call is none", () => {
+  for (const reference of [
+    "",
+    "r1",
+    "hone:///acme/games/object/name:digest",
+    "hone:///acme/games/call/",
+    "hone:///acme/call/r1",
+    "hone:///acme/a b/call/r1",
+    "hone:///acme/games/call/%zz",
+    "hone://acme/games/call/r1",
+  ])
+    assert.equal(readCallReference(reference), null, reference);
+});

@@ -1,0 +1,84 @@
+// Where recorded completions are kept.
+import type { PageRequest } from "../page.ts";
+import type {
+  CompletionContent,
+  CompletionKey,
+  CompletionOutline,
+  RecordedCompletion,
+} from "./recorded-completion.ts";
+
+/** Which recorded completions; what is null lets all through. */
+export interface CompletionFilter {
+  readonly entity: string | null;
+  readonly projectId: string | null;
+  readonly modelId: string | null;
+  readonly step: number | null;
+  /** Ended then or later. */
+  readonly endedFrom: Date | null;
+  /** Ended before. */
+  readonly endedBefore: Date | null;
+}
+
+/** An outline as it is listed. */
+export interface ListedCompletion extends CompletionOutline {
+  /** Its place among all: greater than that of every one that was stored before. */
+  readonly number: number;
+  /** Of what is stored of it alone, without what it shares with others. */
+  readonly byteCount: number;
+  /** Whether its content was stored, which one of more bytes than the limit lacks. */
+  readonly isWhole: boolean;
+}
+
+export interface StoredCompletion extends ListedCompletion {
+  readonly content: CompletionContent | null;
+}
+
+export interface CompletionPage {
+  readonly items: readonly ListedCompletion[];
+  /** The number to go on behind; 0 where there is no item. Of a page that found few it may be none of theirs. */
+  readonly last: number;
+  readonly hasMore: boolean;
+}
+
+/** A page of numbers rather than ids. */
+export interface CompletionPageRequest extends Pick<PageRequest, "limit" | "order"> {
+  /** The number to go on behind; null for the first page. */
+  readonly after: number | null;
+}
+
+/** How many of a model's recorded completions stay. */
+export interface Retention {
+  /** Those that ended before go; null keeps them. */
+  readonly endedBefore: Date | null;
+  /** Of a model the newest so many stay; null keeps all. */
+  readonly countMax: number | null;
+}
+
+export interface CompletionStore {
+  /**
+   * Stores them in one transaction, in order; each takes the place of the one of its key. Those whose model is gone are
+   * left out: it was deleted while they were answered.
+   *
+   * @returns how many were stored
+   */
+  add(completions: readonly RecordedCompletion[]): Promise<number>;
+  find(key: CompletionKey): Promise<StoredCompletion | null>;
+  /**
+   * What lists say of those that are there, in any order.
+   *
+   * @param keys at most 100
+   */
+  findOutlines(keys: readonly CompletionKey[]): Promise<readonly ListedCompletion[]>;
+  /** In the order they were stored. */
+  list(filter: CompletionFilter, page: CompletionPageRequest): Promise<CompletionPage>;
+  /** False when there is none. */
+  delete(key: CompletionKey): Promise<boolean>;
+  /** Deletes all of a model, a few at a time. */
+  deleteOfModel(modelId: string): Promise<void>;
+  /**
+   * Deletes some of those that do not stay, in a short transaction.
+   *
+   * @returns how many went; 0 when there are no more
+   */
+  sweep(retention: Retention): Promise<number>;
+}

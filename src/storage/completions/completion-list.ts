@@ -1,0 +1,66 @@
+// Lists of recorded completions, by an index that holds what they are filtered by.
+import type { Kysely } from "kysely";
+import type {
+  CompletionFilter,
+  CompletionPage,
+  CompletionPageRequest,
+  ListedCompletion,
+} from "../../domain/recordings/completion-store.ts";
+import type { Schema } from "../schema.ts";
+import { listedColumns, listedOf } from "./completion-rows.ts";
+
+/** Rows that are looked at for a page, in an index alone. */
+const lookedAtMax = 100_000;
+
+/** A page of those that the filter lets through. One that looked at many and found few says where to go on. */
+export async function completionPage(
+  database: Kysely<Schema>,
+  filter: CompletionFilter,
+  { after, limit, order }: CompletionPageRequest,
+): Promise<CompletionPage> {
+  const behind = order === "asc" ? ">" : "<";
+  let rows = database.selectFrom("recorded_completions");
+  if (filter.modelId !== null) rows = rows.where("model_id", "=", filter.modelId);
+  if (after !== null) rows = rows.where("sequence", behind, after);
+  const isFiltered = Object.entries(filter).some(([name, value]) => name !== "modelId" && value !== null);
+  const end = isFiltered
+    ? await rows
+        .select("sequence")
+        .orderBy("sequence", order)
+        .offset(lookedAtMax - 1)
+        .limit(1)
+        .executeTakeFirst()
+    : undefined;
+  if (end !== undefined) rows = rows.where("sequence", order === "asc" ? "<=" : ">=", end.sequence);
+  const { entity, projectId, step, endedFrom, endedBefore } = filter;
+  if (entity !== null) rows = rows.where("entity", "=", entity);
+  if (projectId !== null) rows = rows.where("project_id", "=", projectId);
+  if (step !== null) rows = rows.where("step", "=", step);
+  if (endedFrom !== null) rows = rows.where("ended_at", ">=", endedFrom.toISOString());
+  if (endedBefore !== null) rows = rows.where("ended_at", "<", endedBefore.toISOString());
+  const found = await rows
+    .select("sequence")
+    .orderBy("sequence", order)
+    .limit(limit + 1)
+    .execute();
+  const numbers = found.slice(0, limit).map(({ sequence }) => sequence);
+  const items = await completionsAt(database, numbers, order);
+  const hasMore = found.length > limit;
+  if (!hasMore && end !== undefined) return { items, last: end.sequence, hasMore: true };
+  return { items, last: numbers.at(-1) ?? 0, hasMore };
+}
+
+async function completionsAt(
+  database: Kysely<Schema>,
+  numbers: readonly number[],
+  order: CompletionPageRequest["order"],
+): Promise<readonly ListedCompletion[]> {
+  if (numbers.length === 0) return [];
+  const rows = await database
+    .selectFrom("recorded_completions")
+    .select(listedColumns)
+    .where("sequence", "in", numbers)
+    .orderBy("sequence", order)
+    .execute();
+  return rows.map(listedOf);
+}

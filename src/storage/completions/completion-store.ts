@@ -1,0 +1,122 @@
+// Recorded completions with what they say, and what prompts of a model have in common once (`pieces`). What is recorded, and
+// how long it stays, is not decided here.
+import type { Kysely, Transaction } from "kysely";
+import { callIdOf } from "../../domain/recordings/call-reference.ts";
+import type { CompletionStore, StoredCompletion } from "../../domain/recordings/completion-store.ts";
+import type { CompletionKey, RecordedCompletion } from "../../domain/recordings/recorded-completion.ts";
+import { portions } from "../portions.ts";
+import type { Schema } from "../schema.ts";
+import { nextSequences } from "../sequences.ts";
+import { completionPage } from "./completion-list.ts";
+import { listedColumns, listedOf, partsOf, rowOf } from "./completion-rows.ts";
+import {
+  deletedColumns,
+  type DeletedRow,
+  deleteLocked,
+  deleteSome,
+  lockModels,
+  oldRows,
+  rowsOfModel,
+  surplusRows,
+} from "./delete-completions.ts";
+import { readChain, storeChains } from "./pieces.ts";
+import { contentOf } from "./stored-content.ts";
+
+/** Of one statement, of thirteen parameters each. */
+const rowsMax = 200;
+
+/** The store of recorded completions on a migrated database. */
+export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
+  return {
+    add: (completions) => database.transaction().execute((transaction) => addAll(transaction, completions)),
+    find: (key) => findCompletion(database, key),
+    findOutlines: async (keys) =>
+      keys.length === 0 ? [] : (await rowsOf(database, keys).select(listedColumns).execute()).map(listedOf),
+    list: (filter, page) => completionPage(database, filter, page),
+    delete: async (key) => (await deleteSome(database, (transaction) => allRows(transaction, [key]))) > 0,
+    deleteOfModel: async (modelId) => {
+      while ((await deleteSome(database, (transaction) => rowsOfModel(transaction, modelId))) > 0);
+    },
+    sweep: async (retention) => {
+      const old = await deleteSome(database, (transaction) => oldRows(transaction, retention));
+      return old > 0 ? old : deleteSome(database, (transaction) => surplusRows(transaction, retention));
+    },
+  };
+}
+
+async function addAll(
+  transaction: Transaction<Schema>,
+  completions: readonly RecordedCompletion[],
+): Promise<number> {
+  // Of two with one key the later one stays.
+  const byKey = new Map(completions.map((one) => [`${one.projectId}/${callIdOf(one.requestId)}`, one]));
+  const earlier = await allRows(transaction, [...byKey.values()]);
+  const counts = new Map(earlier.map(({ model_id: modelId }) => [modelId, 0]));
+  for (const { modelId } of byKey.values()) counts.set(modelId, (counts.get(modelId) ?? 0) + 1);
+  const models = await lockModels(transaction, counts);
+  await deleteLocked(
+    transaction,
+    earlier.filter((row) => models.has(row.model_id)),
+  );
+  const added = [...byKey.values()].filter(({ modelId }) => models.has(modelId)).map(partsOf);
+  for (const modelId of models) {
+    const chains = added
+      .filter(({ completion }) => completion.modelId === modelId)
+      .flatMap((one) => one.chains);
+    if (chains.length > 0) await storeChains(transaction, modelId, chains);
+  }
+  if (added.length === 0) return 0;
+  const last = await nextSequences(transaction, "completions", added.length);
+  const rows = added.map((one, index) => rowOf(one, last - added.length + index + 1));
+  const lengthOf = ({ outline, content }: (typeof rows)[number]): number =>
+    outline.length + (content?.length ?? 0);
+  for (const portion of portions(rows, { rowsMax, lengthOf }))
+    await transaction.insertInto("recorded_completions").values(portion).execute();
+  return added.length;
+}
+
+async function findCompletion(
+  database: Kysely<Schema>,
+  key: CompletionKey,
+): Promise<StoredCompletion | null> {
+  const row = await rowsOf(database, [key]).selectAll().executeTakeFirst();
+  if (row === undefined) return null;
+  const listed = listedOf(row);
+  if (row.content === null) return { ...listed, content: null };
+  const [messagePieces, tokenPieces] = await Promise.all([
+    readChain(database, row.model_id, row.message_piece),
+    readChain(database, row.model_id, row.token_piece),
+  ]);
+  // It went meanwhile, with its pieces.
+  if (isBroken(row.message_piece, messagePieces) || isBroken(row.token_piece, tokenPieces)) return null;
+  return { ...listed, content: contentOf({ messagePieces, tokenPieces, rest: row.content }) };
+}
+
+function isBroken(lastId: string | null, pieces: readonly string[]): boolean {
+  return lastId !== null && pieces.length === 0;
+}
+
+/** Those of these keys. */
+function rowsOf(database: Kysely<Schema>, keys: readonly CompletionKey[]) {
+  const projectIds = new Set(keys.map(({ projectId }) => projectId));
+  return database.selectFrom("recorded_completions").where((row) =>
+    row.or(
+      [...projectIds].map((projectId) => {
+        const callIds = keys
+          .filter((key) => key.projectId === projectId)
+          .map(({ requestId }) => callIdOf(requestId));
+        return row("project_id", "=", projectId).and("call_id", "in", callIds);
+      }),
+    ),
+  );
+}
+
+async function allRows(
+  transaction: Transaction<Schema>,
+  keys: readonly CompletionKey[],
+): Promise<readonly DeletedRow[]> {
+  const rows: DeletedRow[] = [];
+  for (const portion of portions(keys, { rowsMax, lengthOf: () => 1 }))
+    rows.push(...(await rowsOf(transaction, portion).select(deletedColumns).execute()));
+  return rows;
+}

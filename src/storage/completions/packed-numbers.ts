@@ -1,0 +1,61 @@
+// Lists of numbers as short texts: half to a quarter of what they take as JSON, and quicker to read. All are base64, since a
+// database cuts texts at some characters.
+
+/** Whole numbers of at least 0, below 2^53: seven bits a byte, the low ones first, the last byte below 128 (LEB128). */
+export function packedCounts(numbers: readonly number[]): string {
+  const bytes = Buffer.allocUnsafe(numbers.length * 8);
+  let end = 0;
+  for (const number of numbers) {
+    let rest = number;
+    while (rest >= 128) {
+      bytes[end++] = (rest % 128) + 128;
+      rest = Math.floor(rest / 128);
+    }
+    bytes[end++] = rest;
+  }
+  return bytes.toString("base64", 0, end);
+}
+
+export function unpackedCounts(text: string): readonly number[] {
+  const numbers: number[] = [];
+  let [number, weight] = [0, 1];
+  for (const byte of Buffer.from(text, "base64")) {
+    number += (byte % 128) * weight;
+    weight *= 128;
+    if (byte >= 128) continue;
+    numbers.push(number);
+    [number, weight] = [0, 1];
+  }
+  return numbers;
+}
+
+/** To the last bit, in eight bytes each. */
+export function packedDoubles(numbers: readonly number[]): string {
+  const bytes = Buffer.allocUnsafe(numbers.length * 8);
+  numbers.forEach((number, index) => bytes.writeDoubleLE(number, 8 * index));
+  return bytes.toString("base64");
+}
+
+export function unpackedDoubles(text: string): readonly number[] {
+  const bytes = Buffer.from(text, "base64");
+  return Array.from({ length: bytes.length / 8 }, (_, index) => bytes.readDoubleLE(8 * index));
+}
+
+/** Lists of bytes: how long each is, and all of them in a row. */
+export interface PackedBytes {
+  readonly lengths: string;
+  readonly bytes: string;
+}
+
+export function packedBytes(lists: readonly (readonly number[])[]): PackedBytes {
+  return {
+    lengths: packedCounts(lists.map(({ length }) => length)),
+    bytes: Buffer.from(lists.flat()).toString("base64"),
+  };
+}
+
+export function unpackedBytes({ lengths, bytes }: PackedBytes): readonly (readonly number[])[] {
+  const all = [...Buffer.from(bytes, "base64")];
+  let end = 0;
+  return unpackedCounts(lengths).map((length) => all.slice(end, (end += length)));
+}
