@@ -36,6 +36,9 @@ const movedFiles = [
 /** How the sources spell what they start as a process or thread of its own. */
 const startedModule = /new URL\(\s*"(\.[^"]+\.js)",\s*import\.meta\.url\s*\)/g;
 
+/** How the sources spell a `require` of their own; without it what they ask for is taken into the bundle. */
+const requireOfSource = /^const require = createRequire\(import\.meta\.url\);$/m;
+
 const entries = [...new Set(["cli/main.js", ...startedModules()])].map((name) => join(builtFolder, name));
 const names = entries.map((entry) => basename(entry));
 if (new Set(names).size < names.length) throw new Error(`two of these have one name: ${names.join(", ")}`);
@@ -94,7 +97,9 @@ function startedModules() {
 function sideBySide({ path }) {
   const text = readFileSync(path, "utf8");
   return {
-    contents: text.replaceAll(startedModule, (_, to) => `new URL("./${basename(to)}", import.meta.url)`),
+    contents: text
+      .replace(requireOfSource, "")
+      .replaceAll(startedModule, (_, to) => `new URL("./${basename(to)}", import.meta.url)`),
   };
 }
 

@@ -165,6 +165,22 @@ test("it serves, chats, and learns what the starter project teaches", async (t) 
   assert.match(done(run("npx", ["hone", "chat", "What is the capital of France?", ...seen])), /Paris/);
   const page = await fetch(`${url}/docs/static/swagger-ui.css`);
   assert.deepEqual([page.status, (await page.text()).length > 10_000], [200, true]);
+  const key = readFileSync(join(folder, ".hone", "admin-key"), "utf8").trim();
+  const rated = await fetch(`${url}/feedback/create`, {
+    method: "POST",
+    headers: {
+      authorization: `Basic ${Buffer.from(`api:${key}`).toString("base64")}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({
+      project_id: "local/starter",
+      vendor_ref: "hone:///local/starter/call/1",
+      feedback_type: "vendor.reaction.1",
+      payload: { emoji: "👍🏽" },
+    }),
+  });
+  // The names of emoji are a library's data, which has to come along.
+  assert.match(await rated.text(), /"alias":":thumbs_up_medium_skin_tone:"/);
   userEnvironment["HONE_URL"] = url;
   const learned = done(run("npm", ["run", "learn", "--", "--rounds", "1"], "my-task"));
   assert.match(learned, /round 1 {2}mean reward 0\.\d\d/);
