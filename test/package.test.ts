@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test, type TestContext } from "node:test";
 
-/** A user's folder. */
+/** A user's folder, which is made for this test and removed behind it. */
 let folder = "";
 /** Why npm could not install there; null where it did. */
 let leftOut: string | null = null;
@@ -25,10 +25,10 @@ interface Outcome {
   readonly stderr: string;
 }
 
-/** Runs a program in the user's folder, or one below, with the environment of a user. */
+/** Runs a program in the user's folder, or where it is said relative to that, with the environment of a user. */
 function run(command: string, parameters: readonly string[], below = "."): Outcome {
   return spawnSync(command, parameters, {
-    cwd: join(folder, below),
+    cwd: resolve(folder, below),
     env: userEnvironment,
     encoding: "utf8",
     timeout: deadlineMs,
@@ -51,11 +51,9 @@ const userEnvironment = Object.fromEntries(
 before(() => {
   const packed = mkdtempSync(join(tmpdir(), "hone-packed-"));
   after(() => rmSync(packed, { recursive: true, force: true }));
-  folder = process.cwd();
-  const file = done(
-    run(process.execPath, [resolve("scripts/pack.js"), "--this-platform", "--to", packed]),
-  ).trim();
   folder = mkdtempSync(join(tmpdir(), "hone-user-"));
+  const packing = [resolve("scripts/pack.js"), "--this-platform", "--to", packed];
+  const file = done(run(process.execPath, packing, process.cwd())).trim();
   const installed = run("npm", ["install", "--prefer-offline", "--no-audit", "--fetch-retries=0", file]);
   if (installed.status !== 0 && unreachable.test(installed.stderr)) {
     leftOut = `npm reaches no registry, and has not cached what it needs:\n${installed.stderr}`;
@@ -72,7 +70,7 @@ after(async () => {
       server.kill("SIGKILL");
       await once(server, "close");
     }
-  rmSync(folder, { recursive: true, force: true });
+  if (folder !== "") rmSync(folder, { recursive: true, force: true });
 });
 
 /** Whether there is an installed package to be tried. */
