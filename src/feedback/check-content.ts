@@ -1,6 +1,7 @@
 // Checks one record as a caller gave it, and finds every fault, not only the first.
 import type { FeedbackContent } from "../domain/feedback.ts";
 import { parseProjectId } from "../domain/project.ts";
+import { contentHash } from "./content-hash.ts";
 import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import {
   characterCount,
@@ -20,6 +21,15 @@ export interface ContentCheck {
   readonly content: FeedbackContent;
   /** The payload to store. */
   readonly payload: FeedbackContent["payload"];
+}
+
+/** A record that was checked: what it is but for its time and its author. Plain data, which goes from thread to thread. */
+export interface CheckedFeedback {
+  readonly id: string | null;
+  /** As it is stored. */
+  readonly content: FeedbackContent;
+  /** Of the content as it was sent: what distinguishes a retry from a conflict. */
+  readonly contentHash: string;
 }
 
 /** In UTF-8 bytes of compact JSON. */
@@ -53,6 +63,11 @@ export function checkContent(input: FeedbackInput): ContentCheck {
   };
 }
 
+/** What a check without faults was of. */
+export function checkedFeedback(id: string | null, { content, payload }: ContentCheck): CheckedFeedback {
+  return { id, content: { ...content, payload }, contentHash: contentHash(content) };
+}
+
 /** Exactly the fields of the content, so that nothing else gets into its hash. */
 function contentOf(input: FeedbackInput): FeedbackContent {
   const unlessEmpty = (reference: string | null): string | null => (reference === "" ? null : reference);
@@ -77,20 +92,20 @@ function checkProject(projectId: string): readonly ContentFault[] {
 }
 
 function checkText(field: string, text: string, lengthMax: number): readonly ContentFault[] {
-  const length = characterCount(text);
-  if (length === 0)
+  if (text === "")
     return [fault([field], `${field} is empty; it must have at least 1 character`, "string_too_short")];
-  if (length > lengthMax) {
-    return [
-      fault([field], `${field} has ${length} characters; the limit is ${lengthMax}`, "string_too_long"),
-    ];
+  // There are no more characters than units: most texts need no counting.
+  if (text.length > lengthMax && characterCount(text) > lengthMax) {
+    const message = `${field} has ${characterCount(text)} characters; the limit is ${lengthMax}`;
+    return [fault([field], message, "string_too_long")];
   }
   return isStorable(text) ? [] : [fault([field], `${field} holds a character that is not text`)];
 }
 
 /** NUL and half surrogate pairs would not come back from the database as they went in. */
 function isStorable(text: string): boolean {
-  return !/[\0\p{Surrogate}]/u.test(text);
+  // Most texts have neither, which is found much faster than whether surrogates come in pairs.
+  return !/[\0\ud800-\udfff]/.test(text) || !/[\0\p{Surrogate}]/u.test(text);
 }
 
 function checkSize(payload: FeedbackContent["payload"]): readonly ContentFault[] {

@@ -8,21 +8,19 @@ import { newUuid7 } from "../domain/ids.ts";
 import type { Page, PageRequest } from "../domain/page.ts";
 import { parseProjectId } from "../domain/project.ts";
 import { type ErrorCode, type Fault, notFound, ServiceError } from "../domain/service-error.ts";
-import type { JsonObject } from "../domain/trajectory.ts";
-import { jsonHash } from "./canonical-json.ts";
 import { quoted } from "./content-fault.ts";
-import { checkContent, type ContentCheck, type FeedbackInput } from "./check-content.ts";
+import { checkContent, type CheckedFeedback, checkedFeedback, type FeedbackInput } from "./check-content.ts";
 
 export interface FeedbackService {
   /**
    * Stores all records or none, and answers in order; a retry answers as the first time. How many a batch may hold is
    * checked by the caller.
    *
-   * @throws ServiceError `invalid` with every fault of every record (`batch`, its index, the field), `forbidden` for
-   *   another entity's project, `conflict` naming each record whose id exists with other content
+   * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
+   *   other content (`batch`, its index, the field)
    */
-  createBatch(items: readonly FeedbackInput[], caller: Caller): Promise<readonly FeedbackRecord[]>;
-  /** As a batch of one, with faults located by their field alone. */
+  createBatch(records: readonly CheckedFeedback[], caller: Caller): Promise<readonly FeedbackRecord[]>;
+  /** As a batch of one, with faults located by their field alone. @throws ServiceError also `invalid`, with every fault */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
    * Replaces everything of a record but its id and its time.
@@ -50,9 +48,9 @@ export interface FeedbackDependencies {
 
 export function createFeedbackService(dependencies: FeedbackDependencies): FeedbackService {
   return {
-    createBatch: (items, caller) => createBatch(dependencies, items, caller),
+    createBatch: (records, caller) => createBatch(dependencies, records, caller),
     create: async (item, caller) => {
-      const record = newRecord(dependencies, item, check([item], caller, singleLocation)[0], caller);
+      const record = newRecord(dependencies, check(item, caller), caller);
       try {
         return (await dependencies.store.create([record]))[0];
       } catch (error) {
@@ -81,24 +79,22 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
 function requireProject(projectId: string, caller: Caller): void {
   if (parseProjectId(projectId) === null) {
     const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
-    throw invalid([{ location: ["project_id"], message, type: "value_error" }], 1);
+    throw invalid([{ location: ["project_id"], message, type: "value_error" }]);
   }
   refuseForeign([projectId], caller, singleLocation);
 }
 
 async function createBatch(
   dependencies: FeedbackDependencies,
-  items: readonly FeedbackInput[],
+  checked: readonly CheckedFeedback[],
   caller: Caller,
 ): Promise<readonly FeedbackRecord[]> {
-  const { clock } = dependencies;
-  const checks = await inTurns(items, checkContent, clock);
-  refuse(items, checks, { caller, locationOf: (index) => ["batch", String(index)] });
-  const records = await inTurns(
-    items,
-    (item, index) => newRecord(dependencies, item, checks[index], caller),
-    clock,
+  refuseForeign(
+    checked.map(({ content }) => content.projectId),
+    caller,
+    (index) => ["batch", String(index)],
   );
+  const records = await inTurns(checked, (one) => newRecord(dependencies, one, caller), dependencies.clock);
   try {
     return await dependencies.store.create(records);
   } catch (error) {
@@ -142,14 +138,9 @@ async function replace(
             type: "value_error",
           },
         ];
-  const [checked] = check([input], caller, singleLocation, otherId);
-  const content = {
-    ...checked.content,
-    payload: checked.payload,
-    vendorUserId: caller.owner,
-    contentHash: hashOf(checked),
-  };
-  const record = await store.replace(input.projectId, feedbackId, content, clock.now());
+  const { content, contentHash } = check(input, caller, otherId);
+  const replacement = { ...content, vendorUserId: caller.owner, contentHash };
+  const record = await store.replace(input.projectId, feedbackId, replacement, clock.now());
   if (record === null) throw notFound("feedback record", feedbackId);
   return record;
 }
@@ -157,55 +148,20 @@ async function replace(
 /** A single record is what the caller gave, so its fields are located by themselves. */
 const singleLocation = (): readonly string[] => [];
 
-/** Checks all items, and throws as {@link refuse}. */
-function check(
-  items: readonly FeedbackInput[],
-  caller: Caller,
-  locationOf: (index: number) => readonly string[],
-  moreFaults: readonly Fault[] = [],
-): readonly ContentCheck[] {
-  const checks = items.map(checkContent);
-  refuse(items, checks, { caller, locationOf, moreFaults });
-  return checks;
+/** @throws ServiceError `invalid` with all faults together, then `forbidden` for what the caller may not reach */
+function check(input: FeedbackInput, caller: Caller, moreFaults: readonly Fault[] = []): CheckedFeedback {
+  const found = checkContent(input);
+  const faults = [...found.faults.map(({ path, ...fault }) => ({ location: path, ...fault })), ...moreFaults];
+  if (faults.length > 0) throw invalid(faults);
+  refuseForeign([input.projectId], caller, singleLocation);
+  return checkedFeedback(input.id, found);
 }
 
-/** Throws all faults together, then for what the caller may not reach. */
-function refuse(
-  items: readonly FeedbackInput[],
-  checks: readonly ContentCheck[],
-  options: {
-    readonly caller: Caller;
-    readonly locationOf: (index: number) => readonly string[];
-    readonly moreFaults?: readonly Fault[];
-  },
-): void {
-  const { caller, locationOf, moreFaults = [] } = options;
-  const faults = checks.flatMap((checked, index) =>
-    checked.faults.map(({ path, message, type }) => ({
-      location: [...locationOf(index), ...path],
-      message,
-      type,
-    })),
-  );
-  const all = [...faults, ...moreFaults];
-  if (all.length > 0) throw invalid(all, items.length);
-  refuseForeign(
-    items.map((item) => item.projectId),
-    caller,
-    locationOf,
-  );
-}
-
-function invalid(faults: readonly Fault[], itemCount: number): ServiceError {
+function invalid(faults: readonly Fault[]): ServiceError {
   const [first] = faults;
   const where = first.location.join(".");
   const others = faults.length === 1 ? "" : ` (and ${faults.length - 1} more)`;
-  const outcome = itemCount > 1 ? " Nothing was stored." : "";
-  return new ServiceError({
-    code: "invalid",
-    message: `${where}: ${first.message}${others}.${outcome}`,
-    faults,
-  });
+  return new ServiceError({ code: "invalid", message: `${where}: ${first.message}${others}.`, faults });
 }
 
 function refuseForeign(
@@ -224,23 +180,16 @@ function refuseForeign(
 
 function newRecord(
   { clock }: FeedbackDependencies,
-  input: FeedbackInput,
-  checked: ContentCheck,
+  { id, content, contentHash }: CheckedFeedback,
   caller: Caller,
 ): FeedbackRecord {
   return {
-    ...checked.content,
-    payload: checked.payload,
-    id: input.id ?? newUuid7(clock),
+    ...content,
+    id: id ?? newUuid7(clock),
     createdAt: clock.now(),
     vendorUserId: caller.owner,
-    contentHash: hashOf(checked),
+    contentHash,
   };
-}
-
-function hashOf({ content }: ContentCheck): string {
-  // The content is JSON: every field is a text, null, or the payload as parsed.
-  return jsonHash(content as unknown as JsonObject);
 }
 
 /** The store names a record's index and field; `locationOf` makes it what this service's caller knows. Other codes stay. */

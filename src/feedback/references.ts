@@ -88,6 +88,7 @@ function parseEdges(parts: readonly string[]): readonly ReferenceEdge[] | null {
 
 /** Null when a percent sign begins no encoded character. */
 function percentDecoded(text: string): string | null {
+  if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {

@@ -4,6 +4,7 @@ import { present } from "../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
 import { type Fault, quoted, ServiceError } from "../domain/service-error.ts";
 import { fittingCount, pageBytesMax } from "../domain/page.ts";
+import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { readPage, sizeOf } from "./paging.ts";
 import { portions } from "./portions.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
@@ -11,10 +12,23 @@ import type { FeedbackRevisionTable, Schema } from "./schema.ts";
 /** Records written, or looked for, by one statement. */
 const recordsMax = 100;
 
+/** Records created one by one that share a transaction, and characters of their payloads. */
+const groupRecordsMax = 256;
+const groupLengthMax = 1 << 20;
+
 /** The feedback store on a migrated database. */
 export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
+  const singles = new GroupCommit<FeedbackRecord, FeedbackRecord>({
+    write: (records) => database.transaction().execute((transaction) => createEach(transaction, records)),
+    itemsMax: groupRecordsMax,
+    lengthMax: groupLengthMax,
+    lengthOf: ({ payload }) => JSON.stringify(payload).length,
+  });
   return {
-    create: (records) => database.transaction().execute((transaction) => createRecords(transaction, records)),
+    create: async (records) => {
+      if (records.length === 1) return [await singles.add(records[0])];
+      return database.transaction().execute((transaction) => createAll(transaction, records));
+    },
     find: async (projectId, id) => await findRecord(database, projectId, id),
     replace: (projectId, id, content, at) =>
       database.transaction().execute(async (transaction) => {
@@ -79,28 +93,41 @@ export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
   };
 }
 
-async function createRecords(
+async function createAll(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
 ): Promise<readonly FeedbackRecord[]> {
+  const answers = await answersTo(transaction, records);
+  const stored = answers.filter((answer) => answer !== null);
+  if (stored.length === answers.length) return stored;
+  const faults = answers.flatMap((answer, index) =>
+    answer === null ? [idTaken(index, records[index].id)] : [],
+  );
+  const message = `${faults.length} of ${records.length} records have the id of a record with other content. Nothing was stored.`;
+  throw new ServiceError({ code: "conflict", message, faults });
+}
+
+/** Each is written, or has an error of its own. */
+async function createEach(
+  transaction: Transaction<Schema>,
+  records: readonly FeedbackRecord[],
+): Promise<readonly Outcome<FeedbackRecord>[]> {
+  const answers = await answersTo(transaction, records);
+  return answers.map((answer, index) => {
+    if (answer !== null) return { result: answer };
+    const fault = idTaken(0, records[index].id);
+    return { error: new ServiceError({ code: "conflict", message: fault.message, faults: [fault] }) };
+  });
+}
+
+/** Inserts the records whose ids are free; for each what is stored now; null where its id has other content. */
+async function answersTo(
+  transaction: Transaction<Schema>,
+  records: readonly FeedbackRecord[],
+): Promise<readonly (FeedbackRecord | null)[]> {
   const stored = await insertNew(transaction, records);
-  const answers: FeedbackRecord[] = [];
-  const faults: Fault[] = [];
-  for (const [index, record] of records.entries()) {
-    const answer = await answerTo(transaction, record, storedOf(stored, record));
-    if (answer === null) faults.push(idTaken(index, record.id));
-    else answers.push(answer);
-  }
-  if (faults.length > 0) {
-    throw new ServiceError({
-      code: "conflict",
-      message:
-        records.length === 1
-          ? faults[0].message
-          : `${faults.length} of ${records.length} records have the id of a record with other content. Nothing was stored.`,
-      faults,
-    });
-  }
+  const answers: (FeedbackRecord | null)[] = [];
+  for (const record of records) answers.push(await answerTo(transaction, record, storedOf(stored, record)));
   return answers;
 }
 

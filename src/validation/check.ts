@@ -53,8 +53,8 @@ function resembles(node: SchemaNode, value: unknown): boolean {
 }
 
 function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: Findings): void {
-  if (value === null && branches.some((branch) => branch.type === "null")) return;
-  const real = branches.filter((branch) => branch.type !== "null");
+  const real = realBranches(branches);
+  if (value === null && real.length < branches.length) return;
   const only = real.length === 1 ? real : real.filter((branch) => resembles(branch, value));
   if (only.length === 1 && only[0] !== undefined) return visit(only[0], value, findings);
   assert(only.length === 0, "the branches of a union differ in their JSON type");
@@ -63,6 +63,18 @@ function visitUnion(branches: readonly SchemaNode[], value: unknown, findings: F
     report(findings, type, message, branch.title ?? branch.type ?? "value");
   }
 }
+
+/** Those of a union that are not null, which is looked at for every value that is checked. */
+function realBranches(branches: readonly SchemaNode[]): readonly SchemaNode[] {
+  let real = knownBranches.get(branches);
+  if (real === undefined) {
+    real = branches.filter((branch) => branch.type !== "null");
+    knownBranches.set(branches, real);
+  }
+  return real;
+}
+
+const knownBranches = new WeakMap<readonly SchemaNode[], readonly SchemaNode[]>();
 
 function visitEnum(values: readonly string[], value: unknown, findings: Findings): void {
   if (typeof value === "string" && values.includes(value)) return;
@@ -112,7 +124,7 @@ function visitString(node: SchemaNode, value: string, findings: Findings): void 
   if (format === "date-time" && !isDateTime(value)) {
     report(findings, "datetime_parsing", `Input should be a valid datetime in ISO 8601${got(value)}`);
   }
-  if (minLength === undefined && maxLength === undefined) return;
+  if (isSurelyBetween(value, minLength, maxLength)) return;
   const length = codePointCount(value);
   if (minLength !== undefined && length < minLength) {
     report(findings, "string_too_short", `String should have at least ${plural(minLength, "character")}`);
@@ -120,6 +132,11 @@ function visitString(node: SchemaNode, value: string, findings: Findings): void 
   if (maxLength !== undefined && length > maxLength) {
     report(findings, "string_too_long", `String should have at most ${plural(maxLength, "character")}`);
   }
+}
+
+/** Of a text's units at least half are characters, and at most all: most texts need no counting. */
+function isSurelyBetween({ length }: string, minLength = 0, maxLength = Infinity): boolean {
+  return length <= maxLength && length >= 2 * minLength - 1;
 }
 
 function codePointCount(text: string): number {

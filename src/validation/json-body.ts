@@ -63,9 +63,11 @@ function parse(text: string): Json {
   }
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function textOf(bytes: Buffer): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return utf8.decode(bytes);
   } catch (cause) {
     throw malformed("0", "JSON decode error: the body is not UTF-8", cause);
   }

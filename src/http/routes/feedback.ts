@@ -38,8 +38,8 @@ import {
   usesOtherSpelling,
 } from "../../wire/feedback/feedback.ts";
 
-/** Of an answer; a record has up to a megabyte. */
-const recordsPerPiece = 20;
+/** Characters after which a piece of an answer is sent; a record has up to a megabyte. */
+const pieceLength = 1 << 16;
 
 export function feedbackRoutes(
   app: FastifyInstance,
@@ -67,8 +67,8 @@ export function feedbackRoutes(
       const { lines, ignored } = await bodies.read("feedback batch", request);
       nameIgnored(reply, ignored);
       const batch = await recordsIn(lines);
-      const inputs = batch.map(({ input }) => input);
-      const records = await feedback.createBatch(inputs, request.caller).catch(inBody);
+      const checked = batch.map(({ record }) => record);
+      const records = await feedback.createBatch(checked, request.caller).catch(inBody);
       reply.type("application/json; charset=utf-8");
       return reply.send(Readable.from(answerText(records, batch)));
     },
@@ -175,17 +175,16 @@ async function* answerText(
   records: readonly FeedbackRecord[],
   batch: readonly BatchRecord[],
 ): AsyncGenerator<string, void> {
-  yield '{"res":[';
-  for (let start = 0; start < records.length; start += recordsPerPiece) {
-    const bodies = records
-      .slice(start, start + recordsPerPiece)
-      .map((record, index) =>
-        JSON.stringify(feedbackBody(record, batch[start + index]?.usesOtherSpelling ?? false)),
-      );
-    yield `${start === 0 ? "" : ","}${bodies.join(",")}`;
+  let piece = '{"res":[';
+  for (const [index, record] of records.entries()) {
+    const body = feedbackBody(record, batch[index]?.usesOtherSpelling ?? false);
+    piece += `${index === 0 ? "" : ","}${JSON.stringify(body)}`;
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = "";
     await nextTurn();
   }
-  yield "]}";
+  yield `${piece}]}`;
 }
 
 /** The records of a batch, parsed with turns for others in between. */

@@ -18,7 +18,7 @@ import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
-import type { FeedbackInput } from "../../feedback/check-content.ts";
+import type { CheckedFeedback, FeedbackInput } from "../../feedback/check-content.ts";
 import { newUuid } from "../../domain/ids.ts";
 import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
@@ -77,8 +77,8 @@ class FakeFeedback implements FeedbackService {
   readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
   refusal: Error | null = null;
 
-  async createBatch(items: readonly FeedbackInput[], caller: Caller): Promise<readonly FeedbackRecord[]> {
-    return Promise.all(items.map((item) => this.create(item, caller)));
+  async createBatch(items: readonly CheckedFeedback[], caller: Caller): Promise<readonly FeedbackRecord[]> {
+    return Promise.all(items.map(({ id, content }) => this.create({ id, ...content }, caller)));
   }
 
   async create(input: FeedbackInput, caller: Caller): Promise<FeedbackRecord> {

@@ -57,6 +57,27 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.equal(await feedback.find("team/games", "fine"), null);
   });
 
+  test("of records that are created at the same time, each by itself, one that is refused keeps no other out", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    await feedback.create([sampleFeedback("taken")]);
+    const records = [
+      ...Array.from({ length: 40 }, (_, index) => sampleFeedback(`r${index}`)),
+      sampleFeedback("taken", { contentHash: "changed" }),
+      sampleFeedback("r0", { createdAt: moment(60) }),
+      sampleFeedback("r1", { contentHash: "changed" }),
+      sampleFeedback("last"),
+    ];
+    const outcomes = await Promise.allSettled(records.map((record) => feedback.create([record])));
+    assert.deepEqual(
+      outcomes.map((outcome) =>
+        outcome.status === "fulfilled" ? outcome.value[0] : (outcome.reason as ServiceError).code,
+      ),
+      [...records.slice(0, 40), "conflict", records[0], "conflict", sampleFeedback("last")],
+    );
+    assert.deepEqual(await feedback.find("team/games", "r39"), records[39]);
+    assert.deepEqual(await feedback.find("team/games", "taken"), sampleFeedback("taken"));
+  });
+
   test("a replacement keeps id and time, and what it replaced is in the history", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const first = sampleFeedback("a");

@@ -3,6 +3,7 @@
 import Database from "libsql";
 import type { QueryResult } from "kysely";
 import { assert, unreachable } from "../../domain/assert.ts";
+import { PreparedStatements } from "./prepared-statements.ts";
 
 export interface SessionOptions {
   /** A path, or ":memory:". */
@@ -42,10 +43,12 @@ const nothing: QueryResult<never> = { rows: [] };
 /** Every method throws the driver's errors, which have SQLite's code. */
 export class SqliteSession {
   readonly #database: Database.Database;
+  readonly #prepared: PreparedStatements;
 
   /** Write-ahead log, every commit on disk before it returns, foreign keys checked. */
   constructor({ file, isReadOnly }: SessionOptions) {
     this.#database = new Database(file);
+    this.#prepared = new PreparedStatements(this.#database);
     try {
       this.#run(`PRAGMA busy_timeout = ${shortWaitMs}`);
       if (isReadOnly) this.#run("PRAGMA query_only = ON");
@@ -114,9 +117,9 @@ export class SqliteSession {
   }
 
   #run(sql: string, parameters: readonly unknown[] = []): QueryResult<unknown> {
-    const statement = this.#database.prepare(sql);
+    const { statement, isReader } = this.#prepared.get(sql);
     const values = checked(parameters);
-    if (statement.reader) return { rows: statement.all(values) };
+    if (isReader) return { rows: statement.all(values) };
     const { changes } = statement.run(values);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }

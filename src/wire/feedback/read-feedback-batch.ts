@@ -3,7 +3,13 @@
 import { mayReach, type Caller } from "../../domain/access.ts";
 import { parseProjectId } from "../../domain/project.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
-import { checkContent, type FeedbackInput } from "../../feedback/check-content.ts";
+import {
+  checkContent,
+  type CheckedFeedback,
+  checkedFeedback,
+  type ContentCheck,
+  type FeedbackInput,
+} from "../../feedback/check-content.ts";
 import { check } from "../../validation/check.ts";
 import { isAtFaultLimit, report, type Findings } from "../../validation/findings.ts";
 import { readForm } from "../body.ts";
@@ -26,7 +32,7 @@ export interface ReadFeedbackBatch {
 }
 
 export interface BatchRecord {
-  readonly input: FeedbackInput;
+  readonly record: CheckedFeedback;
   /** Whether its answer is written in the other spelling. */
   readonly usesOtherSpelling: boolean;
 }
@@ -75,8 +81,10 @@ function readRecords(
       // The walk found nothing that differs from the schema.
       const body = item as FeedbackBody;
       const input = toFeedbackInput(body);
-      foreignCount += addFaults(input, findings, caller);
-      if (findings.faultCount === 0) onRecord({ input, usesOtherSpelling: usesOtherSpelling(body) });
+      const found = checkContent(input);
+      foreignCount += addFaults(input, found, findings, caller);
+      if (findings.faultCount === 0)
+        onRecord({ record: checkedFeedback(input.id, found), usesOtherSpelling: usesOtherSpelling(body) });
     }
     findings.path.length -= 2;
     index += 1;
@@ -86,14 +94,19 @@ function readRecords(
 }
 
 /** @returns 1 where the project is another entity's */
-function addFaults(input: FeedbackInput, findings: Findings, caller: Caller): number {
-  for (const { path, message, type } of checkContent(input).faults) {
+function addFaults(
+  { projectId }: FeedbackInput,
+  { faults }: ContentCheck,
+  findings: Findings,
+  caller: Caller,
+): number {
+  for (const { path, message, type } of faults) {
     // That a reference is missing was found before, under either of its names.
     if (type !== "missing" || path[0] !== "vendor_ref") report(findings, type, message, ...path);
   }
-  const project = parseProjectId(input.projectId);
+  const project = parseProjectId(projectId);
   if (project === null || mayReach(caller, project.entity)) return 0;
-  const message = `The project ${quoted(input.projectId)} belongs to another entity than your key.`;
+  const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
   report(findings, "forbidden", message, "project_id");
   return 1;
 }
