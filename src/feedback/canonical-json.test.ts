@@ -13,7 +13,10 @@ test("keys are put in order at every depth, and lists are not", () => {
 test("keys that are digits stand as texts do, and what is in order already is written the same", () => {
   assert.equal(canonicalJson({ 9: [], 10: { 2: 1, 10: 1 } }), '{"10":{"10":1,"2":1},"9":[]}');
   for (const value of [{ a: { b: 1, c: [{ d: "é\u2028" }, -0, 1e21] } }, [], "x", null] as readonly Json[])
-    assert.equal(canonicalJson(value), canonicalJson([value, { b: 0, a: 0 }]).slice(1, -',{"a":0,"b":0}]'.length));
+    assert.equal(
+      canonicalJson(value),
+      canonicalJson([value, { b: 0, a: 0 }]).slice(1, -',{"a":0,"b":0}]'.length),
+    );
 });
 
 test("values that differ have different hashes", () => {
