@@ -1,20 +1,28 @@
 // What tells a retry of a record from another record with its id: a hash that does not depend on the order of keys.
 import type { FeedbackContent } from "../domain/feedback.ts";
-import { jsonHash } from "./canonical-json.ts";
+import { canonicalJson, textHash } from "./canonical-json.ts";
+
+/** In the order in which they are hashed, which is that of keys in canonical JSON. */
+const fields = [
+  "annotationRef",
+  "callRef",
+  "creator",
+  "feedbackType",
+  "payload",
+  "projectId",
+  "queueId",
+  "runnableRef",
+  "triggerRef",
+  "vendorRef",
+] as const satisfies readonly (keyof FeedbackContent)[];
 
 /** Hex SHA-256 of the content as it was sent. */
 export function contentHash(content: FeedbackContent): string {
-  // In the order of their names, in which they are hashed.
-  return jsonHash({
-    annotationRef: content.annotationRef,
-    callRef: content.callRef,
-    creator: content.creator,
-    feedbackType: content.feedbackType,
-    payload: content.payload,
-    projectId: content.projectId,
-    queueId: content.queueId,
-    runnableRef: content.runnableRef,
-    triggerRef: content.triggerRef,
-    vendorRef: content.vendorRef,
-  });
+  let text = "";
+  for (const field of fields) {
+    const value = content[field];
+    const isText = typeof value === "string" || value === null;
+    text += `${text === "" ? "{" : ","}"${field}":${isText ? JSON.stringify(value) : canonicalJson(value)}`;
+  }
+  return textHash(`${text}}`);
 }

@@ -46,7 +46,7 @@ export function parseReference(text: string): ParsedReference {
   if (match === null) return malformed("it does not begin with a scheme and three slashes");
   const [, scheme, path] = match;
   // One slash at the end is tolerated, as the clients of this grammar do.
-  const parts = path.replace(/\/$/, "").split("/");
+  const parts = (path.endsWith("/") ? path.slice(0, -1) : path).split("/");
   const [entity, project, kind, target, ...tail] = parts;
   if (!entity || !project) return malformed("entity or project is missing");
   if (kind !== "object" && kind !== "op" && kind !== "call") {
@@ -74,6 +74,7 @@ function malformed(reason: string): ParsedReference {
 }
 
 function parseEdges(parts: readonly string[]): readonly ReferenceEdge[] | null {
+  if (parts.length === 0) return [];
   if (parts.length % 2 !== 0) return null;
   const edges: ReferenceEdge[] = [];
   for (let start = 0; start < parts.length; start += 2) {
