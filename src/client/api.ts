@@ -1682,15 +1682,29 @@ export type FeedbackHistoryReq = {
 export type FeedbackPurgeReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
-  /** Which records: one whose id is equal to a text, or, with `$or`, up to a hundred of those. */
+  /** Which records: one whose id is equal to a text, or, with `$or`, up to ten thousand of those. */
   readonly query: { readonly [name: string]: any };
 };
 
 export type FeedbackQueryReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
-  /** Which records: those whose weave_ref, or vendor_ref, is equal to a text. */
-  readonly query: { readonly [name: string]: any };
+  /** Which records: `{"$expr": …}` in the language of queries; all unless given. */
+  readonly query?: { readonly [name: string]: any } | null;
+  /**
+   * By what they are sorted. Records that have a value come first, of values of the payload numbers before
+   * other texts; what is equal stays in the order in which it was stored.
+   */
+  readonly sort_by?: readonly {
+    /** As `fields` has them. */
+    readonly field: string;
+    readonly direction: "asc" | "desc";
+  }[] | null;
+  /**
+   * The fields of each row, under exactly these names: those of a record, `payload.<path>`, `*` for all, or
+   * `count(*)` alone. All unless given.
+   */
+  readonly fields?: readonly string[] | null;
   /** Most records of the answer, which has up to 4 MiB of them, but at least one. Default: `1000`. */
   readonly limit?: number | null;
   /** Records that are passed over. Default: `0`. */
@@ -3771,12 +3785,12 @@ export interface Operations {
     readonly body: FeedbackReplaceReq;
     readonly answer: Feedback;
   };
-  /** List the feedback on a reference. */
+  /** Query feedback. */
   readonly "POST /feedback/query": {
     readonly body: FeedbackQueryReq;
     readonly answer: {
-      /** The oldest first. */
-      readonly result: readonly FeedbackRecord[];
+      /** In the order asked for; the oldest first unless given. */
+      readonly result: readonly (FeedbackRecord | { readonly [name: string]: unknown })[];
       /** Of the records that the query is about. */
       readonly total_count: number;
     };

@@ -119,6 +119,11 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal((await hone.feedback.createBatch([record, record])).length, 2);
   assert.equal((await hone.feedback.replace({ ...record, feedback_id: id })).id, id);
   assert.equal((await hone.feedback.on("acme/p", record.vendor_ref).all()).length, 4);
+  assert.deepEqual(
+    (await hone.feedback.query({ project_id: "acme/p", fields: ["id"], limit: 3 }).all()).length,
+    4,
+  );
+  assert.equal(await hone.feedback.count("acme/p"), 4);
   await hone.feedback.delete("acme/p", id);
   assert.deepEqual(await hone.feedback.history({ project_id: "acme/p", feedback_id: id }).all(), []);
 

@@ -1,4 +1,5 @@
 // Feedback records: what people and programs said of an object, an op or a call.
+import type { FeedbackQuery, FeedbackResult, QueryTurn } from "./feedback-query/feedback-query.ts";
 import type { Page, PageRequest } from "./page.ts";
 import type { JsonObject } from "./trajectory.ts";
 
@@ -55,15 +56,11 @@ export interface FeedbackStore {
     at: Date,
   ): Promise<FeedbackRecord | null>;
   /**
-   * Those on a reference, the oldest first, and how many there are in all. Bounded in items and in bytes, as a page is.
+   * The records that a query is about, sorted, a slice of them; bounded in bytes too, as a page is.
    *
-   * @param slice.offset how many are passed over
+   * @throws ServiceError `too_slow` when it takes longer than its turn has, `overloaded` when its turn does not come
    */
-  listOn(
-    projectId: string,
-    vendorRef: string,
-    slice: { readonly limit: number; readonly offset: number; readonly bytesMax?: number },
-  ): Promise<{ readonly items: readonly FeedbackRecord[]; readonly totalCount: number }>;
+  query(query: FeedbackQuery, turn: QueryTurn): Promise<FeedbackResult>;
   /** Removes records with their histories, at once; ids that the project does not have are passed over. */
   delete(projectId: string, ids: readonly string[]): Promise<void>;
   /** In the order they were replaced. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
+import { always } from "../domain/feedback-query/condition.ts";
 import type { FeedbackStore } from "../domain/feedback.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
@@ -53,7 +54,7 @@ const takesEverything: FeedbackStore = {
   find: async () => null,
   replace: async () => null,
   history: async () => ({ items: [], hasMore: false }),
-  listOn: async () => ({ items: [], totalCount: 0 }),
+  query: async () => ({ items: [], totalCount: 0 }),
   delete: async () => undefined,
 };
 const storeless = createFeedbackService({ store: takesEverything, clock: new FakeClock() });
@@ -403,17 +404,20 @@ test("the history of no record is not found, and of no project invalid", async (
   assert.equal((await errorOf(service.history("team", "x", firstPage, member))).code, "invalid");
 });
 
-test("what is on a reference is listed and removed for the project's entity alone", async (t) => {
+test("records are found and removed for the project's entity alone", async (t) => {
   const { service } = await openService(t);
-  const slice = { limit: 10, offset: 0 };
-  const reference = "w:///team/games/call/1";
-  const listed = async () => (await service.listOn("team/games", reference, slice, member)).items;
-  await service.create(input({ id: "a", projectId: "team/games", vendorRef: reference }), member);
+  const query = { projectId: "team/games", condition: always, sortBy: [], limit: 10, offset: 0 };
+  const listed = async () => (await service.query(query, member)).items;
+  await service.create(input({ id: "a", projectId: "team/games" }), member);
   assert.deepEqual(
     (await listed()).map(({ id }) => id),
     ["a"],
   );
-  assert.equal((await errorOf(service.listOn("others/games", reference, slice, member))).code, "forbidden");
+  for (const [projectId, code] of [
+    ["others/games", "forbidden"],
+    ["team", "invalid"],
+  ])
+    assert.equal((await errorOf(service.query({ ...query, projectId }, member))).code, code);
   assert.equal((await errorOf(service.delete("others/games", ["a"], member))).code, "forbidden");
   assert.equal((await errorOf(service.delete("team", ["a"], member))).code, "invalid");
   await service.delete("team/games", ["a", "none"], member);

@@ -4,12 +4,16 @@ import { type Caller, mayReach } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
+import type { FeedbackQuery, FeedbackResult } from "../domain/feedback-query/feedback-query.ts";
+import type { QueryLimits } from "../domain/feedback-query/query-limits.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import type { Page, PageRequest } from "../domain/page.ts";
 import { parseProjectId } from "../domain/project.ts";
 import { type ErrorCode, type Fault, notFound, ServiceError } from "../domain/service-error.ts";
+import { defaultsOf, type SettingsOf } from "../domain/settings.ts";
 import { quoted } from "./content-fault.ts";
 import { checkContent, type CheckedFeedback, checkedFeedback, type FeedbackInput } from "./check-content.ts";
+import { feedbackSettings, queryLimits } from "./settings.ts";
 
 export interface FeedbackService {
   /**
@@ -28,13 +32,10 @@ export interface FeedbackService {
    * @throws ServiceError `invalid`, `forbidden`, or `not_found` when the input's project has no such record
    */
   replace(feedbackId: string, input: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
-  /** Those on a reference; see {@link FeedbackStore.listOn}. @throws ServiceError `invalid`, `forbidden` */
-  listOn(
-    projectId: string,
-    vendorRef: string,
-    slice: { readonly limit: number; readonly offset: number },
-    caller: Caller,
-  ): ReturnType<FeedbackStore["listOn"]>;
+  /** What one query may ask. */
+  readonly queryLimits: QueryLimits;
+  /** The records that a query is about; see {@link FeedbackStore.query}. @throws ServiceError `invalid`, `forbidden` too */
+  query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
   /** Removes records for good; ids that there are not are passed over. @throws ServiceError `invalid`, `forbidden` */
   delete(projectId: string, ids: readonly string[], caller: Caller): Promise<void>;
   /** What was replaced, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
@@ -46,8 +47,13 @@ export interface FeedbackDependencies {
   readonly clock: Clock;
 }
 
-export function createFeedbackService(dependencies: FeedbackDependencies): FeedbackService {
+export function createFeedbackService(
+  dependencies: FeedbackDependencies,
+  settings: SettingsOf<typeof feedbackSettings> = defaultsOf(feedbackSettings),
+): FeedbackService {
+  const limits = queryLimits(settings);
   return {
+    queryLimits: limits,
     createBatch: (records, caller) => createBatch(dependencies, records, caller),
     create: async (item, caller) => {
       const record = newRecord(dependencies, check(item, caller), caller);
@@ -58,9 +64,9 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
       }
     },
     replace: (feedbackId, input, caller) => replace(dependencies, feedbackId, input, caller),
-    listOn: async (projectId, vendorRef, slice, caller) => {
-      requireProject(projectId, caller);
-      return await dependencies.store.listOn(projectId, vendorRef, slice);
+    query: async (query, caller) => {
+      const entity = requireProject(query.projectId, caller);
+      return await dependencies.store.query(query, { entity, timeMs: limits.timeMs });
     },
     delete: async (projectId, ids, caller) => {
       requireProject(projectId, caller);
@@ -75,13 +81,15 @@ export function createFeedbackService(dependencies: FeedbackDependencies): Feedb
   };
 }
 
-/** @throws ServiceError `invalid` for what is no project, `forbidden` for another entity's */
-function requireProject(projectId: string, caller: Caller): void {
-  if (parseProjectId(projectId) === null) {
+/** @returns its entity @throws ServiceError `invalid` for what is no project, `forbidden` for another entity's */
+function requireProject(projectId: string, caller: Caller): string {
+  const project = parseProjectId(projectId);
+  if (project === null) {
     const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
     throw invalid([{ location: ["project_id"], message, type: "value_error" }]);
   }
   refuseForeign([projectId], caller, singleLocation);
+  return project.entity;
 }
 
 async function createBatch(

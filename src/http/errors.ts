@@ -39,6 +39,7 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   not_found: { status: 404, type: "not_found_error", location: ["path"] },
   conflict: { status: 409, type: "conflict_error", location: ["body"] },
   too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
+  too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
   overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
   unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
   cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },

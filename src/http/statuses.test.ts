@@ -208,6 +208,7 @@ test("every error code has a status of the table", async () => {
     not_found: 404,
     conflict: 409,
     too_large: 413,
+    too_slow: 408,
     overloaded: 429,
     unavailable: 503,
     cancelled: 503,

@@ -110,6 +110,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
   const http = httpSettingsWith({ ...config.http, ...limits.http });
   return {
     chat: config.chat,
+    feedback: config.feedback,
     engine,
     constraints: constraintSettingsWith({ ...config.constraints, ...limits.constraints }),
     imports: limits.imports ?? {},
@@ -463,7 +464,7 @@ async function construct(
     jobs: database.jobs,
     jobQueue,
     trajectories: database.trajectories,
-    feedback: createFeedbackService({ store: database.feedback, clock }),
+    feedback: createFeedbackService({ store: database.feedback, clock }, settings.feedback),
     files,
     isDraining,
     metrics,

@@ -3,6 +3,7 @@ import type { SettingsSchema } from "../domain/settings.ts";
 import { chatSettings } from "../chat/settings.ts";
 import { constraintSettings } from "../engine/token-masks/settings.ts";
 import { engineSettings } from "../engine/settings.ts";
+import { feedbackSettings } from "../feedback/settings.ts";
 import { fileSettings } from "../files/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
@@ -108,6 +109,7 @@ export const sections = {
   models: modelSettings,
   training: trainingSettings,
   jobs: jobSettings,
+  feedback: feedbackSettings,
   files: fileSettings,
   http: httpSettings,
   transfer: transferSettings,
@@ -168,6 +170,10 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "http.idleStreamSeconds",
     "http.connections",
     "engine.waitingCountMax",
+    "feedback.queryDepth",
+    "feedback.queryOperands",
+    "feedback.queryLiteralBytes",
+    "feedback.querySeconds",
     "server.drainSeconds",
   ],
   "Prompts that one server computes and another answers": [

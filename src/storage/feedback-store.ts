@@ -3,9 +3,10 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
 import { type Fault, quoted, ServiceError } from "../domain/service-error.ts";
+import { selected } from "../domain/feedback-query/answer-in-memory.ts";
 import { fittingCount, pageBytesMax } from "../domain/page.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
-import { readPage, sizeOf } from "./paging.ts";
+import { readPage } from "./paging.ts";
 import { portions } from "./portions.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
 
@@ -43,25 +44,11 @@ export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
           .execute();
         return record;
       }),
-    listOn: async (projectId, vendorRef, { limit, offset, bytesMax = pageBytesMax }) => {
-      const rows = database
-        .selectFrom("feedback")
-        .where("project_id", "=", projectId)
-        .where("vendor_ref", "=", vendorRef);
-      const { count: totalCount } = await rows
-        .select(({ fn }) => fn.countAll<number>().as("count"))
-        .executeTakeFirstOrThrow();
-      const inOrder = rows.orderBy("created_at").orderBy("id").offset(offset);
-      const sizes = await inOrder
-        .select(sizeOf(["record"]).as("bytes"))
-        .limit(limit)
-        .execute();
-      const fitting = fittingCount(
-        sizes.map(({ bytes }) => bytes),
-        bytesMax,
-      );
-      const found = await inOrder.select("record").limit(fitting).execute();
-      return { items: found.map(({ record }) => recordOf(record)), totalCount };
+    query: async ({ limit, offset, bytesMax = pageBytesMax, ...query }) => {
+      const found = selected(await recordsOf(database, query.projectId), query);
+      const listed = found.slice(offset, offset + limit);
+      const sizes = listed.map((record) => Buffer.byteLength(JSON.stringify(record)));
+      return { items: listed.slice(0, fittingCount(sizes, bytesMax)), totalCount: found.length };
     },
     delete: (projectId, ids) =>
       database.transaction().execute(async (transaction) => {
@@ -241,6 +228,18 @@ async function putInHistory(
     })
     .execute();
   return recordOf(row.record);
+}
+
+/** Every record of a project, the oldest first. */
+async function recordsOf(database: Kysely<Schema>, projectId: string): Promise<readonly FeedbackRecord[]> {
+  const rows = await database
+    .selectFrom("feedback")
+    .select("record")
+    .where("project_id", "=", projectId)
+    .orderBy("created_at")
+    .orderBy("id")
+    .execute();
+  return rows.map(({ record }) => recordOf(record));
 }
 
 async function findRecord(

@@ -5,7 +5,8 @@ import {
   feedbackHistoryForm,
   feedbackReplaceForm,
 } from "../../src/wire/feedback/feedback.ts";
-import { feedbackPurgeForm, feedbackQueryForm } from "../../src/wire/feedback/queries.ts";
+import { feedbackPurgeForm } from "../../src/wire/feedback/feedback-purge.ts";
+import { feedbackQuerySchema } from "../../src/wire/feedback/feedback-queries.ts";
 import { completionForm } from "../../src/wire/completions/completion-request.ts";
 import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
@@ -36,6 +37,38 @@ export interface FuzzedWorld {
 const equals = (field: string, value: string): object => ({
   $expr: { $eq: [{ $getField: field }, { $literal: value }] },
 });
+
+/** Something of everything that a query may say. */
+const anyQuery = {
+  query: {
+    $expr: {
+      $and: [
+        { $not: [{ $gt: [{ $getField: "payload.score" }, { $literal: 0.5 }] }] },
+        { $in: [{ $getField: "feedback_type" }, [{ $literal: "wandb.note.1" }, { $literal: null }]] },
+        {
+          $or: [
+            { $contains: { input: { $getField: "payload.note" }, substr: { $literal: "good" } } },
+            { $gte: [{ $getField: "created_at" }, { $literal: "2026-01-01" }] },
+            {
+              $eq: [
+                { $convert: { input: { $getField: "payload.tags.0" }, to: "exists" } },
+                { $literal: true },
+              ],
+            },
+            { $lt: [{ $size: { $getField: "payload.tags" } }, { $literal: 2 }] },
+          ],
+        },
+      ],
+    },
+  },
+  sort_by: [
+    { field: "payload.score", direction: "desc" },
+    { field: "created_at", direction: "asc" },
+  ],
+  fields: ["id", "payload.note"],
+  limit: 10,
+  offset: 1,
+};
 
 export const feedbackIds: readonly string[] = ["fuzz-1", "fuzz-2"];
 
@@ -292,6 +325,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     ...rest,
   });
   const feedback = { scheme: "Basic", names: names.feedback } as const;
+  const queried = { ...feedback, names: namesIn(feedbackQuerySchema) };
   return [
     ...chats.map((chat, index) =>
       post(
@@ -393,8 +427,9 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     post(
       "/feedback/query",
       { project_id: "local/p", query: equals("weave_ref", "w:///local/p/call/1"), limit: 5 },
-      { ...feedback, names: namesIn(feedbackQueryForm.schema) },
+      queried,
     ),
+    post("/feedback/query", { project_id: "local/p", ...anyQuery }, queried),
     post(
       "/feedback/purge",
       { project_id: "local/p", query: equals("id", "none") },

@@ -2,6 +2,7 @@
 import type {
   Feedback,
   FeedbackCreateReq,
+  FeedbackQueryReq,
   FeedbackRecord,
   FeedbackReplaceReq,
   FeedbackRevision,
@@ -11,6 +12,9 @@ import { Pages } from "../pages.ts";
 import { CallGroup } from "./call-group.ts";
 
 const scheme = "basic";
+
+/** The fields that a query asked for, by their names; a whole record unless it named some. */
+type FeedbackRow = FeedbackRecord | Readonly<Record<string, unknown>>;
 
 /** `hone.feedback` */
 export class FeedbackCalls extends CallGroup {
@@ -35,16 +39,32 @@ export class FeedbackCalls extends CallGroup {
     return this.calls.value("POST /feedback/replace", { body }, { scheme, ...options });
   }
 
+  /** The rows of a query, in pages of at most its limit, from its offset on to the end. */
+  query(body: FeedbackQueryReq, options?: RequestOptions): Pages<FeedbackRow> {
+    return new Pages((after) => this.#rows(body, after, options));
+  }
+
+  /** How many records a query is about; all of the project without one. */
+  async count(
+    projectId: string,
+    query?: FeedbackQueryReq["query"],
+    options?: RequestOptions,
+  ): Promise<number> {
+    const body = { project_id: projectId, query, limit: 0 };
+    const sent = { scheme, isRepeatable: true, ...options } as const;
+    return (await this.calls.value("POST /feedback/query", { body }, sent)).total_count;
+  }
+
   /** Those on a reference, the oldest first. */
   on(projectId: string, reference: string, options?: RequestOptions): Pages<FeedbackRecord> {
-    const query = equals("weave_ref", reference);
-    return new Pages(async (after = "0") => {
-      const offset = Number(after);
-      const body = { project_id: projectId, query, offset };
-      const sent = { scheme, isRepeatable: true, ...options } as const;
-      const { result, total_count: count } = await this.calls.value("POST /feedback/query", { body }, sent);
-      const end = offset + result.length;
-      return { data: result, last_id: String(end), has_more: result.length > 0 && end < count };
+    const body = {
+      project_id: projectId,
+      query: equals("weave_ref", reference),
+      sort_by: [{ field: "created_at", direction: "asc" as const }],
+    };
+    return new Pages(async (after) => {
+      const page = await this.#rows(body, after, options);
+      return { ...page, data: page.data.filter(isWhole) };
     });
   }
 
@@ -68,9 +88,24 @@ export class FeedbackCalls extends CallGroup {
     });
   }
 
+  /** @param after how many rows are passed over; those that the query passes over unless given */
+  async #rows(body: FeedbackQueryReq, after = String(body.offset ?? 0), options: RequestOptions = {}) {
+    const offset = Number(after);
+    const sent = { scheme, isRepeatable: true, ...options } as const;
+    const page = await this.calls.value("POST /feedback/query", { body: { ...body, offset } }, sent);
+    const end = offset + page.result.length;
+    const hasMore = page.result.length > 0 && end < page.total_count;
+    return { data: page.result, last_id: String(end), has_more: hasMore };
+  }
+
   #withId(record: FeedbackCreateReq): FeedbackCreateReq {
     return { ...record, id: record.id ?? this.calls.newId() };
   }
+}
+
+/** A query that names no fields answers with whole records. */
+function isWhole(row: FeedbackRow): row is FeedbackRecord {
+  return "vendor_ref" in row && "payload" in row;
 }
 
 /** A field and the text that it is to be, in the language of queries. */

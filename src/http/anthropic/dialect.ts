@@ -38,6 +38,7 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   not_found: { type: "not_found_error" },
   conflict: { type: "conflict_error" },
   too_large: { type: "request_too_large" },
+  too_slow: { type: "timeout_error" },
   overloaded: { type: "rate_limit_error" },
   unavailable: { type: "overloaded_error", statuses: { 503: 529 } },
   cancelled: { type: "api_error" },

@@ -243,6 +243,7 @@ test("errors have Anthropic's shape and statuses, before an answer and in a stre
     not_found: [404, "not_found_error"],
     conflict: [409, "conflict_error"],
     too_large: [413, "request_too_large"],
+    too_slow: [408, "timeout_error"],
     overloaded: [429, "rate_limit_error"],
     unavailable: [529, "overloaded_error"],
     cancelled: [503, "api_error"],

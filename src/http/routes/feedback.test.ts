@@ -258,20 +258,53 @@ test("removes records by their ids, one or several", async () => {
   await server.close();
 });
 
-test("refuses questions about feedback that it does not understand, and says which it does", async () => {
+test("rows have the fields that were asked for, under the names they were asked for by", async () => {
   const server = await fakeServer();
-  const refused = async (path: string, query: unknown) => {
-    const answer = await post(server, path, { project_id: "acme/p", query });
-    assert.equal(answer.statusCode, 422, answer.body);
-    const [{ loc }] = answer.json<Refusal>().detail;
-    assert.deepEqual(loc.slice(0, 2), ["body", "query"]);
+  await post(server, "create", { ...item, id: "a", payload: { note: "hi", deep: [{ n: 1.5 }] } });
+  await post(server, "create", { ...item, id: "b" });
+  const rows = async (fields: readonly string[], rest: object = {}) => {
+    const answer = await post(server, "query", { project_id: "acme/p", fields, ...rest });
+    assert.equal(answer.statusCode, 200, answer.body);
+    return answer.json<{ readonly result: readonly object[]; readonly total_count: number }>();
   };
-  const gt = { $expr: { $gt: [{ $getField: "created_at" }, { $literal: 1 }] } };
+  assert.deepEqual(await rows(["id", "payload.note", "payload.deep.0.n", "wb_user_id"], { limit: 1 }), {
+    result: [{ id: "a", "payload.note": "hi", "payload.deep.0.n": 1.5, wb_user_id: "member-owner" }],
+    total_count: 2,
+  });
+  assert.deepEqual((await rows(["payload.none", "queue_id"], { offset: 1 })).result, [
+    { "payload.none": null, queue_id: null },
+  ]);
+  assert.deepEqual(await rows(["count(*)"]), { result: [{ "count(*)": 2 }], total_count: 2 });
+  const [all] = (await rows(["*", "payload.note"])).result;
+  assert.deepEqual(Object.keys(all).length, 15);
+  const sorted = await rows(["id"], { sort_by: [{ field: "id", direction: "desc" }], query: null });
+  assert.deepEqual(sorted.result, [{ id: "b" }, { id: "a" }]);
+  await server.close();
+});
+
+test("refuses what is no query by its shape, and what cannot be asked for by its name", async () => {
+  const server = await fakeServer();
+  const refused = async (path: string, body: object, status: number, place: string): Promise<void> => {
+    const answer = await post(server, path, { project_id: "acme/p", ...body });
+    assert.equal(answer.statusCode, status, answer.body);
+    assert.equal(answer.json<Refusal>().detail[0].loc.join("."), place);
+  };
   const both = { ...asked("weave_ref", "r"), more: 1 };
-  for (const query of [undefined, {}, gt, both, asked("id", "a"), asked("weave_ref", 1)])
-    await refused("query", query);
-  const many = { $expr: { $or: Array.from({ length: 101 }, () => asked("id", "a").$expr) } };
-  for (const query of [{}, gt, many, { $expr: { $or: [] } }, asked("weave_ref", "r")])
-    await refused("purge", query);
+  await refused("query", { query: {} }, 422, "body.query.$expr");
+  await refused("query", { query: both }, 422, "body.query.more");
+  await refused("query", { query: "all" }, 422, "body.query");
+  await refused("query", { limit: 10_001 }, 422, "body.limit");
+  await refused("query", { offset: -1 }, 422, "body.offset");
+  await refused("query", { sort_by: [{ field: "id", direction: "up" }] }, 422, "body.sort_by.0.direction");
+  await refused("query", { query: asked("idx", 1) }, 400, "body.query.$expr.$eq.0.$getField");
+  await refused("query", { sort_by: [{ field: "*", direction: "asc" }] }, 400, "body.sort_by.0.field");
+  await refused("query", { fields: ["id", "name"] }, 400, "body.fields.1");
+  await refused("query", { fields: ["id", "count(*)"] }, 400, "body.fields");
+  const gt = { $expr: { $gt: [{ $getField: "id" }, { $literal: "" }] } };
+  const many = { $expr: { $or: Array.from({ length: 10_001 }, () => asked("id", "a").$expr) } };
+  const inside = { $expr: { $or: [{ $or: [asked("id", "a").$expr] }] } };
+  for (const query of [{}, gt, many, inside, { $expr: { $or: [] } }, asked("weave_ref", "r"), asked("id", 1)])
+    await refused("purge", { query }, 400, "body.query");
+  await refused("purge", { query: [] }, 422, "body.query");
   await server.close();
 });

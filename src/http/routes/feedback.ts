@@ -15,15 +15,13 @@ import { readBody } from "../input/read-body.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { answered } from "../documentation/document-routes.ts";
+import { feedbackPurgeAnswerSchema, feedbackPurgeForm, idsIn } from "../../wire/feedback/feedback-purge.ts";
 import {
-  feedbackPurgeAnswerSchema,
-  feedbackPurgeForm,
   feedbackQueryAnswerSchema,
   feedbackQueryBody,
   feedbackQueryForm,
-  idsIn,
-  referenceIn,
-} from "../../wire/feedback/queries.ts";
+  toFeedbackQuery,
+} from "../../wire/feedback/feedback-queries.ts";
 import {
   feedbackBatchAnswerSchema,
   feedbackBatchForm,
@@ -47,6 +45,7 @@ export function feedbackRoutes(
   bodies: BodyReader,
 ): void {
   const { feedback, settings } = dependencies;
+  const queryForm = feedbackQueryForm(feedback.queryLimits);
   const options = (
     summary: string,
     { schema }: { readonly schema: ObjectSchema },
@@ -105,18 +104,16 @@ export function feedbackRoutes(
     "/feedback/query",
     {
       ...options(
-        "List the feedback on a reference",
-        feedbackQueryForm,
-        answered("The records, the oldest first.", { json: feedbackQueryAnswerSchema }),
+        "Query feedback",
+        queryForm,
+        answered("The records, and how many there are in all.", { json: feedbackQueryAnswerSchema }),
       ),
       config: readsPage.config,
     },
     async (request, reply) => {
-      const body = readBody(feedbackQueryForm, request, reply);
-      const reference = present(referenceIn(body.query), "the reference of a checked query");
-      const slice = { limit: body.limit ?? 1000, offset: body.offset ?? 0 };
-      const found = await feedback.listOn(body.project_id, reference, slice, request.caller).catch(inBody);
-      return feedbackQueryBody(found);
+      const body = readBody(queryForm, request, reply);
+      const query = toFeedbackQuery(body, feedback.queryLimits);
+      return feedbackQueryBody(body, await feedback.query(query, request.caller).catch(inBody));
     },
   );
   app.post(

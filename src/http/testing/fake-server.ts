@@ -10,6 +10,9 @@ import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../doma
 import { systemClock, type Clock } from "../../domain/clock.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
+import { selected } from "../../domain/feedback-query/answer-in-memory.ts";
+import type { FeedbackQuery, FeedbackResult } from "../../domain/feedback-query/feedback-query.ts";
+import { feedbackSettings, queryLimits } from "../../feedback/settings.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import type { TrainerProfile } from "../../domain/trainer/profile.ts";
@@ -75,6 +78,7 @@ export interface FakeServerOptions {
 class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
   readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
+  readonly queryLimits = queryLimits(defaultsOf(feedbackSettings));
   refusal: Error | null = null;
 
   async createBatch(items: readonly CheckedFeedback[], caller: Caller): Promise<readonly FeedbackRecord[]> {
@@ -92,18 +96,16 @@ class FakeFeedback implements FeedbackService {
     return this.create({ ...input, id: feedbackId }, caller);
   }
 
-  async listOn(projectId: string, vendorRef: string): ReturnType<FeedbackService["listOn"]> {
-    const inputs = this.seen.filter(
-      ({ input }) => input.projectId === projectId && input.vendorRef === vendorRef,
-    );
-    const items = inputs.map(({ input, caller }, index) => ({
+  async query({ limit, offset, ...query }: FeedbackQuery): Promise<FeedbackResult> {
+    const records = this.seen.map(({ input, caller }, index) => ({
       ...input,
       id: input.id ?? `made-${index + 1}`,
       createdAt: new Date(0),
       vendorUserId: caller.owner,
       contentHash: "",
     }));
-    return { items, totalCount: items.length };
+    const found = selected(records, query);
+    return { items: found.slice(offset, offset + limit), totalCount: found.length };
   }
 
   async delete(projectId: string, ids: readonly string[]): Promise<void> {

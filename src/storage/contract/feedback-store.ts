@@ -1,9 +1,14 @@
 // The contract of every FeedbackStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FeedbackQuery } from "../../domain/feedback-query/feedback-query.ts";
+import { compare, constant } from "../../domain/feedback-query/make-condition.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { firstPage, type MakeStorage, moment, sampleFeedback } from "./storage-under-test.ts";
+
+/** Of whoever asks, with all the time that there is. */
+const turn = { entity: "team", timeMs: 60_000 };
 
 /** Registers the tests that a feedback store must pass. */
 export function checkFeedbackStore(makeStorage: MakeStorage): void {
@@ -156,19 +161,23 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
       sampleFeedback(id, { vendorRef, projectId, createdAt: moment(seconds), payload: { id } });
     await feedback.create([on("c", 2), on("a", 1), on("b", 2), on("d", 3)]);
     await feedback.create([on("other", 1, "s"), on("a", 1, "r", "team/other")]);
-    const listed = async (slice: Partial<Parameters<typeof feedback.listOn>[2]> = {}) => {
-      const { items, totalCount } = await feedback.listOn("team/games", "r", {
-        limit: 10,
-        offset: 0,
-        ...slice,
-      });
+    const condition = compare(
+      "eq",
+      { kind: "field", field: { kind: "text", name: "vendorRef" } },
+      constant("r"),
+    );
+    const sortBy = [{ field: { kind: "createdAt" }, direction: "asc" }] as const;
+    const query = { projectId: "team/games", condition, sortBy, limit: 10, offset: 0 };
+    const listed = async (slice: Partial<FeedbackQuery> = {}) => {
+      const { items, totalCount } = await feedback.query({ ...query, ...slice }, turn);
       return [items.map(({ id }) => id), totalCount];
     };
-    assert.deepEqual(await listed(), [["a", "b", "c", "d"], 4]);
-    assert.deepEqual(await listed({ limit: 2, offset: 1 }), [["b", "c"], 4]);
-    assert.deepEqual(await listed({ bytesMax: 1, offset: 2 }), [["c"], 4]);
-    assert.deepEqual(await listed({ offset: 9 }), [[], 4]);
-    const [first] = (await feedback.listOn("team/games", "r", { limit: 1, offset: 0 })).items;
+    assert.deepEqual(await listed(), [["a", "c", "b", "d"], 4]);
+    assert.deepEqual(await listed({ limit: 2, offset: 1 }), [["c", "b"], 4]);
+    assert.deepEqual(await listed({ bytesMax: 1, offset: 2 }), [["b"], 4]);
+    assert.deepEqual(await listed({ limit: 0 }), [[], 4]);
+    assert.deepEqual(await listed({ offset: Number.MAX_SAFE_INTEGER }), [[], 4]);
+    const [first] = (await feedback.query({ ...query, limit: 1 }, turn)).items;
     assert.deepEqual(first, on("a", 1));
   });
 

@@ -1,5 +1,6 @@
 // For tests: the feedback store in memory.
 import type { FeedbackRecord, FeedbackStore } from "../../domain/feedback.ts";
+import { selected } from "../../domain/feedback-query/answer-in-memory.ts";
 import { fittingCount, pageBytesMax } from "../../domain/page.ts";
 import { type Fault, ServiceError } from "../../domain/service-error.ts";
 import { type Exclusively, jsonBytes, pageOf } from "./memory-tables.ts";
@@ -36,11 +37,9 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         tables.feedback = tables.feedback.map((one) => (one === earlier ? record : one));
         return record;
       }),
-    listOn: (projectId, vendorRef, { limit, offset, bytesMax = pageBytesMax }) =>
+    query: ({ limit, offset, bytesMax = pageBytesMax, ...query }) =>
       exclusively(({ feedback }) => {
-        const all = feedback
-          .filter((record) => record.projectId === projectId && record.vendorRef === vendorRef)
-          .sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+        const all = selected(feedback, query);
         const listed = all.slice(offset, offset + limit);
         const count = fittingCount(listed.map(jsonBytes), bytesMax);
         return { items: listed.slice(0, count), totalCount: all.length };

@@ -147,7 +147,7 @@ export const feedbackBatchAnswerSchema = Type.Object({
   res: Type.Array(feedbackSchema, { description: "In the order of the batch." }),
 });
 
-export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): object {
+export function feedbackBody(record: FeedbackRecord, otherSpelling: boolean): JsonObject {
   return {
     id: record.id,
     created_at: record.createdAt.toISOString(),
@@ -195,7 +195,7 @@ export function revisionBody({ id, record, replacedAt }: FeedbackRevision): obje
 }
 
 /** A record with everything it says, in both spellings. */
-export function contentBody(record: FeedbackRecord): object {
+export function contentBody(record: FeedbackRecord): JsonObject {
   return {
     ...feedbackBody(record, true),
     project_id: record.projectId,
