@@ -106,13 +106,14 @@ function described({ method, url, body }: Attempt): string {
 
 /** Everything that the API says of an entity's things, asked by the entity and by the administrator. */
 async function everythingOf(things: Things): Promise<readonly string[]> {
-  const { modelId, jobId, endedJobId, fileId, entity, project, feedbackId } = things;
+  const { modelId, jobId, endedJobId, fileId, ruleId, entity, project, feedbackId } = things;
   const model = `/v1/preview/models/${modelId}`;
   const jobs = "/v1/preview/training-jobs";
   const reads = [
     `/v1/preview/models?entity=${entity}&limit=100`,
     ...["", "/checkpoints", "/trajectories", "/metrics"].map((tail) => model + tail),
     `${jobs}?model_id=${modelId}`,
+    `/v1/preview/reward-rules/${ruleId}`,
     ...["", "/content"].map((tail) => `/v1/files/${fileId}${tail}`),
     ...[jobId, endedJobId].flatMap((id) => [`${jobs}/${id}`, `${jobs}/${id}/events`]),
   ].map((url) => ({ method: "GET", url }) as const);

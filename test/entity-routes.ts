@@ -1,6 +1,6 @@
 // Every route of the API with what somebody may send who has ids of another entity: each id, in each spelling, in each
 // place that takes one. Says which status each gets; the test that reads this fails for a route that is not here.
-import { groupsOf, jobOf, recordOf, type Request, type Things } from "./two-entities.ts";
+import { groupsOf, jobOf, recordOf, type Request, rewardTerms, ruleOf, type Things } from "./two-entities.ts";
 
 export interface Attempt extends Request {
   /** For things of another entity. */
@@ -13,6 +13,7 @@ export interface Attempt extends Request {
 
 const models = "/v1/preview/models";
 const jobs = "/v1/preview/training-jobs";
+const rules = "/v1/preview/reward-rules";
 
 /** That a model is another entity's is said to whoever has its id; a name is refused whether or not it is one. */
 const foreignId = { status: 403, statusOfNone: 404 } as const;
@@ -80,6 +81,12 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "GET /v1/preview/models/:model_id/checkpoints": [
       ...ofModel(other, (id) => get(`${models}/${id}/checkpoints?after=${other.versionId}`, 200)),
       ...cursors(other).map((after) => get(`${models}/${own.modelId}/checkpoints?after=${after}`, 422)),
+    ],
+    "GET /v1/preview/models/:model_id/checkpoints/:step/sources": [
+      ...ofModel(other, (id) => get(`${models}/${id}/checkpoints/1/sources`, 200)),
+      ...cursors(other).map((after) =>
+        get(`${models}/${own.modelId}/checkpoints/1/sources?after=${after}`, 422),
+      ),
     ],
     "DELETE /v1/preview/models/:model_id/checkpoints": ofModel(other, (id) => ({
       ...post(`${models}/${id}/checkpoints`, { steps: [0, 1] }, 200),
@@ -187,6 +194,47 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       // The refusal comes in the stream.
       get(`${jobs}/${own.endedJobId}/events?after=${other.eventId}`, 200, watching),
     ],
+    "POST /v1/preview/training-jobs/from-feedback": [
+      ...creations(other, own, (modelId) => post(`${jobs}/from-feedback`, fromFeedback(modelId), 0)).filter(
+        ({ headers }) => headers?.["idempotency-key"] === undefined,
+      ),
+      ...[other.ruleId, other.ruleId.toUpperCase(), other.modelId].map((id) =>
+        post(`${jobs}/from-feedback`, { model_id: own.modelId, rule_id: id }, 404),
+      ),
+    ],
+    "GET /v1/preview/reward-rules": [
+      ...lists(rules, other),
+      get(`${rules}?model_id=${other.modelId}`, 200),
+      ...[...cursors(other), other.ruleId].map((after) => get(`${rules}?after=${after}`, 422)),
+    ],
+    "POST /v1/preview/reward-rules": [
+      post(rules, { ...ruleOf(own), name: "another", entity: other.entity }, 403),
+      ...[other.modelId, other.modelId.toUpperCase()].map((id) =>
+        post(rules, { ...ruleOf({ ...own, modelId: id }), name: "foreign" }, 404),
+      ),
+      post(rules, { ...ruleOf({ ...own, modelId: other.modelId }), project: other.project }, 404),
+    ],
+    "GET /v1/preview/reward-rules/:rule_id": ofRule(other, (id) => get(`${rules}/${id}`, 404)),
+    "PUT /v1/preview/reward-rules/:rule_id": [
+      ...ofRule(other, (id) => ({
+        ...post(`${rules}/${id}`, ruleOf(other), 404),
+        method: "PUT",
+      })),
+      {
+        ...post(`${rules}/${own.ruleId}`, { ...ruleOf({ ...own, modelId: other.modelId }) }, 404),
+        method: "PUT",
+      },
+    ],
+    ...Object.fromEntries(
+      ["pause", "resume"].map((action) => [
+        `POST /v1/preview/reward-rules/:rule_id/${action}`,
+        ofRule(other, (id) => ({ ...get(`${rules}/${id}/${action}`, 404), method: "POST" })),
+      ]),
+    ),
+    "DELETE /v1/preview/reward-rules/:rule_id": ofRule(other, (id) => ({
+      ...get(`${rules}/${id}`, 404),
+      method: "DELETE",
+    })),
     "POST /feedback/history": [
       ...projects(other).map(({ projectId, status }) =>
         post("/feedback/history", { project_id: projectId, feedback_id: other.feedbackId }, status),
@@ -264,6 +312,17 @@ function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Atte
 /** Where a path takes a job's id. */
 function ofJob(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   return [...otherIds(other), ...modelIds(other)].map(attempt);
+}
+
+/** Where a path takes a rule's id, or a name of something else. */
+function ofRule(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
+  const { ruleId, modelId, jobId, name } = other;
+  return [ruleId, ruleId.toUpperCase(), modelId, jobId, name].map(attempt);
+}
+
+/** A job of the feedback on a model's answers. */
+function fromFeedback(modelId: string): object {
+  return { model_id: modelId, rule: { terms: rewardTerms } };
 }
 
 /** Where a path takes a file's id, or a name of something else. */

@@ -40,6 +40,7 @@ const house: Readonly<Record<string, Room>> = {
   registry: { rank: 2, mayImport: ["domain", "artifacts"], vendors: [] },
   jobs: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   trajectories: { rank: 3, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
+  rewards: { rank: 3, mayImport: ["domain", "telemetry", "jobs"], vendors: [] },
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
   checkpoints: {
     rank: 3,
@@ -99,6 +100,7 @@ const house: Readonly<Record<string, Room>> = {
       "jobs",
       "trajectories",
       "feedback",
+      "rewards",
       "files",
       "transfer",
     ],
@@ -128,6 +130,7 @@ const house: Readonly<Record<string, Room>> = {
       "jobs",
       "trajectories",
       "feedback",
+      "rewards",
       "files",
       "library",
       "engine",

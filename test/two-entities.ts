@@ -39,6 +39,8 @@ export interface Things {
   readonly eventId: string;
   readonly feedbackId: string;
   readonly fileId: string;
+  /** A reward rule. */
+  readonly ruleId: string;
   readonly requestId: string;
   readonly idempotencyKey: string;
 }
@@ -142,6 +144,7 @@ export function namesOf(entity: string): Things {
     eventId: `${endedJobId}:0`,
     feedbackId: `feedback-${entity}`,
     fileId: `file-${newUuid()}`,
+    ruleId: newUuid(),
     requestId: `request-${entity}`,
     idempotencyKey: `idempotency-${entity}`,
   };
@@ -173,7 +176,16 @@ async function fillOne(world: World, names: Things): Promise<Things> {
   const logs = await get(`/v1/preview/models/${modelId}/metrics`);
   const events = await get(`/v1/preview/training-jobs/${endedJobId}/events`);
   const { id: fileId } = await uploadFor(world, names);
-  return { ...names, modelId, endedJobId, logId: logs.data[0].id, eventId: events.data[0].id, fileId };
+  const { id: ruleId } = await post("/v1/preview/reward-rules", ruleOf({ ...names, modelId }));
+  return {
+    ...names,
+    modelId,
+    endedJobId,
+    logId: logs.data[0].id,
+    eventId: events.data[0].id,
+    fileId,
+    ruleId,
+  };
 }
 
 async function uploadFor({ server }: World, { entity, name }: Things): Promise<{ readonly id: string }> {
@@ -201,6 +213,13 @@ export function groupsOf({ entity }: Pick<Things, "entity">): readonly object[] 
 export function jobOf({ entity, modelId }: Pick<Things, "entity" | "modelId">): object {
   return { model_id: modelId, trajectory_groups: groupsOf({ entity }) };
 }
+
+/** A reward rule in the entity's project that trains its model by itself. */
+export function ruleOf({ project, name, modelId }: Pick<Things, "project" | "name" | "modelId">): object {
+  return { project, name, terms: rewardTerms, standing: { model_id: modelId } };
+}
+
+export const rewardTerms = [{ kind: "reaction", rewards: { "👍": 1 } }] as const;
 
 /** A feedback record in the entity's project. */
 export function recordOf({ entity, project, feedbackId }: Things, id = feedbackId): object {

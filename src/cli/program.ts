@@ -13,6 +13,7 @@ import { addModelsCommand } from "./commands/models.ts";
 import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addExamples } from "./examples.ts";
+import { addRulesCommand } from "./rules/rules-command.ts";
 import { addTopCommand } from "./top/top-command.ts";
 
 /** @param limits as of `main` */
@@ -25,6 +26,7 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addChatCommand(program);
   addModelsCommand(program);
   addJobsCommand(program);
+  addRulesCommand(program);
   addKeysCommand(program);
   addSchemasCommand(program, limits);
   addDemoCommand(program);

@@ -1679,6 +1679,66 @@ export type FeedbackHistoryReq = {
   readonly limit?: number | null;
 };
 
+export type FeedbackJob = {
+  /** The job's; null of a dry run, and where there was nothing to train on. */
+  readonly id: string | null;
+  readonly dry_run: boolean;
+  readonly counts: {
+    /** Records that the rule may read. */
+    readonly feedback: number;
+    /** Prompts with answers that train. */
+    readonly groups: number;
+    /** That train. */
+    readonly answers: number;
+    readonly compared: number;
+    /** Whose feedback counts, on all answers. */
+    readonly people: number;
+    /** Of the prompts and answers that train. */
+    readonly tokens: number;
+    /** Answers that do not train, by the reason. */
+    readonly left_out: { readonly [name: string]: number };
+  };
+  /** What the reasons that there are mean. */
+  readonly reasons: { readonly [name: string]: string };
+  /** The first hundred. */
+  readonly groups: readonly {
+    /** How it begins. */
+    readonly prompt: string;
+    readonly answers: readonly RewardedAnswer[];
+  }[];
+  /** The first hundred. */
+  readonly left_out: readonly LeftOutAnswer[];
+};
+
+export type FeedbackJobCreate = {
+  /** The model to train, whose answers the feedback is on. */
+  readonly model_id: string;
+  /** How feedback becomes a reward; either this or rule_id. */
+  readonly rule?: {
+    /** How feedback becomes a reward. */
+    readonly terms: readonly RewardTerm[];
+  } | null;
+  /** A reward rule of the model's project. */
+  readonly rule_id?: string | null;
+  /**
+   * Which feedback of the model's project: `{"$expr": …}` in the language of `/feedback/query`. Default: all
+   * that the rule reads.
+   */
+  readonly filter?: { readonly [name: string]: any } | null;
+  /** Feedback from then on alone. */
+  readonly since?: string | null;
+  /** Answers of versions that are more versions older than the newest do not train. Default: any. */
+  readonly version_age_max?: number | null;
+  /** How it is trained, as for any training job; what is not applied is listed in the job. */
+  readonly experimental_config?: ExperimentalTrainingConfig | null;
+  /** Feedback from before then alone. */
+  readonly until?: string | null;
+  /** Most groups of the job; what is left is for the next. Default: `512`. */
+  readonly groups_max?: number | null;
+  /** Answers what the job would train on and what not, and makes none. Default: `false`. */
+  readonly dry_run?: boolean | null;
+};
+
 export type FeedbackPurgeReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
@@ -1898,6 +1958,16 @@ export type KvTransferParams = {
   /** Under which it is held. */
   readonly remote_request_id?: string | null;
   readonly [name: string]: any;
+};
+
+export type LeftOutAnswer = {
+  /** The answer's, or what the feedback names where there is none. */
+  readonly reference: string;
+  readonly reason: string;
+  readonly reward: number | null;
+  readonly people: number;
+  /** Records on it. */
+  readonly feedback: number;
 };
 
 export type Logged = {
@@ -2575,6 +2645,103 @@ export type ResponseTool = {
   readonly [name: string]: any;
 };
 
+export type RewardRule = {
+  readonly id: string;
+  readonly entity: string;
+  readonly project: string;
+  readonly name: string;
+  /** How feedback becomes a reward. */
+  readonly terms: readonly RewardTerm[];
+  /** Null of one that trains when somebody asks alone. */
+  readonly standing: StandingOrder | null;
+  /** Whether a standing one makes no jobs until it is resumed. */
+  readonly paused: boolean;
+  /** What a standing one is about; null of others. */
+  readonly state: StandingState | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export type RewardRuleChange = {
+  /** Letters, digits and `._-`; unique among the rules of its project. */
+  readonly name: string;
+  /** How feedback becomes a reward. */
+  readonly terms: readonly RewardTerm[];
+  /** Has it train a model by itself, as feedback comes. */
+  readonly standing?: StandingOrder | null;
+};
+
+export type RewardRuleCreate = {
+  /** Whose it is. Default: the caller's own. */
+  readonly entity?: string | null;
+  /** Whose feedback it reads; comes into being at first use. */
+  readonly project: string;
+  /** Letters, digits and `._-`; unique among the rules of its project. */
+  readonly name: string;
+  /** How feedback becomes a reward. */
+  readonly terms: readonly RewardTerm[];
+  /** Has it train a model by itself, as feedback comes. */
+  readonly standing?: StandingOrder | null;
+};
+
+export type RewardTerm = {
+  /**
+   * What it reads: reactions, a number in the payload, the value of an annotation, or which of two answers is
+   * preferred.
+   */
+  readonly kind: "reaction" | "number" | "annotation" | "preference";
+  /**
+   * An answer's reward is the mean of what terms give by their weights, of those that found something to
+   * read. Default: `1`.
+   */
+  readonly weight?: number | null;
+  /**
+   * Of `reaction`, required: what each emoji earns, by itself or by its name between colons (`:thumbs_up:`).
+   * Of `annotation`: what each text earns.
+   */
+  readonly rewards?: { readonly [name: string]: number } | null;
+  /** Of `number`, required, and of `preference`: which feedback. */
+  readonly feedback_type?: string | null;
+  /** Of `number`, required: where in the payload, as queries spell it: `scores.helpfulness`. */
+  readonly path?: string | null;
+  /** Of `annotation`, required: `<name>` of feedback of the type `<maker>.annotation.<name>`. */
+  readonly name?: string | null;
+  /** Of `number` and `annotation`: which numbers become 0 and 1; the others are between, or the nearest. */
+  readonly range?: readonly number[] | null;
+  /** Of the two instead of `range`: what the number is multiplied by. */
+  readonly factor?: number | null;
+  /** Beside `factor`: what is added. */
+  readonly offset?: number | null;
+  /** Of the two, beside `factor`: the least and the most that comes of it. Default: `[0,1]`. */
+  readonly clamp?: readonly number[] | null;
+  /**
+   * Of `preference`: in how many comparisons with a middling answer, half of them won, each is taken to have
+   * been. Default: `1`.
+   */
+  readonly prior?: number | null;
+};
+
+export type RewardedAnswer = {
+  /** The answer's reference. */
+  readonly call: string;
+  /** How it begins. */
+  readonly text: string;
+  /** The version that answered. */
+  readonly step: number;
+  readonly reward: number;
+  /** Whose feedback the reward is the mean of. */
+  readonly people: number;
+  /** What each term of the rule gave; null where it found nothing to read. */
+  readonly terms: readonly ({
+    readonly value: number;
+    readonly people: number;
+  } | null)[];
+  /** The records that count; the first hundred. */
+  readonly feedback_ids: readonly string[];
+  /** `compared` was trained before: its reward counts for the group's mean, and it does not train again. */
+  readonly use: "trained" | "compared";
+};
+
 export type ServedModel = {
   /** What `model` takes. */
   readonly id: string;
@@ -2642,6 +2809,52 @@ export type ServedModel = {
     /** As the model's card or its file names it; null where neither does. */
     readonly license: string | null;
   } | null;
+};
+
+export type StandingOrder = {
+  /** The model to train, of the rule's project. */
+  readonly model_id: string;
+  /**
+   * Which feedback of the model's project: `{"$expr": …}` in the language of `/feedback/query`. Default: all
+   * that the rule reads.
+   */
+  readonly filter?: { readonly [name: string]: any } | null;
+  /** Feedback from then on alone. */
+  readonly since?: string | null;
+  /** Answers of versions that are more versions older than the newest do not train. Default: any. */
+  readonly version_age_max?: number | null;
+  /** How it is trained, as for any training job; what is not applied is listed in the job. */
+  readonly experimental_config?: ExperimentalTrainingConfig | null;
+  /**
+   * No job with fewer groups: prompts with answers of differing rewards, one with new feedback at least.
+   * Default: `8`.
+   */
+  readonly groups_min?: number | null;
+  /** No job with more; what is left waits for the next. Default: `256`. */
+  readonly groups_max?: number | null;
+  /** From one job to the next at least. Default: `3600`. */
+  readonly seconds_between?: number | null;
+  /** Jobs within 24 hours at most. Default: `24`. */
+  readonly jobs_per_day?: number | null;
+  /** Tokens of prompts and answers that its jobs within 24 hours may train on. Default: any number. */
+  readonly tokens_per_day?: number | null;
+};
+
+export type StandingState = {
+  /**
+   * `collecting` lacks groups, `training` has a job that has not ended, `waiting` may not make one yet,
+   * `ready` makes one at once.
+   */
+  readonly status: "paused" | "collecting" | "training" | "waiting" | "ready";
+  /** Why, for people. */
+  readonly reason: string;
+  /** Not before; null where it may be now. */
+  readonly next_job_at: string | null;
+  readonly groups_ready: number;
+  readonly groups_min: number;
+  readonly jobs_last_day: number;
+  readonly tokens_last_day: number;
+  readonly last_job_id: string | null;
 };
 
 /** With every field of the trajectory as it was sent. */
@@ -3085,6 +3298,26 @@ export type TrainingJobCreate = {
   readonly trajectory_groups: readonly TrajectoryGroup[];
   /** How it is trained; what is not applied is listed in the job. */
   readonly experimental_config?: ExperimentalTrainingConfig | null;
+};
+
+export type TrainingSource = {
+  /** What `after` takes. */
+  readonly id: string;
+  /** The answer's reference. */
+  readonly call: string;
+  /** The version that answered. */
+  readonly step: number;
+  readonly reward: number;
+  /** Whose feedback the reward is the mean of. */
+  readonly people: number;
+  /** `compared` was trained before; its reward only counted for what the others were compared with. */
+  readonly use: "trained" | "compared";
+  /** The records that the reward was made of. */
+  readonly feedback: readonly {
+    readonly id: string;
+    /** Whether no earlier version was trained on it, as it was. */
+    readonly is_new: boolean;
+  }[];
 };
 
 export type Trajectory = {
@@ -3712,6 +3945,96 @@ export interface Operations {
     };
     readonly answer: Page<TrainingEvent>;
     readonly events: TrainingEvent;
+  };
+  /** Create a training job from feedback. */
+  readonly "POST /v1/preview/training-jobs/from-feedback": {
+    readonly body: FeedbackJobCreate;
+    readonly answer: FeedbackJob;
+  };
+  /** List the feedback behind a version. */
+  readonly "GET /v1/preview/models/{model_id}/checkpoints/{step}/sources": {
+    readonly path: {
+      /** The model's id. */
+      readonly model_id: string;
+      /** The version's step. */
+      readonly step: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+    };
+    readonly answer: Page<TrainingSource>;
+  };
+  /** Keep a reward rule. */
+  readonly "POST /v1/preview/reward-rules": {
+    readonly body: RewardRuleCreate;
+    readonly answer: RewardRule;
+  };
+  /** List reward rules. */
+  readonly "GET /v1/preview/reward-rules": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only this entity's. */
+      readonly entity?: string;
+      /** Only this project's. */
+      readonly project?: string;
+      /** Only standing ones of this model. */
+      readonly model_id?: string;
+    };
+    readonly answer: Page<RewardRule>;
+  };
+  /** Read a reward rule. */
+  readonly "GET /v1/preview/reward-rules/{rule_id}": {
+    readonly path: {
+      /** The rule's id. */
+      readonly rule_id: string;
+    };
+    readonly answer: RewardRule;
+  };
+  /** Change a reward rule. */
+  readonly "PUT /v1/preview/reward-rules/{rule_id}": {
+    readonly path: {
+      /** The rule's id. */
+      readonly rule_id: string;
+    };
+    readonly body: RewardRuleChange;
+    readonly answer: RewardRule;
+  };
+  /** Delete a reward rule. */
+  readonly "DELETE /v1/preview/reward-rules/{rule_id}": {
+    readonly path: {
+      /** The rule's id. */
+      readonly rule_id: string;
+    };
+    readonly answer: {
+      readonly id: string;
+      readonly deleted: boolean;
+    };
+  };
+  /** Pause a standing rule. */
+  readonly "POST /v1/preview/reward-rules/{rule_id}/pause": {
+    readonly path: {
+      /** The rule's id. */
+      readonly rule_id: string;
+    };
+    readonly answer: RewardRule;
+  };
+  /** Resume a standing rule. */
+  readonly "POST /v1/preview/reward-rules/{rule_id}/resume": {
+    readonly path: {
+      /** The rule's id. */
+      readonly rule_id: string;
+    };
+    readonly answer: RewardRule;
   };
   /** Create a supervised fine-tuning job. */
   readonly "POST /v1/preview/sft-training-jobs": {

@@ -127,6 +127,21 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   await hone.feedback.delete("acme/p", id);
   assert.deepEqual(await hone.feedback.history({ project_id: "acme/p", feedback_id: id }).all(), []);
 
+  const terms = [{ kind: "reaction", rewards: { "👍": 1 } }] as const;
+  const rule = await hone.rules.create({ project: "p", name: "thumbs", terms });
+  const standing = { model_id: model.id };
+  assert.equal(
+    (await hone.rules.change(rule.id, { name: "thumbs", terms, standing })).state?.status,
+    "collecting",
+  );
+  assert.equal((await hone.rules.pause(rule.id)).paused, true);
+  assert.equal((await hone.rules.resume(rule.id)).paused, false);
+  assert.equal((await hone.rules.list({ project: "p" }).all())[0]?.name, "thumbs");
+  assert.equal((await hone.rules.get(rule.id)).id, rule.id);
+  assert.equal((await hone.jobs.createFromFeedback({ model_id: model.id, rule_id: rule.id })).id, null);
+  assert.deepEqual(await hone.checkpoints.sources(model.id, 1).all(), []);
+  assert.equal((await hone.rules.delete(rule.id)).deleted, true);
+
   assert.equal((await hone.server.health()).status, "ok");
   assert.equal((await hone.server.check()).status, "ok");
   assert.equal((await hone.server.key()).role, "member");

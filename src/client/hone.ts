@@ -7,6 +7,7 @@ import { ChatCalls, CompletionCalls, ResponseCalls } from "./calls/generation-ca
 import { JobCalls } from "./calls/job-calls.ts";
 import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
+import { RuleCalls } from "./calls/rule-calls.ts";
 import { ServerCalls } from "./calls/server-calls.ts";
 import { EmbeddingCalls, TextCalls } from "./calls/text-calls.ts";
 import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
@@ -34,6 +35,7 @@ export class Hone implements HoneCalls {
   readonly jobs: JobCalls;
   readonly files: FileCalls;
   readonly feedback: FeedbackCalls;
+  readonly rules: RuleCalls;
   readonly server: ServerCalls;
 
   /** @throws HoneError `invalid` for a base URL that is none of a server */
@@ -57,6 +59,7 @@ export class Hone implements HoneCalls {
     this.jobs = new JobCalls(calls, connection.platform);
     this.files = new FileCalls(calls);
     this.feedback = new FeedbackCalls(calls);
+    this.rules = new RuleCalls(calls);
     this.server = new ServerCalls(calls);
   }
 

@@ -1,6 +1,7 @@
 // A training job: its states, its events, and the store that makes both durable.
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
+import type { FeedbackOrigin } from "./rewards/training-source.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainerProfile } from "./trainer/profile.ts";
 import type { TrainingConfig } from "./training-config.ts";
@@ -224,6 +225,8 @@ export interface JobCreation {
   readonly queuedPerEntityMax?: number;
   /** Of the trajectories in the lines, in order, where there are some; read once. */
   readonly outlines?: Iterable<TrajectoryOutline>;
+  /** Of a job that comes from feedback. */
+  readonly feedback?: FeedbackOrigin;
 }
 
 export interface JobStore {
@@ -231,7 +234,8 @@ export interface JobStore {
    * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves; one
    * that tries another again has that one's lines and content hash. With an idempotency key seen before:
    * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
-   * queued, or `queuedPerEntityMax` of its entity's, throws `overloaded`.
+   * queued, or `queuedPerEntityMax` of its entity's, throws `overloaded`. What of feedback another job took meanwhile, or a
+   * standing rule that is another server's by now, throws `conflict`. One that tries another again takes that one's feedback.
    */
   create(
     job: JobDraft,

@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { always } from "../domain/feedback-query/condition.ts";
-import type { FeedbackStore } from "../domain/feedback.ts";
+import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
@@ -52,6 +52,7 @@ const firstPage = { after: null, limit: 100, order: "asc" } as const;
 const takesEverything: FeedbackStore = {
   create: async (records) => records,
   find: async () => null,
+  scan: async () => ({ items: [], last: null, hasMore: false }),
   replace: async () => null,
   history: async () => ({ items: [], hasMore: false }),
   query: async () => ({ items: [], totalCount: 0 }),

@@ -14,6 +14,7 @@ import type { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
+import type { RewardService } from "../rewards/reward-service.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import type { ModelService } from "../registry/model-service.ts";
 import type { PromptExchange } from "../transfer/prompt-exchange.ts";
@@ -112,6 +113,7 @@ export interface HttpDependencies {
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;
   readonly feedback: FeedbackService;
+  readonly rewards: RewardService;
   readonly files: FileService;
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;

@@ -48,6 +48,8 @@ import { servedModelRoutes } from "./routes/served-models.ts";
 import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
+import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
+import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
@@ -162,6 +164,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     trajectoryRoutes(scope, dependencies, bodies);
     trajectoryRowRoutes(scope, dependencies, reads);
     trainingJobRoutes(scope, dependencies, bodies);
+    feedbackJobRoutes(scope, dependencies);
+    rewardRuleRoutes(scope, dependencies);
     supervisedJobRoutes(scope, dependencies, bodies, budget);
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
   });

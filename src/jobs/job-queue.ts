@@ -3,6 +3,7 @@
 import {
   isTerminal,
   type IdempotencyKey,
+  type JobCreation,
   type JobDraft,
   type JobEvent,
   type TrainingJob,
@@ -10,7 +11,6 @@ import {
 import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems } from "../domain/page.ts";
-import type { TrajectoryOutline } from "../domain/outlines/trajectory-outline.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { requireTrainerFor } from "../domain/trainer/profile.ts";
 import { Attempt } from "./attempt.ts";
@@ -83,11 +83,11 @@ export class JobQueue implements Service {
     job: JobDraft,
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
-    outlines?: Iterable<TrajectoryOutline>,
+    more: Pick<JobCreation, "outlines" | "feedback"> = {},
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax, queuedPerEntityMax } = this.#settings;
     await this.#requireTrainer(job);
-    const creation = { queuedMax, queuedPerEntityMax, ...(outlines === undefined ? {} : { outlines }) };
+    const creation = { queuedMax, queuedPerEntityMax, ...more };
     const created = await this.#dependencies.jobs.create(job, lines, idempotency, creation);
     this.#wake();
     return created;
@@ -120,7 +120,8 @@ export class JobQueue implements Service {
    * Stores a job that does again what one was to do that failed or was cancelled, from the model's newest version by then.
    * Asked again, it is the same job, until that one has failed too.
    *
-   * @throws ServiceError `conflict` where there is nothing to try again, `overloaded` as {@link submit}
+   * @throws ServiceError `conflict` where there is nothing to try again, or another job trains on its feedback by now,
+   *   `overloaded` as {@link submit}
    */
   async retry(job: TrainingJob): Promise<string> {
     const { jobs, clock } = this.#dependencies;

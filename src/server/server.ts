@@ -37,11 +37,15 @@ import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
+import { RewardService } from "../rewards/reward-service.ts";
+import { rewardSettingsWith, type RewardSettings } from "../rewards/settings.ts";
+import { StandingRules } from "../rewards/standing/standing-rules.ts";
 import { trainingSettingsWith, type TrainingSettings } from "../training/settings.ts";
 import { pageReader } from "./page/page-files.ts";
 import { createPromptExchange } from "../transfer/prompt-exchange.ts";
 import type { Address } from "../transfer/peers.ts";
 import { transferSettingsWith, type TransferSettings } from "../transfer/settings.ts";
+import { readFilter } from "../wire/rewards/feedback-filter.ts";
 import type { HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
@@ -100,6 +104,7 @@ export interface ServerLimits {
   readonly files?: Partial<FileSettings>;
   readonly training?: Partial<TrainingSettings>;
   readonly jobs?: Partial<JobSettings>;
+  readonly rewards?: Partial<RewardSettings>;
   readonly memory?: Partial<SharedMemorySettings>;
   readonly transfer?: Partial<TransferSettings>;
 }
@@ -118,6 +123,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
     training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
     jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
+    rewards: rewardSettingsWith({ ...config.rewards, ...limits.rewards }),
     models: config.models,
     memory: sharedMemorySettingsWith(limits.memory),
     transfer: transferSettingsWith({ ...config.transfer, ...limits.transfer }),
@@ -196,6 +202,7 @@ async function build(
     lease,
     uses,
     jobQueue,
+    standingRules,
     checkpointFiles,
     files,
     http,
@@ -224,6 +231,7 @@ async function build(
   await records.completeBases();
   await start(records.adapters);
   await start(jobQueue);
+  await start(standingRules);
   const finishChats = async (): Promise<void> => {
     isDraining = true;
     await drain({ isIdle: () => chat.runningCount + embeddings.runningCount === 0, seconds: drainSeconds });
@@ -242,6 +250,7 @@ interface Parts {
   readonly lease: ServerLease;
   readonly uses: VersionUses;
   readonly jobQueue: JobQueue;
+  readonly standingRules: StandingRules;
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
   readonly http: HttpDependencies;
@@ -430,6 +439,25 @@ async function construct(
   const connections = connectionsThatFit(settings.http.connections, openFilesMax());
   if (connections < settings.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
+  const feedback = createFeedbackService({ store: database.feedback, clock }, settings.feedback);
+  const rewardDependencies = {
+    feedback: database.feedback,
+    completions: database.completions,
+    sources: database.sources,
+    rules: database.rules,
+    jobs: database.jobs,
+    models: database.models,
+    sequenceLengthMax: settings.training.sequenceLengthMax,
+    clock,
+    settings: settings.rewards,
+  };
+  const standingRules = new StandingRules({
+    ...rewardDependencies,
+    submit: (job, lines, more) => jobQueue.submit(job, lines, null, more),
+    conditionOf: (filter) => readFilter(filter, feedback.queryLimits),
+    owner: () => lease.id,
+    logger,
+  });
   const http: HttpDependencies = {
     chat,
     tokenization: createTokenizationService({ directory, bases: shelf }),
@@ -464,7 +492,8 @@ async function construct(
     jobs: database.jobs,
     jobQueue,
     trajectories: database.trajectories,
-    feedback: createFeedbackService({ store: database.feedback, clock }, settings.feedback),
+    feedback,
+    rewards: new RewardService(rewardDependencies),
     files,
     isDraining,
     metrics,
@@ -503,6 +532,7 @@ async function construct(
     lease,
     uses,
     jobQueue,
+    standingRules,
     checkpointFiles,
     files,
     http,

@@ -8,6 +8,7 @@ import { fileSettings } from "../files/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
 import { modelSettings } from "../registry/settings.ts";
+import { rewardSettings } from "../rewards/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
 import { transferSettings } from "../transfer/settings.ts";
 
@@ -110,6 +111,7 @@ export const sections = {
   training: trainingSettings,
   jobs: jobSettings,
   feedback: feedbackSettings,
+  rewards: rewardSettings,
   files: fileSettings,
   http: httpSettings,
   transfer: transferSettings,
@@ -191,6 +193,9 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "training.batchTokens",
     "training.basePrecision",
     "training.sequenceLengthMax",
+    "rewards.lookSeconds",
+    "rewards.rulesPerProject",
+    "rewards.feedbackPerJob",
   ],
   "What is kept, and what is logged": [
     "models.checkpointsKept",

@@ -1,14 +1,18 @@
 // Feedback records and what was replaced of them. Checking the content is not done here.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../domain/assert.ts";
-import type { FeedbackRecord, FeedbackRevision, FeedbackStore } from "../domain/feedback.ts";
+import type { FeedbackRecord, FeedbackRevision } from "../domain/feedback.ts";
+import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import { type Fault, quoted, ServiceError } from "../domain/service-error.ts";
 import { selected } from "../domain/feedback-query/answer-in-memory.ts";
+import { holds } from "../domain/feedback-query/evaluate.ts";
+import type { FeedbackScan, FeedbackScanPage } from "../domain/feedback-query/feedback-query.ts";
 import { fittingCount, pageBytesMax } from "../domain/page.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
-import { readPage } from "./paging.ts";
+import { readPage, sizeOf } from "./paging.ts";
 import { portions } from "./portions.ts";
 import type { FeedbackRevisionTable, Schema } from "./schema.ts";
+import { nextSequences } from "./sequences.ts";
 
 /** Records written, or looked for, by one statement. */
 const recordsMax = 100;
@@ -50,6 +54,7 @@ export function createFeedbackStore(database: Kysely<Schema>): FeedbackStore {
       const sizes = listed.map((record) => Buffer.byteLength(JSON.stringify(record)));
       return { items: listed.slice(0, fittingCount(sizes, bytesMax)), totalCount: found.length };
     },
+    scan: (scan) => scanRecords(database, scan),
     delete: (projectId, ids) =>
       database.transaction().execute(async (transaction) => {
         for (const id of ids) {
@@ -112,6 +117,7 @@ async function answersTo(
   transaction: Transaction<Schema>,
   records: readonly FeedbackRecord[],
 ): Promise<readonly (FeedbackRecord | null)[]> {
+  if (records.length === 0) return [];
   const stored = await insertNew(transaction, records);
   const answers: (FeedbackRecord | null)[] = [];
   for (const record of records) answers.push(await answerTo(transaction, record, storedOf(stored, record)));
@@ -151,12 +157,17 @@ async function insertNew(
     const key = keyOf(record.projectId, record.id);
     if (!firstByKey.has(key)) firstByKey.set(key, record);
   }
+  const last = await nextSequences(transaction, "feedback", firstByKey.size);
+  const sequences = new Map(
+    [...firstByKey.keys()].map((key, index) => [key, last - firstByKey.size + 1 + index]),
+  );
   // One order for all: two batches with the same ids then wait for each other in turn, and never in a circle.
   const keys = [...firstByKey.keys()].sort();
   const rows = function* () {
     for (const key of keys) {
       const record = present(firstByKey.get(key), "a record");
-      yield { key, record, row: rowOf(record) };
+      const sequence = present(sequences.get(key), "its number");
+      yield { key, record, row: { ...rowOf(record), sequence } };
     }
   };
   const stored = new Map<string, FeedbackRecord>();
@@ -188,15 +199,49 @@ async function findAll(
   const found: FeedbackRecord[] = [];
   for (const projectId of new Set(records.map((record) => record.projectId))) {
     const ids = records.filter((record) => record.projectId === projectId).map(({ id }) => id);
-    const rows = await transaction
-      .selectFrom("feedback")
-      .select("record")
-      .where("project_id", "=", projectId)
-      .where("id", "in", ids)
-      .execute();
-    found.push(...rows.map((row) => recordOf(row.record)));
+    found.push(...(await findByIds(transaction, projectId, ids)));
   }
   return found;
+}
+
+/** @param ids at least one */
+async function findByIds(
+  queries: Kysely<Schema>,
+  projectId: string,
+  ids: readonly string[],
+): Promise<readonly FeedbackRecord[]> {
+  const rows = await queries
+    .selectFrom("feedback")
+    .select("record")
+    .where("project_id", "=", projectId)
+    .where("id", "in", ids)
+    .execute();
+  return rows.map((row) => recordOf(row.record));
+}
+
+/** A page of what was stored, of which those are left out that the condition does not hold for. */
+async function scanRecords(
+  database: Kysely<Schema>,
+  { projectId, condition, after, limit, bytesMax = pageBytesMax }: FeedbackScan,
+): Promise<FeedbackScanPage> {
+  const rows = database
+    .selectFrom("feedback")
+    .where("project_id", "=", projectId)
+    .where("sequence", ">", after ?? 0)
+    .orderBy("sequence");
+  const sizes = await rows
+    .select(["sequence", sizeOf(["record"]).as("bytes")])
+    .limit(limit + 1)
+    .execute();
+  const count = fittingCount(
+    sizes.slice(0, limit).map(({ bytes }) => bytes),
+    bytesMax,
+  );
+  if (count === 0) return { items: [], last: null, hasMore: false };
+  const last = sizes[count - 1].sequence;
+  const found = await rows.select("record").where("sequence", "<=", last).execute();
+  const items = found.map(({ record }) => recordOf(record)).filter((record) => holds(condition, record));
+  return { items, last, hasMore: sizes.length > count };
 }
 
 /**

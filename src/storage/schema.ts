@@ -1,8 +1,9 @@
 // The tables with the columns that the stores use; older databases have more. Times are ISO 8601 in UTC with milliseconds,
 // which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
+import type { RewardTables } from "./rewards/reward-tables.ts";
 
-export interface Schema {
+export interface Schema extends RewardTables {
   readonly access_keys: AccessKeyTable;
   readonly models: ModelTable;
   readonly model_versions: ModelVersionTable;
@@ -230,6 +231,8 @@ export interface TrajectoryCountTable {
 
 export interface FeedbackTable {
   readonly project_id: string;
+  /** In the order in which they were stored. */
+  readonly sequence: number;
   readonly id: string;
   readonly vendor_ref: string;
   readonly feedback_type: string;

@@ -10,6 +10,7 @@ import { checkFileStore } from "./contract/file-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
+import { checkRuleStore } from "./contract/rule-store.ts";
 import type { MakeStorage } from "./contract/storage-under-test.ts";
 import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
@@ -94,6 +95,7 @@ for (const [name, storageOf] of [
     checkCompletionStore(makeStorage);
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
+    checkRuleStore(makeStorage);
     checkTwoConnections(makeStorage);
     checkTwoServers(makeStorage, searchSeeds(1));
   });

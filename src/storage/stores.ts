@@ -1,9 +1,11 @@
 // Opens the stores on a database: its newest version, and one store for each of domain's contracts. Where a database lies,
 // and what guards it, is its connection's own.
 import type { KeyStore } from "../domain/access.ts";
-import type { FeedbackStore } from "../domain/feedback.ts";
+import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
+import type { RuleStore } from "../domain/rewards/stored-rule.ts";
+import type { TrainingSourceStore } from "../domain/rewards/training-source.ts";
 import type { ServerStore } from "../domain/server-store.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -18,6 +20,8 @@ import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./key-store.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
+import { createRuleStore } from "./rewards/rule-store.ts";
+import { createSourceStore } from "./rewards/source-store.ts";
 import { createServerStore } from "./server-store.ts";
 import { createTrajectoryStore } from "./trajectory-store.ts";
 
@@ -30,6 +34,8 @@ export interface Stores {
   readonly feedback: FeedbackStore;
   readonly files: FileStore;
   readonly servers: ServerStore;
+  readonly rules: RuleStore;
+  readonly sources: TrainingSourceStore;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -61,6 +67,8 @@ export async function openStores(connection: Connection): Promise<Stores> {
     feedback: createFeedbackStore(queries),
     files: createFileStore(queries),
     servers: createServerStore(queries),
+    rules: createRuleStore(connection),
+    sources: createSourceStore(queries),
     close: () => (closing ??= queries.destroy()),
   };
 }

@@ -14,6 +14,8 @@ import { embeddingForm } from "../../src/wire/embeddings/embedding-request.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
 import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
+import { feedbackJobForm } from "../../src/wire/rewards/feedback-job.ts";
+import { ruleChangeForm, ruleCreateForm } from "../../src/wire/rewards/reward-rule.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
 import { transferRequestSchema } from "../../src/wire/transfer/transfer-request.ts";
 import type { Random } from "../../src/domain/random.ts";
@@ -271,6 +273,13 @@ const config = {
   scale_rewards: true,
 };
 
+const rewardTerms: readonly object[] = [
+  { kind: "reaction", rewards: { "👍": 1, ":thumbs_down:": 0 }, weight: 2 },
+  { kind: "number", feedback_type: "custom", path: "nested.0.a", range: [1, 5] },
+  { kind: "annotation", name: "good", rewards: { yes: 1 }, factor: 0.5, offset: 0.1, clamp: [-1, 1] },
+  { kind: "preference", prior: 0.5, feedback_type: "compared" },
+];
+
 const record = {
   project_id: "local/p",
   vendor_ref: "w:///local/p/object/thing:v1",
@@ -301,6 +310,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
   const { modelId, spareModelId, jobId, fileId } = world;
   const models = "/v1/preview/models";
   const jobs = "/v1/preview/training-jobs";
+  const rules = "/v1/preview/reward-rules";
   const names = {
     chat: namesIn(chatForm.schema),
     tokens: [...namesIn(tokenizeForm.schema), ...namesIn(detokenizeForm.schema)],
@@ -410,6 +420,42 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         { names: names.log },
       ),
     ]),
+    post(
+      `${jobs}/from-feedback`,
+      {
+        model_id: modelId,
+        rule: { terms: rewardTerms },
+        filter: equals("creator", "me"),
+        since: "2025-01-01T00:00:00Z",
+        version_age_max: 3,
+        groups_max: 5,
+        experimental_config: config,
+        dry_run: true,
+      },
+      { names: namesIn(feedbackJobForm.schema), schema: feedbackJobForm.schema },
+    ),
+    post(
+      rules,
+      {
+        project: "p",
+        name: "fuzzed",
+        terms: rewardTerms,
+        standing: { model_id: modelId, groups_min: 2, seconds_between: 3600 },
+      },
+      { names: namesIn(ruleCreateForm.schema), schema: ruleCreateForm.schema },
+    ),
+    {
+      method: "PUT",
+      path: `${rules}/${jobId}`,
+      body: { name: "fuzzed", terms: rewardTerms },
+      names: namesIn(ruleChangeForm.schema),
+    },
+    post(`${rules}/${jobId}/pause`, undefined),
+    post(`${rules}/${jobId}/resume`, undefined),
+    { method: "DELETE", path: `${rules}/${jobId}`, names: names.page },
+    get(`${rules}?project=p&limit=5`),
+    get(`${rules}/${jobId}`),
+    get(`${models}/${modelId}/checkpoints/1/sources?limit=2`),
     post(
       "/feedback/batch/create",
       { batch: records },

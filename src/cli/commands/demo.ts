@@ -10,7 +10,10 @@ import { withTemporaryServer } from "../temporary-server.ts";
 import { connect, type ConnectionFlags } from "../connection.ts";
 import { createDemoScreen } from "../demo/demo-screen.ts";
 import { demoModel, type AddedModel, type DemoModel } from "../demo/demo-model.ts";
-import { runDemo } from "../demo/run-demo.ts";
+import { keyRater, terminalKeyboard } from "../demo/feedback/key-rater.ts";
+import { type Rater, simulatedRater } from "../demo/feedback/rater.ts";
+import { feedbackTask, runFeedbackDemo } from "../demo/feedback/run-feedback-demo.ts";
+import { type DemoEvent, runDemo } from "../demo/run-demo.ts";
 import type { DemoTask } from "../demo/tasks/task.ts";
 import { taskNames, taskOf } from "../demo/tasks/tasks.ts";
 import { words } from "../demo/tasks/word-task.ts";
@@ -23,6 +26,9 @@ interface DemoFlags extends ConnectionFlags {
   readonly jobs?: string;
   readonly learningRate?: string;
   readonly quantize?: string;
+  readonly feedback?: boolean;
+  readonly simulate?: boolean;
+  readonly noise?: string;
   readonly json?: boolean;
 }
 
@@ -46,13 +52,17 @@ export function addDemoCommand(program: Command): void {
     .option("--jobs <count>", "most training jobs (default: the task's, 12 or 21)")
     .option("--learning-rate <number>", "of every job (default: the task's)")
     .option("--quantize <bits>", "as of `hone serve`, for the demo's own server: as-stored, 8, 4, off")
+    .option("--feedback", "train on what you say of its answers: press + or -, and watch it follow")
+    .option("--simulate", "with --feedback: a simulated person presses the keys")
+    .option("--noise <share>", "how often that one errs, from 0 to 0.5", "0.1")
     .option("--url <address>", "a running server")
     .option("--key <key>", "its API key")
     .option("--data <folder>", "the data folder, to find the admin key and what was added in")
     .option("--json", "print the curve as JSON instead of drawing it")
     .action(async (flags: DemoFlags) => {
       const model = demoModel(flags.model, flags.url === undefined ? await addedModels(flags) : null);
-      const task = taskOf(flags.task ?? model.task, flags.teach);
+      const chosen = taskOf(flags.task ?? model.task, flags.teach);
+      const task = flags.feedback === true ? feedbackTask(chosen) : chosen;
       if (flags.url !== undefined && flags.quantize !== undefined)
         throw new ServiceError({
           code: "invalid",
@@ -90,23 +100,52 @@ async function show(client: Hone, task: DemoTask, { baseModel }: DemoModel, flag
     isSilent: flags.json === true,
   });
   screen.begin();
-  const result = await runDemo(
-    client,
-    systemClock,
-    {
-      baseModel,
-      project: "demo",
-      name: `demo-${task.name}-${seed}-${systemClock.now().getTime()}`,
-      task,
-      seed,
-      jobCountMax,
-      learningRate:
-        flags.learningRate === undefined ? task.training.learningRate : Number(flags.learningRate),
-    },
-    (event) => screen.show(event),
-  );
+  const options = {
+    baseModel,
+    project: "demo",
+    name: `demo-${task.name}-${seed}-${systemClock.now().getTime()}`,
+    task,
+    seed,
+    jobCountMax,
+    learningRate: flags.learningRate === undefined ? task.training.learningRate : Number(flags.learningRate),
+  };
+  const emit = (event: DemoEvent): void => screen.show(event);
+  const result =
+    flags.feedback === true
+      ? await withRater(flags, seed, (rater) =>
+          runFeedbackDemo(client, systemClock, { ...options, rater }, emit),
+        )
+      : await runDemo(client, systemClock, options, emit);
   if (flags.json === true)
     process.stdout.write(`${JSON.stringify({ task: task.name, seed, ...result }, null, 2)}\n`);
   else screen.end(result);
   if (!result.hasLearned) process.exitCode = 1;
+}
+
+/** @throws ServiceError `invalid` where nobody could press a key */
+async function withRater<Result>(
+  { simulate, noise }: DemoFlags,
+  seed: number,
+  work: (rater: Rater) => Promise<Result>,
+): Promise<Result> {
+  if (simulate === true) {
+    const share = Number(noise);
+    if (!(share >= 0 && share <= 0.5))
+      throw invalid(`--noise is ${noise}; it must be a number from 0 to 0.5.`);
+    return work(simulatedRater({ seed, noise: share }));
+  }
+  if (!process.stdin.isTTY)
+    throw invalid(
+      "--feedback reads keys from a terminal, and there is none; --simulate has them pressed for you.",
+    );
+  const keyboard = terminalKeyboard(process.stdin);
+  try {
+    return await work(keyRater(keyboard, (text) => void process.stdout.write(text)));
+  } finally {
+    keyboard.close();
+  }
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
 }

@@ -121,7 +121,8 @@ function sampleGroups(
   );
 }
 
-function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
+/** What the test's questions are answered by a version, without chance. */
+export function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
   return Promise.all(
     task.test.map(async ({ messages, text, judge }: Question) => {
       const answered = await client.chat.create({
@@ -178,10 +179,10 @@ async function train(
   await client.jobs.wait(jobId);
 }
 
-function textOf(choice: Choice): string {
+export function textOf(choice: Choice): string {
   return choice.message.content ?? "";
 }
 
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,5 +1,5 @@
 // The versions of a trained model.
-import type { Checkpoint, Page } from "../api.ts";
+import type { Checkpoint, Page, TrainingSource } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
 import type { Upload } from "../upload.ts";
@@ -22,6 +22,16 @@ export class CheckpointCalls extends CallGroup {
 
   get(modelId: string, step: number, options?: RequestOptions): Promise<Checkpoint> {
     return this.calls.value(`GET ${one}`, versionAt(modelId, step), options);
+  }
+
+  /** The feedback behind a version that comes from it, in the order of its job's groups. */
+  sources(
+    modelId: string,
+    step: number,
+    query: QueryOf<`GET ${typeof one}/sources`> = {},
+    options?: RequestOptions,
+  ): Pages<TrainingSource, Page<TrainingSource>> {
+    return this.calls.pages(`GET ${one}/sources`, { ...versionAt(modelId, step), query }, options);
   }
 
   /** Those that are pinned, or that a job starts from, stay; the answer says which. */

@@ -1,5 +1,13 @@
 // Training jobs: creating, reading, following, cancelling and repeating them.
-import type { Page, SupervisedJobCreate, TrainingEvent, TrainingJob, TrainingJobCreate } from "../api.ts";
+import type {
+  FeedbackJob,
+  FeedbackJobCreate,
+  Page,
+  SupervisedJobCreate,
+  TrainingEvent,
+  TrainingJob,
+  TrainingJobCreate,
+} from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import { HoneError } from "../hone-error.ts";
 import type { Pages } from "../pages.ts";
@@ -35,6 +43,11 @@ export class JobCalls extends CallGroup {
   /** Has a model taught conversations; the job goes on as any other. */
   createSupervised(body: SupervisedJobCreate, options?: CreateJobOptions): Promise<Created> {
     return this.calls.value("POST /v1/preview/sft-training-jobs", { body }, this.#once(options));
+  }
+
+  /** Has a model trained on the feedback on its recorded answers; where there is nothing to train on, the id is null. */
+  createFromFeedback(body: FeedbackJobCreate, options?: CreateJobOptions): Promise<FeedbackJob> {
+    return this.calls.value(`POST ${all}/from-feedback`, { body }, this.#once(options));
   }
 
   /** The newest first unless asked. */

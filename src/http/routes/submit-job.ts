@@ -3,7 +3,7 @@
 import type { FastifyRequest } from "fastify";
 import { cut } from "../../domain/service-error.ts";
 import { newUuid7 } from "../../domain/ids.ts";
-import type { IdempotencyKey, JobTask } from "../../domain/job.ts";
+import type { IdempotencyKey, JobCreation, JobDraft, JobTask } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
@@ -64,7 +64,7 @@ export async function submitJob(
   const warnings = notAppliedWarnings(configNotApplied);
   const job = newJob({ id, modelId: model.id, task, configNotApplied, warnings, createdAt: clock.now() });
   try {
-    const outlined = outlines === undefined ? undefined : outlinesIn(outlines);
+    const outlined = outlines === undefined ? {} : { outlines: outlinesIn(outlines) };
     return (await jobQueue.submit(job, linesIn(lines), idempotency, outlined)).id;
   } catch (error) {
     const config = task.kind === "rl" ? "experimental_config" : "config";
@@ -82,8 +82,22 @@ export const trainerPlaces = {
 /** Of so many options one by one. */
 const warnedMax = 20;
 
+/** Submits with the request's idempotency key, where it has one. @param hash of the body */
+export function submitWith(
+  request: FastifyRequest,
+  { jobQueue }: Pick<HttpDependencies, "jobQueue">,
+  hash: string,
+) {
+  const idempotency = idempotencyOf(request, hash);
+  return (
+    job: JobDraft,
+    lines: Iterable<string>,
+    more: Pick<JobCreation, "outlines" | "feedback">,
+  ): Promise<{ readonly id: string }> => jobQueue.submit(job, lines, idempotency, more);
+}
+
 /** Names the options that nothing reads, since the sender may count on them; known ones that are not done were refused. */
-function notAppliedWarnings(keys: readonly string[]): readonly string[] {
+export function notAppliedWarnings(keys: readonly string[]): readonly string[] {
   const warnings = keys.slice(0, warnedMax).map((key) => {
     const why =
       key === "truncated_importance_sampling"

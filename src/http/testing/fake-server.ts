@@ -35,6 +35,8 @@ import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createModelDirectory } from "../../registry/model-directory.ts";
 import { createModelService } from "../../registry/model-service.ts";
 import { modelSettings } from "../../registry/settings.ts";
+import { RewardService } from "../../rewards/reward-service.ts";
+import { rewardSettingsWith } from "../../rewards/settings.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { embeddedProfile } from "../../training/embedded/profile.ts";
@@ -273,6 +275,12 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     trajectories,
     feedback,
+    rewards: new RewardService({
+      ...database,
+      sequenceLengthMax: 4096,
+      clock,
+      settings: rewardSettingsWith(),
+    }),
     files,
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),

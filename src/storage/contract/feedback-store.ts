@@ -1,11 +1,12 @@
 // The contract of every FeedbackStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FeedbackQuery } from "../../domain/feedback-query/feedback-query.ts";
+import { always, type Condition } from "../../domain/feedback-query/condition.ts";
+import type { FeedbackQuery, FeedbackScan } from "../../domain/feedback-query/feedback-query.ts";
 import { compare, constant } from "../../domain/feedback-query/make-condition.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { firstPage, type MakeStorage, moment, sampleFeedback } from "./storage-under-test.ts";
+import { firstPage, type MakeStorage, moment, openTwice, sampleFeedback } from "./storage-under-test.ts";
 
 /** Of whoever asks, with all the time that there is. */
 const turn = { entity: "team", timeMs: 60_000 };
@@ -179,6 +180,60 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await listed({ offset: Number.MAX_SAFE_INTEGER }), [[], 4]);
     const [first] = (await feedback.query({ ...query, limit: 1 }, turn)).items;
     assert.deepEqual(first, on("a", 1));
+  });
+
+  test("records are scanned in the order of storing, in pages of items and bytes", async (t) => {
+    const [{ feedback }, other] = await openTwice(makeStorage, t);
+    const scanned = async (changes: Partial<FeedbackScan> = {}) => {
+      const asked = { projectId: "team/games", condition: always, after: null, limit: 10 };
+      const page = await feedback.scan({ ...asked, ...changes }, turn);
+      return { ...page, items: page.items.map(({ id }) => id) };
+    };
+    assert.deepEqual(await scanned(), { items: [], last: null, hasMore: false });
+    await feedback.create([sampleFeedback("c"), sampleFeedback("a"), sampleFeedback("c")]);
+    await other.feedback.create([sampleFeedback("b", { creator: "Bob" }), sampleFeedback("a")]);
+    await feedback.create([sampleFeedback("x", { projectId: "team/other" })]);
+    const all = await scanned();
+    assert.deepEqual(all.items, ["c", "a", "b"]);
+    const first = await scanned({ limit: 2 });
+    assert.deepEqual([first.items, first.hasMore], [["c", "a"], true]);
+    assert.deepEqual((await scanned({ after: first.last })).items, ["b"]);
+    assert.deepEqual((await scanned({ bytesMax: 1 })).items, ["c"]);
+    const creator: Condition = {
+      kind: "compare",
+      operator: "eq",
+      left: { kind: "field", field: { kind: "text", name: "creator" } },
+      right: { kind: "constant", type: "text", value: "Bob" },
+    };
+    const none = await scanned({ condition: creator, limit: 1 });
+    assert.deepEqual([none.items, none.hasMore], [[], true]);
+    assert.deepEqual((await scanned({ condition: creator })).items, ["b"]);
+    await feedback.delete("team/games", ["c", "a"]);
+    assert.deepEqual((await scanned()).items, ["b"]);
+  });
+
+  test("who scans while others write skips nothing", async (t) => {
+    const [one, other] = await openTwice(makeStorage, t);
+    const ids = Array.from({ length: 60 }, (_, index) => `r${index}`);
+    const writing = Promise.all(
+      ids.map((id, index) => (index % 2 === 0 ? one : other).feedback.create([sampleFeedback(id)])),
+    );
+    const seen: string[] = [];
+    let isOver = false;
+    const over = writing.then(() => void (isOver = true));
+    for (let after: number | null = null, isLast = false; ;) {
+      const page = await one.feedback.scan(
+        { projectId: "team/games", condition: always, after, limit: 7 },
+        turn,
+      );
+      seen.push(...page.items.map(({ id }) => id));
+      after = page.last ?? after;
+      if (page.hasMore || page.last !== null) continue;
+      if (isLast) break;
+      isLast = isOver;
+      await Promise.race([over, new Promise((resolve) => setImmediate(resolve))]);
+    }
+    assert.deepEqual(seen.toSorted(), ids.toSorted());
   });
 
   test("records are removed with their histories, in their project alone", async (t) => {

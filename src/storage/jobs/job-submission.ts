@@ -7,6 +7,7 @@ import type { IdempotencyKey, JobCreation, JobDraft } from "../../domain/job.ts"
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { storeGroups } from "../groups.ts";
 import { storeOutlines } from "../outlines.ts";
+import { retakeOrigin, storeOrigin } from "../rewards/source-store.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../sequences.ts";
@@ -15,7 +16,8 @@ import { nextSequence } from "../sequences.ts";
  * Stores a job inside the caller's transaction, unless its idempotency key has one. Its number is taken last: others
  * that submit then wait for a moment, not for all that is written.
  *
- * @throws ServiceError `conflict` when the key was used with another body, `overloaded` when as many jobs are queued as may
+ * @throws ServiceError `conflict` when the key was used with another body, or another job trains on some of its feedback,
+ *   `overloaded` when as many jobs are queued as may
  */
 export async function createJob(
   transaction: Transaction<Schema>,
@@ -40,6 +42,8 @@ export async function createJob(
     const place = { modelId, source: "job", sourceId, split: "train", step: null, recordedAt } as const;
     await storeOutlines(transaction, { ...place, outlines: options.outlines });
   }
+  if (options.feedback !== undefined) await storeOrigin(transaction, job, options.feedback);
+  if (job.retryOf !== null) await retakeOrigin(transaction, job, job.retryOf);
   await transaction
     .updateTable("jobs")
     .set({ content_hash: contentHash, sequence: await nextSequence(transaction, "jobs") })

@@ -7,6 +7,7 @@ import { newestTables } from "./newest-version.ts";
 import { addVersion2 } from "./version-2.ts";
 import { addVersion18 } from "./version-18.ts";
 import { addVersion19 } from "./version-19.ts";
+import { addVersion20 } from "./version-20.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -76,6 +77,7 @@ const steps: readonly Step[] = [
   ],
   addVersion18,
   addVersion19,
+  addVersion20,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

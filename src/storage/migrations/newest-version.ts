@@ -3,6 +3,7 @@
 
 import { outlineTables } from "./version-18.ts";
 import { completionTables } from "./version-19.ts";
+import { rewardTables } from "./version-20.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables: readonly string[] = [
@@ -95,11 +96,12 @@ export const newestTables: readonly string[] = [
   ...outlineTables,
   ...completionTables,
   `create table feedback (
-    project_id text not null, id text not null, vendor_ref text not null, feedback_type text not null,
-    vendor_user_id text not null, created_at text not null, content_hash text not null,
-    record text not null, last_revision_sequence integer not null default 0,
+    project_id text not null, id text not null, sequence integer, vendor_ref text not null,
+    feedback_type text not null, vendor_user_id text not null, created_at text not null,
+    content_hash text not null, record text not null, last_revision_sequence integer not null default 0,
     unique (project_id, id)
   )`,
+  "create unique index feedback_as_stored on feedback (project_id, sequence)",
   "create index feedback_by_reference on feedback (project_id, vendor_ref)",
   `create table feedback_revisions (
     sequence integer, project_id text not null, id text not null, replaced_at text not null,
@@ -112,4 +114,5 @@ export const newestTables: readonly string[] = [
     used_at text not null
   )`,
   "create index files_of_entity on files (entity, sequence)",
+  ...rewardTables,
 ];

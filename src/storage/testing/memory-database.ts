@@ -7,8 +7,10 @@ import { memoryFiles } from "./memory-files.ts";
 import { memoryJobs } from "./memory-jobs.ts";
 import { memoryKeys } from "./memory-keys.ts";
 import { memoryModels } from "./memory-models.ts";
+import { memoryRules } from "./memory-rules.ts";
 import { memoryServers } from "./memory-servers.ts";
 import type { Exclusively, Tables } from "./memory-tables.ts";
+import { memorySources } from "./memory-sources.ts";
 import { memoryTrajectories } from "./memory-trajectories.ts";
 
 /** An empty place; each call of the result opens what is kept there. */
@@ -24,10 +26,13 @@ export function memoryStorage(): () => Stores {
     completions: [],
     completionCount: 0,
     feedback: [],
+    feedbackOrder: [],
     revisions: [],
     files: [],
     leases: new Map(),
     uses: [],
+    rules: [],
+    sources: [],
   };
   const exclusively: Exclusively = async (work) => {
     const changed = { ...tables };
@@ -44,6 +49,8 @@ export function memoryStorage(): () => Stores {
     feedback: memoryFeedback(exclusively),
     files: memoryFiles(exclusively),
     servers: memoryServers(exclusively),
+    rules: memoryRules(exclusively),
+    sources: memorySources(exclusively),
     close: async () => undefined,
   });
 }

@@ -1,6 +1,8 @@
 // For tests: the feedback store in memory.
-import type { FeedbackRecord, FeedbackStore } from "../../domain/feedback.ts";
+import type { FeedbackRecord } from "../../domain/feedback.ts";
+import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
 import { selected } from "../../domain/feedback-query/answer-in-memory.ts";
+import { holds } from "../../domain/feedback-query/evaluate.ts";
 import { fittingCount, pageBytesMax } from "../../domain/page.ts";
 import { type Fault, ServiceError } from "../../domain/service-error.ts";
 import { type Exclusively, jsonBytes, pageOf } from "./memory-tables.ts";
@@ -23,8 +25,34 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         }
         if (faults.length > 0)
           throw new ServiceError({ code: "conflict", message: "Ids are taken.", faults });
+        const stored = new Set(tables.feedback.map(keyOf));
+        tables.feedbackOrder = [
+          ...tables.feedbackOrder,
+          ...[...byKey.keys()].filter((key) => !stored.has(key)),
+        ];
         tables.feedback = [...byKey.values()];
         return answers;
+      }),
+    scan: ({ projectId, condition, after, limit, bytesMax = pageBytesMax }) =>
+      exclusively(({ feedback, feedbackOrder }) => {
+        const numbered = feedback
+          .filter((record) => record.projectId === projectId)
+          .map((record) => ({ record, number: feedbackOrder.lastIndexOf(keyOf(record)) + 1 }))
+          .filter(({ number }) => number > (after ?? 0))
+          .toSorted((one, other) => one.number - other.number);
+        const listed = numbered.slice(0, limit);
+        const count = fittingCount(
+          listed.map(({ record }) => jsonBytes(record)),
+          bytesMax,
+        );
+        return {
+          items: listed
+            .slice(0, count)
+            .map(({ record }) => record)
+            .filter((record) => holds(condition, record)),
+          last: listed[count - 1]?.number ?? null,
+          hasMore: numbered.length > count,
+        };
       }),
     find: (projectId, id) => exclusively(({ feedback }) => feedback.find(isRecord(projectId, id)) ?? null),
     replace: (projectId, id, content, at) =>

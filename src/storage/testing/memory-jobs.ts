@@ -24,6 +24,7 @@ import {
 } from "./memory-tables.ts";
 import { addVersion, greatestStep } from "./memory-models.ts";
 import { addOutlines } from "./memory-outlines.ts";
+import { addOrigin, retakeOrigin } from "./memory-sources.ts";
 
 const terminalSequence = Infinity;
 const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
@@ -39,7 +40,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
       job,
       given,
       idempotency,
-      { queuedMax = Infinity, queuedPerEntityMax = Infinity, outlines = [] } = {},
+      { queuedMax = Infinity, queuedPerEntityMax = Infinity, outlines = [], feedback } = {},
     ) =>
       exclusively((tables) => {
         const earlierId = idempotency === null ? null : idOfCreated(tables, idempotency);
@@ -64,6 +65,8 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const { id: sourceId, modelId, createdAt: recordedAt } = job;
         const place = { modelId, source: "job", sourceId, split: "train", step: null, recordedAt } as const;
         addOutlines(tables, place, outlines);
+        if (feedback !== undefined) addOrigin(tables, job, feedback);
+        if (job.retryOf !== null) retakeOrigin(tables, job, job.retryOf);
         return { id: job.id, isNew: true };
       }),
     findCreated: (idempotency) => exclusively((tables) => idOfCreated(tables, idempotency)),

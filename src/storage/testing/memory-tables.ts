@@ -4,6 +4,8 @@ import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts"
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
 import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
 import type { StoredCompletion } from "../../domain/recordings/completion-store.ts";
+import type { RuleNote, StandingJob, StoredRule } from "../../domain/rewards/stored-rule.ts";
+import type { TrainingSource } from "../../domain/rewards/training-source.ts";
 import type { ServerLease } from "../../domain/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -23,6 +25,25 @@ export interface KeptJob {
   /** By sequence. */
   readonly events: ReadonlyMap<number, Omit<JobEvent, "id">>;
   readonly idempotency: IdempotencyKey | null;
+}
+
+/** A rule with what its standing order knows. */
+export interface KeptRule {
+  readonly rule: StoredRule;
+  readonly owner: string | null;
+  readonly cursor: number | null;
+  readonly fault: string | null;
+  readonly notes: readonly RuleNote[];
+  readonly prompts: ReadonlyMap<string, KeptPrompt>;
+  /** The oldest first. */
+  readonly jobs: readonly StandingJob[];
+}
+
+export interface KeptPrompt {
+  /** How far the rule had read then; null for one that cannot train. */
+  readonly readySince: number | null;
+  /** The job that took it last. */
+  readonly jobId: string | null;
 }
 
 /** What is kept; lists are in the order in which things came. */
@@ -49,12 +70,17 @@ export interface Tables {
   /** How many were ever stored. */
   completionCount: number;
   feedback: readonly FeedbackRecord[];
+  /** Projects and ids, in the order in which they were stored. */
+  feedbackOrder: readonly string[];
   revisions: readonly FeedbackRevision[];
   files: readonly UploadedFile[];
   /** By the server's id. */
   leases: ReadonlyMap<string, ServerLease>;
   /** The versions that each server has requests on, by the server's id; those without a lease count for nothing. */
   uses: readonly (VersionKey & { readonly server: string })[];
+  rules: readonly KeptRule[];
+  /** In the order of each job's groups. */
+  sources: readonly (TrainingSource & { readonly jobId: string })[];
 }
 
 /** Runs a piece of work on the tables when the ones before it have ended; what throws changes nothing. */

@@ -1,0 +1,57 @@
+// What a job from feedback would train on, drawn: how rewards are spread, the answers of the first groups, and what is left out.
+import type { FeedbackJob } from "../../client/api.ts";
+import { drawBar } from "../demo/draw-curve.ts";
+
+const [barWidth, binCount, groupsShown, textLength] = [30, 10, 5, 60];
+
+/** Lines of text. */
+export function previewLines({ counts, reasons, groups, left_out: leftOut }: FeedbackJob): readonly string[] {
+  const { feedback, answers, compared, people, tokens } = counts;
+  const beside = compared === 0 ? "" : `, ${compared} more to compare with`;
+  const lines = [
+    `${counts.groups} groups, ${answers} answers that train${beside}, ${tokens} tokens; ${feedback} records of feedback, ${people} people`,
+  ];
+  const rewards = groups.flatMap((group) => group.answers.map(({ reward }) => reward));
+  if (rewards.length > 0) lines.push("", "rewards", ...histogram(rewards));
+  for (const group of groups.slice(0, groupsShown)) {
+    lines.push("", shortened(group.prompt));
+    for (const answer of group.answers) {
+      const used = answer.use === "compared" ? "  (trained before)" : "";
+      lines.push(
+        `  ${answer.reward.toFixed(2).padStart(5)}  ${peopleOf(answer.people)}  ${shortened(answer.text)}${used}`,
+      );
+    }
+  }
+  if (groups.length > groupsShown) lines.push("", `and ${counts.groups - groupsShown} more groups`);
+  const reasonsFound = Object.entries(counts.left_out);
+  if (reasonsFound.length > 0) lines.push("", "left out");
+  for (const [reason, count] of reasonsFound) {
+    lines.push(`  ${String(count).padStart(5)}  ${reason}: ${reasons[reason] ?? ""}`);
+    const example = leftOut.find((item) => item.reason === reason);
+    if (example !== undefined) lines.push(`         such as ${example.reference}`);
+  }
+  return lines;
+}
+
+function peopleOf(count: number): string {
+  return `${count} ${count === 1 ? "person" : "people"}`;
+}
+
+/** Between the least and the greatest of them; whole numbers of equal rewards stay apart. */
+function histogram(rewards: readonly number[]): readonly string[] {
+  const [least, greatest] = [Math.min(...rewards), Math.max(...rewards)];
+  const width = (greatest - least) / binCount;
+  const bins = Array.from({ length: width === 0 ? 1 : binCount }, () => 0);
+  for (const reward of rewards)
+    bins[Math.min(bins.length - 1, Math.floor((reward - least) / (width || 1)))] += 1;
+  const most = Math.max(...bins);
+  return bins.map((count, bin) => {
+    const from = (least + bin * width).toFixed(2);
+    return `  ${from.padStart(6)} ▕${drawBar(count / most, barWidth)}▏ ${count}`;
+  });
+}
+
+function shortened(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > textLength ? `${line.slice(0, textLength - 3)}...` : line;
+}

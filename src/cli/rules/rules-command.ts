@@ -1,0 +1,200 @@
+// `hone rules`: reward rules, what training by them would be, and training by them.
+import type { Command } from "commander";
+import type { FeedbackJobCreate, RewardRule } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import {
+  addConnectionFlags,
+  connect,
+  type ConnectionFlags,
+  type JsonFlag,
+  printResult,
+  printRows,
+} from "../connection.ts";
+import { findNamed } from "../named-version.ts";
+import { findRule } from "./find-rule.ts";
+import { previewLines } from "./preview-screen.ts";
+import { addTermFlags, hasTerms, readTerms, type TermFlags } from "./term-flags.ts";
+
+type Flags = ConnectionFlags & JsonFlag;
+
+export function addRulesCommand(program: Command): void {
+  const rules = program
+    .command("rules")
+    .description("Reward rules: how feedback becomes a reward, and training on it.");
+  addConnectionFlags(rules.command("list", { isDefault: true }).description("List reward rules."))
+    .option("--project <name>", "those of one project")
+    .option("--json", "as JSON")
+    .action(async (flags: Flags & { readonly project?: string }) => {
+      const query = flags.project === undefined ? {} : { project: flags.project };
+      const found = await connect(flags).rules.list(query).all();
+      printRows(
+        found.map((rule) => (flags.json === true ? { ...rule } : listed(rule))),
+        {
+          ...flags,
+          columns: ["id", "rule", "terms", "trains", "status"],
+        },
+      );
+    });
+  addAddCommand(rules);
+  addConnectionFlags(rules.command("show <rule>").description("Show a rule, and what it waits for."))
+    .option("--json", "as JSON")
+    .action(async (name: string, flags: Flags) => {
+      const rule = await findRule(connect(flags), name);
+      printResult(rule, shown(rule).join("\n"), flags);
+    });
+  for (const [verb, description] of [
+    ["pause", "Have a standing rule make no jobs until it is resumed."],
+    ["resume", "Have a standing rule go on that was paused."],
+  ] as const)
+    addConnectionFlags(rules.command(`${verb} <rule>`).description(description))
+      .option("--json", "as JSON")
+      .action(async (name: string, flags: Flags) => {
+        const client = connect(flags);
+        const rule = await client.rules[verb]((await findRule(client, name)).id);
+        printResult(rule, shown(rule).join("\n"), flags);
+      });
+  addConnectionFlags(
+    rules.command("delete <rule>").description("Delete a rule; what was trained by it stays trained."),
+  )
+    .option("--json", "as JSON")
+    .action(async (name: string, flags: Flags) => {
+      const client = connect(flags);
+      const { id } = await findRule(client, name);
+      printResult(await client.rules.delete(id), `${id} deleted`, flags);
+    });
+  addTrainingCommands(rules);
+}
+
+interface AddFlags extends Flags, TermFlags {
+  readonly train?: string;
+  readonly groupsMin?: string;
+  readonly secondsBetween?: string;
+  readonly jobsPerDay?: string;
+  readonly tokensPerDay?: string;
+  readonly versionAgeMax?: string;
+  readonly learningRate?: string;
+}
+
+function addAddCommand(rules: Command): void {
+  addTermFlags(
+    addConnectionFlags(
+      rules
+        .command("add <project> <name>")
+        .description("Keep a rule; with --train it trains a model by itself as feedback comes."),
+    ),
+  )
+    .option("--train <model>", "the model that it trains by itself")
+    .option("--groups-min <count>", "no job with fewer groups (default 8)")
+    .option("--seconds-between <seconds>", "from one job to the next (default 3600)")
+    .option("--jobs-per-day <count>", "jobs within 24 hours at most (default 24)")
+    .option("--tokens-per-day <count>", "tokens that they train on at most (default: any number)")
+    .option("--version-age-max <count>", "how many versions old an answer may be (default: any)")
+    .option("--learning-rate <number>", "of its jobs")
+    .option("--json", "as JSON")
+    .action(async (project: string, name: string, flags: AddFlags) => {
+      const client = connect(flags);
+      const model = flags.train === undefined ? null : (await findNamed(client, flags.train)).model;
+      const standing =
+        model === null
+          ? {}
+          : {
+              standing: {
+                model_id: model.id,
+                ...numberOf("groups_min", flags.groupsMin),
+                ...numberOf("seconds_between", flags.secondsBetween),
+                ...numberOf("jobs_per_day", flags.jobsPerDay),
+                ...numberOf("tokens_per_day", flags.tokensPerDay),
+                ...numberOf("version_age_max", flags.versionAgeMax),
+                ...configOf(flags),
+              },
+            };
+      const place = model === null ? { project } : { entity: model.entity, project };
+      const rule = await client.rules.create({ ...place, name, terms: readTerms(flags), ...standing });
+      printResult(rule, shown(rule).join("\n"), flags);
+    });
+}
+
+interface TrainFlags extends Flags, TermFlags {
+  readonly rule?: string;
+  readonly since?: string;
+  readonly versionAgeMax?: string;
+  readonly learningRate?: string;
+}
+
+function addTrainingCommands(rules: Command): void {
+  for (const [verb, description] of [
+    ["preview", "Show which answers of a model would train with which rewards, and which not, and why."],
+    ["train", "Train a model on the feedback there is, in one job."],
+  ] as const)
+    addTermFlags(addConnectionFlags(rules.command(`${verb} <model>`).description(description)))
+      .option("--rule <rule>", "a stored rule, by its id or as project/name")
+      .option("--since <time>", "feedback from then on alone, as 2026-01-31T00:00:00Z")
+      .option("--version-age-max <count>", "how many versions old an answer may be (default: any)")
+      .option("--learning-rate <number>", "of the job")
+      .option("--json", "as JSON")
+      .action(async (name: string, flags: TrainFlags) => {
+        const client = connect(flags);
+        const { model } = await findNamed(client, name);
+        const body: FeedbackJobCreate = {
+          model_id: model.id,
+          ...(await ruleOf(client, flags)),
+          ...(flags.since === undefined ? {} : { since: flags.since }),
+          ...numberOf("version_age_max", flags.versionAgeMax),
+          ...configOf(flags),
+          dry_run: verb === "preview",
+        };
+        const job = await client.jobs.createFromFeedback(body);
+        const made = job.id === null ? "No job was made: there is nothing to train on." : `${job.id} queued`;
+        const lines = [...previewLines(job), ...(verb === "preview" ? [] : ["", made])];
+        printResult(job, lines.join("\n"), flags);
+      });
+}
+
+async function ruleOf(client: Hone, flags: TrainFlags): Promise<Pick<FeedbackJobCreate, "rule" | "rule_id">> {
+  if (flags.rule === undefined || hasTerms(flags)) return { rule: { terms: readTerms(flags) } };
+  return { rule_id: (await findRule(client, flags.rule)).id };
+}
+
+/** A member of a body, where the flag is given; what is no number the server refuses. */
+function numberOf<Name extends string>(
+  name: Name,
+  flag: string | undefined,
+): { readonly [N in Name]?: number } {
+  // The computed name is the one that the type has.
+  return (flag === undefined ? {} : { [name]: Number(flag) }) as { readonly [N in Name]?: number };
+}
+
+function configOf({ learningRate }: { readonly learningRate?: string }) {
+  return learningRate === undefined ? {} : { experimental_config: { learning_rate: Number(learningRate) } };
+}
+
+function listed({ id, project, name, terms, standing, state }: RewardRule) {
+  return {
+    id,
+    rule: `${project}/${name}`,
+    terms: terms.map(({ kind }) => kind).join(" "),
+    trains: standing?.model_id ?? null,
+    status: state?.status ?? null,
+  };
+}
+
+function shown({ id, entity, project, name, terms, state }: RewardRule): readonly string[] {
+  const lines = [
+    `${entity}/${project}/${name}  ${id}`,
+    ...terms.map((term) => `  ${Object.values(term).map(plain).filter(Boolean).join(" ")}`),
+  ];
+  if (state === null) return [...lines, "It trains when it is asked to (hone rules train)."];
+  const next =
+    state.next_job_at === null ? [] : [`Its next job comes at ${state.next_job_at} at the earliest.`];
+  return [
+    ...lines,
+    `${state.status}: ${state.reason}`,
+    ...next,
+    `${state.groups_ready} of ${state.groups_min} groups; ${state.jobs_last_day} jobs and ${state.tokens_last_day} tokens in the last 24 hours.`,
+  ];
+}
+
+function plain(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,44 @@
+// Where feedback is kept: the contract of every store.
+import type { FeedbackRecord, FeedbackRevision } from "../feedback.ts";
+import type { Page, PageRequest } from "../page.ts";
+import type {
+  FeedbackQuery,
+  FeedbackResult,
+  FeedbackScan,
+  FeedbackScanPage,
+  QueryTurn,
+} from "./feedback-query.ts";
+
+export interface FeedbackStore {
+  /**
+   * Writes all or nothing, in one transaction, and returns the records in order. A record whose id exists in its project
+   * with the same content hash is returned as stored and not written again, and so is what it was created as, though it
+   * was replaced since: a client that tries again late is answered as the first time. With another hash the whole call
+   * throws `conflict` and names every such index in its faults (location `<index>, id`). The same id twice in one call
+   * follows the same rule.
+   */
+  create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
+  find(projectId: string, id: string): Promise<FeedbackRecord | null>;
+  /**
+   * Replaces the content, keeps `id` and `createdAt`, and puts what was replaced in the history; atomic.
+   * Null, and nothing written, when the project has no such record.
+   */
+  replace(
+    projectId: string,
+    id: string,
+    content: Omit<FeedbackRecord, "id" | "createdAt">,
+    at: Date,
+  ): Promise<FeedbackRecord | null>;
+  /**
+   * The records that a query is about, sorted, a slice of them; bounded in bytes too, as a page is.
+   *
+   * @throws ServiceError `too_slow` when it takes longer than its turn has, `overloaded` when its turn does not come
+   */
+  query(query: FeedbackQuery, turn: QueryTurn): Promise<FeedbackResult>;
+  /** A page of the records that a condition holds for, in the order in which they were stored. @throws as `query` */
+  scan(scan: FeedbackScan, turn: QueryTurn): Promise<FeedbackScanPage>;
+  /** Removes records with their histories, at once; ids that the project does not have are passed over. */
+  delete(projectId: string, ids: readonly string[]): Promise<void>;
+  /** In the order they were replaced. */
+  history(projectId: string, id: string, page: PageRequest): Promise<Page<FeedbackRevision>>;
+}

@@ -1,0 +1,41 @@
+// The feedback behind a version.
+import { Type } from "typebox";
+import { callReference } from "../../domain/recordings/call-reference.ts";
+import type { ListedSource } from "../../domain/rewards/training-source.ts";
+import { pageSchema } from "../page.ts";
+
+const sourceSchema = Type.Object(
+  {
+    id: Type.String({ description: "What `after` takes." }),
+    call: Type.String({ description: "The answer's reference." }),
+    step: Type.Integer({ minimum: 0, description: "The version that answered." }),
+    reward: Type.Number(),
+    people: Type.Integer({ minimum: 1, description: "Whose feedback the reward is the mean of." }),
+    use: Type.Enum(["trained", "compared"], {
+      description:
+        "`compared` was trained before; its reward only counted for what the others were compared with.",
+    }),
+    feedback: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        is_new: Type.Boolean({ description: "Whether no earlier version was trained on it, as it was." }),
+      }),
+      { description: "The records that the reward was made of." },
+    ),
+  },
+  { title: "TrainingSource" },
+);
+export const trainingSourcePageSchema = pageSchema(sourceSchema);
+
+/** @param projectId of the model, whose the answer is */
+export function trainingSourceBody(projectId: string) {
+  return ({ id, requestId, choice, step, reward, peopleCount, use, feedback }: ListedSource): object => ({
+    id,
+    call: callReference({ projectId, requestId }, choice),
+    step,
+    reward,
+    people: peopleCount,
+    use,
+    feedback: feedback.map((record) => ({ id: record.id, is_new: record.isNew })),
+  });
+}
