@@ -32,8 +32,8 @@ export function checkExamples(pages: readonly string[]): { readonly count: numbe
     const project = { extends: resolve("tsconfig.json"), compilerOptions, include: ["*.ts"], exclude: [] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
     const compiler = resolve("node_modules/typescript/bin/tsc");
-    const { stdout } = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" });
-    return { count, faults: stdout };
+    const { status, stdout } = spawnSync(process.execPath, [compiler, "-p", folder], { encoding: "utf8" });
+    return { count, faults: status === 0 ? "" : stdout };
   } finally {
     rmSync(folder, { recursive: true });
   }
