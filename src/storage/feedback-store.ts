@@ -275,14 +275,13 @@ async function putInHistory(
   return recordOf(row.record);
 }
 
-/** Every record of a project, the oldest first. */
+/** Every record of a project, in the order in which they were stored. */
 async function recordsOf(database: Kysely<Schema>, projectId: string): Promise<readonly FeedbackRecord[]> {
   const rows = await database
     .selectFrom("feedback")
     .select("record")
     .where("project_id", "=", projectId)
-    .orderBy("created_at")
-    .orderBy("id")
+    .orderBy("sequence")
     .execute();
   return rows.map(({ record }) => recordOf(record));
 }

@@ -276,7 +276,7 @@ test("rows have the fields that were asked for, under the names they were asked 
   ]);
   assert.deepEqual(await rows(["count(*)"]), { result: [{ "count(*)": 2 }], total_count: 2 });
   const [all] = (await rows(["*", "payload.note"])).result;
-  assert.deepEqual(Object.keys(all).length, 15);
+  assert.deepEqual(Object.keys(all).length, 16);
   const sorted = await rows(["id"], { sort_by: [{ field: "id", direction: "desc" }], query: null });
   assert.deepEqual(sorted.result, [{ id: "b" }, { id: "a" }]);
   await server.close();
