@@ -29,8 +29,8 @@ neither knows when it is done. Counts the tokens of the answers over the time of
 server's own process (without its engine's) for each. The same load is given to the engine's loop in this process, without
 HTTP, where what the model runner's prefill and decode take is counted by themselves: tokens over that time are what could
 arrive at most. At all but the greatest load it is sent with every option of sampling and log-probabilities too (see
-all-options.js). With
---against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
+all-options.js); hone-tiny is also asked as a trained model at 16 streams, whose answers are recorded, beside the same that
+says it is not to be. With --against both servers run and are asked turn about; ratios are medians of the rounds' own.`;
 
 /** About as long as the streamed chats' prompts are. */
 const promptLength = 64;
@@ -43,6 +43,8 @@ interface Model {
   make(): string;
   readonly answers: AnswerLengths;
   readonly loads: readonly ChatLoad[];
+  /** The one that is also asked of a trained model, recorded and not. */
+  readonly recordedLoad?: ChatLoad;
 }
 
 const models: readonly Model[] = [
@@ -68,6 +70,7 @@ const models: readonly Model[] = [
       { streams: 16, chats: 64 },
       { streams: 64, chats: 192 },
     ],
+    recordedLoad: { streams: 16, chats: 160 },
   },
 ];
 
@@ -75,10 +78,15 @@ interface Subject {
   readonly name: string;
   readonly load: ChatLoad;
   readonly more: Readonly<Record<string, unknown>>;
+  /** What the chats have that it is compared with, and how those are called; null compares with the engine's loop. */
+  readonly beside: { readonly name: string; readonly more: Readonly<Record<string, unknown>> } | null;
 }
 
+/** A trained model at its version 0, which computes what its base does. */
+const trained = { project: "bench", name: "recorded" };
+
 /** Plain chats, and ones with all options at all but the greatest load. */
-function subjectsOf({ loads, answers }: Model, vocabularySize: number): readonly Subject[] {
+function subjectsOf({ loads, answers, recordedLoad }: Model, vocabularySize: number): readonly Subject[] {
   // All but a few tokens may be drawn.
   const sampling = samplingOptions({
     allowedCount: Math.min(vocabularySize, endlessVocabularySize) - 8,
@@ -87,9 +95,17 @@ function subjectsOf({ loads, answers }: Model, vocabularySize: number): readonly
   const allOptions = { ...sampling, ...logprobOptions };
   const own = loads.map((load) => ({ ...load, answers }));
   return [
-    ...own.map((load) => ({ name: "plain", load, more: {} })),
-    ...own.slice(0, -1).map((load) => ({ name: "all options", load, more: allOptions })),
+    ...own.map((load) => ({ name: "plain", load, more: {}, beside: null })),
+    ...own
+      .slice(0, -1)
+      .map((load) => ({ name: "all options", load, more: allOptions, beside: { name: "plain", more: {} } })),
+    ...(recordedLoad === undefined ? [] : [recordedSubject({ ...recordedLoad, answers })]),
   ];
+}
+
+function recordedSubject(load: ChatLoad): Subject {
+  const more = { model: `${trained.project}/${trained.name}` };
+  return { name: "recorded", load, more, beside: { name: "not recorded", more: { ...more, store: false } } };
 }
 
 interface HttpReport {
@@ -142,7 +158,7 @@ async function measure(
   const subjects = subjectsOf(model, config.vocabularySize);
   try {
     for (const folder of against === null ? [ownFolder] : [ownFolder, against]) {
-      servers.push(await serveBuild(folder, { modelFolder, threads }));
+      servers.push(await serveWithTrained(folder, { modelFolder, threads }));
     }
     // The first chats wait for code to be compiled.
     for (const { load, more } of subjects) for (const server of servers) await runLoad(server, load, more);
@@ -157,12 +173,25 @@ async function measure(
   }
 }
 
+async function serveWithTrained(
+  folder: string,
+  options: Parameters<typeof serveBuild>[1],
+): Promise<ServedBuild> {
+  const server = await serveBuild(folder, options);
+  const answer = await fetch(`${server.url}/v1/preview/models`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${server.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...trained, base_model: "endless" }),
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return server;
+}
+
 async function measureSubject(
   modelName: string,
-  { name, load, more }: Subject,
+  { name, load, more, beside }: Subject,
   { servers, runner, rounds }: { servers: readonly ServedBuild[]; runner: ModelRunner; rounds: number },
 ): Promise<HttpReport> {
-  const isPlain = name === "plain";
   const results = servers.map((): LoadResult[] => []);
   const others: LoadResult[] = [];
   const alone: LoadResult[] = [];
@@ -170,7 +199,7 @@ async function measureSubject(
     // Turn about who is first: a machine that changes its pace then favours nobody.
     const order = round % 2 === 0 ? servers : servers.toReversed();
     for (const server of order) results[servers.indexOf(server)].push(await runLoad(server, load, more));
-    if (!isPlain) others.push(await runLoad(servers[0], load));
+    if (beside !== null) others.push(await runLoad(servers[0], load, beside.more));
     else {
       const loop = await runLoop(runner, load);
       others.push(loop.whole);
@@ -182,10 +211,10 @@ async function measureSubject(
     name: `${modelName} over HTTP, ${name}`,
     streams: load.streams,
     ...own,
-    comparedWith: isPlain ? "the engine's loop" : "plain",
+    comparedWith: beside?.name ?? "the engine's loop",
     ratioToThat: medianRatio(results[0], others),
-    ratioToRunner: isPlain ? medianRatio(results[0], alone) : null,
-    runnerShareOfCpu: isPlain ? medianRatio(alone, results[0], allCpuOf) : null,
+    ratioToRunner: beside === null ? medianRatio(results[0], alone) : null,
+    runnerShareOfCpu: beside === null ? medianRatio(alone, results[0], allCpuOf) : null,
     otherTokensPerSecond: other && other.tokensPerSecond,
     otherCpuMicrosecondsPerToken: other && other.cpuMicrosecondsPerToken,
     ratio: other && medianRatio(results[0], results[1]),

@@ -85,7 +85,7 @@ const base = {
 };
 const chat = createChatService({
   directory: {
-    resolve: async () => ({ ...model, isTrained: false, modelId: null, step: null }),
+    resolve: async () => ({ ...model, isTrained: false, modelId: null, step: null, projectId: null }),
     adapterFault: async (_, error) => error,
   },
   bases: { use: async () => ({ base, release: () => undefined }) },

@@ -47,6 +47,7 @@ const house: Readonly<Record<string, Room>> = {
     mayImport: ["domain", "artifacts", "processes", "archives", "model-files", "model", "registry"],
     vendors: [],
   },
+  recordings: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   files: { rank: 2, mayImport: ["domain", "artifacts"], vendors: [] },
   library: {
     rank: 3,
@@ -131,6 +132,7 @@ const house: Readonly<Record<string, Room>> = {
       "trajectories",
       "feedback",
       "rewards",
+      "recordings",
       "files",
       "library",
       "engine",

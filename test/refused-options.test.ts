@@ -43,6 +43,7 @@ const chat = createChatService({
         isTrained: false,
         modelId: null,
         step: null,
+        projectId: null,
       }),
     adapterFault: () => assert.fail("nothing of a refused request is loaded"),
   },

@@ -1,5 +1,5 @@
 // One chat completion from request to last delta, free of HTTP: find the model, render, submit, read. Keeps nothing but
-// the ids of what is running; neither records nor authenticates.
+// the ids of what is running; it hands what it answers to a recorder, and does not authenticate.
 import { setImmediate } from "node:timers/promises";
 import type { Caller } from "../domain/access.ts";
 import { assert, present } from "../domain/assert.ts";
@@ -13,6 +13,7 @@ import {
 } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Generation } from "../domain/generation.ts";
+import type { ChatRecorder, ChatRecording } from "../domain/recordings/chat-recorder.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -26,6 +27,7 @@ import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
 import { planGeneration, type GenerationPlan } from "./plan-generation.ts";
 import { reachModel, type ReachedModel } from "./reach-model.ts";
+import { beginRecording, isRecorded, shownDeltas } from "./recorded-answer.ts";
 import type { ServedBase, ServedBases } from "./served-base.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
 import { portionsOf } from "./reply/portions.ts";
@@ -60,6 +62,8 @@ export interface ChatDependencies {
   readonly bases: ServedBases;
   /** Absent where prompts do not pass between servers. */
   readonly exchange?: PromptExchange | null;
+  /** Absent where nothing is recorded. */
+  readonly recorder?: ChatRecorder | null;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -111,6 +115,7 @@ class Completion implements ChatCompletion {
   #model: ResolvedModel | null = null;
   #plan: GenerationPlan | null = null;
   #passed: PassedPrompt | null = null;
+  #recording: ChatRecording | null = null;
 
   constructor(shared: Shared, asked: Asked) {
     this.#shared = shared;
@@ -133,7 +138,7 @@ class Completion implements ChatCompletion {
   /** The whole of it. What comes first is empty: the header is there then. */
   async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
     const { clock, metrics } = this.#shared;
-    const startedMs = clock.monotonicMs();
+    const [startedMs, startedAt] = [clock.monotonicMs(), clock.now()];
     // Holds for a reader that leaves early, which reaches neither the end nor the error.
     let outcome = "cancelled";
     try {
@@ -148,18 +153,27 @@ class Completion implements ChatCompletion {
           this.#usage = reader.usage;
           if (this.#header === null) {
             metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
-            this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed });
+            this.#recording = this.#record(plan, reader.choiceCount, startedAt);
+            const recordedAs = this.#recording?.key ?? null;
+            this.#header = headerOf(plan, reader, {
+              createdAt: clock.now(),
+              passed: this.#passed,
+              recordedAs,
+            });
             this.#count(base.model.name);
             yield [];
           }
           if (deltas.length > 0) {
             this.#count(base.model.name);
-            yield deltas;
+            this.#recording?.add(deltas);
+            yield shownDeltas(deltas, this.#header);
           }
         }
         if (reader.isFinished) break;
       }
       assert(reader.isFinished, "an engine finishes every choice or throws");
+      // Before the answer's end: whoever has it whole finds it recorded.
+      await this.#recording?.end(this.#usage);
       outcome = "completed";
     } catch (thrown) {
       const error = await this.#errorOf(thrown);
@@ -183,7 +197,8 @@ class Completion implements ChatCompletion {
     this.#ends.push(() => running.delete(id));
     const { model, base } = await this.#reachModel();
     const { keyId: client, entity } = caller;
-    const plan = await planGeneration(request, model, base, { client, entity, signal });
+    const recorded = isRecorded(this.#shared.recorder ?? null, request, model);
+    const plan = await planGeneration(request, model, base, { client, entity, signal, isRecorded: recorded });
     throwIfAborted(signal);
     const asked = await this.#pass(plan, model, base).catch((error: unknown) => {
       throwIfAborted(signal);
@@ -236,6 +251,14 @@ class Completion implements ChatCompletion {
     return reachModel(this.#shared, asked);
   }
 
+  #record(plan: GenerationPlan, choiceCount: number, startedAt: Date): ChatRecording | null {
+    const { recorder = null } = this.#shared;
+    const { request, caller } = this.#asked;
+    const model = present(this.#model, "the model of a request that is answered");
+    if (recorder === null || !isRecorded(recorder, request, model)) return null;
+    return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
+  }
+
   /** As it goes on, so that a long answer is in the metrics while it is made. */
   #count(base: string): void {
     this.#shared.metrics.used(base, this.#usage, this.#counted);
@@ -257,7 +280,15 @@ const noUsage: ChatUsage = { promptTokens: 0, completionTokens: 0, cachedTokens:
 function headerOf(
   { header, notices }: GenerationPlan,
   reader: DeltaReader,
-  { createdAt, passed }: { readonly createdAt: Date; readonly passed: PassedPrompt | null },
+  {
+    createdAt,
+    passed,
+    recordedAs,
+  }: {
+    readonly createdAt: Date;
+    readonly passed: PassedPrompt | null;
+    readonly recordedAs: ChatHeader["recordedAs"];
+  },
 ): ChatHeader {
   const { promptLogprobs, choiceCount, isPromptHeld } = reader;
   const place = passed?.place ?? null;
@@ -265,7 +296,7 @@ function headerOf(
     isPromptHeld && place !== null ? { ...place, tokenCount: header.promptTokenIds.length } : null;
   const unheld = place !== null && heldAt === null ? [noRoom] : [];
   const notice = [...notices, ...reader.notices, ...(passed?.notices ?? []), ...unheld].join("; ") || null;
-  return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice };
+  return { ...header, createdAt, promptLogprobs, choiceCount, recordedAs, heldAt, notice };
 }
 
 const noRoom = "The prompt is not held for another server: those that are held already leave no room for it.";

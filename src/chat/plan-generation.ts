@@ -24,7 +24,10 @@ import { refuseStrangeTokens } from "./strange-tokens.ts";
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
   /** What is known of it before anything is computed. */
-  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
+  readonly header: Omit<
+    ChatHeader,
+    "createdAt" | "promptLogprobs" | "choiceCount" | "recordedAs" | "heldAt" | "notice"
+  >;
   /** What the client should know, a sentence each. */
   readonly notices: readonly string[];
   /** The token that is no stop reason when it ends a choice. */
@@ -42,7 +45,13 @@ export async function planGeneration(
   request: ChatRequest,
   model: ResolvedModel,
   base: ServedBase,
-  options: { readonly client: string; readonly entity: string; readonly signal: AbortSignal },
+  options: {
+    readonly client: string;
+    readonly entity: string;
+    readonly signal: AbortSignal;
+    /** Log-probabilities are then computed also where the client wants none. */
+    readonly isRecorded: boolean;
+  },
 ): Promise<GenerationPlan> {
   const { identity, output } = request;
   const limits = limitsOf(output.choices, base);
@@ -74,7 +83,7 @@ export async function planGeneration(
     constraint: reply.constraint,
     stopping,
     outputs: {
-      topLogprobCount,
+      topLogprobCount: topLogprobCount ?? (options.isRecorded ? 0 : null),
       promptLogprobCount: output.promptLogprobCount,
     },
     choices: output.choices,

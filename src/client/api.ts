@@ -344,6 +344,12 @@ export type AnthropicMessageRequest = {
   readonly guided_whitespace_pattern?: string | null;
   /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
   readonly guided_decoding_backend?: string | null;
+  /**
+   * Whether the completion is recorded, where a trained model answers: false keeps it from that. True changes
+   * nothing unless the operator has only those recorded that ask for it (`recordings.record`). Default: as
+   * the operator has it: recorded.
+   */
+  readonly store?: boolean | null;
   /** Most tokens of the answer, thoughts included; cut to the room that is left. */
   readonly max_tokens: number;
   /** Texts that end the answer, and are not part of it; `stop_sequence` says which one did. Default: `[]`. */
@@ -862,6 +868,14 @@ export type ChatCompletionRequest = {
   readonly guided_whitespace_pattern?: string | null;
   /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
   readonly guided_decoding_backend?: string | null;
+  /**
+   * Whether the completion is recorded, where a trained model answers: false keeps it from that. True changes
+   * nothing unless the operator has only those recorded that ask for it (`recordings.record`). Default: as
+   * the operator has it: recorded.
+   */
+  readonly store?: boolean | null;
+  /** Texts by name that are recorded with the completion, by which it can be found. Default: `{}`. */
+  readonly metadata?: { readonly [name: string]: string } | null;
 };
 
 export type Checkpoint = {
@@ -1244,6 +1258,14 @@ export type CompletionRequest = {
   readonly guided_whitespace_pattern?: string | null;
   /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
   readonly guided_decoding_backend?: string | null;
+  /**
+   * Whether the completion is recorded, where a trained model answers: false keeps it from that. True changes
+   * nothing unless the operator has only those recorded that ask for it (`recordings.record`). Default: as
+   * the operator has it: recorded.
+   */
+  readonly store?: boolean | null;
+  /** Texts by name that are recorded with the completion, by which it can be found. Default: `{}`. */
+  readonly metadata?: { readonly [name: string]: string } | null;
 };
 
 export type ConstraintCheck = {
@@ -2576,6 +2598,11 @@ export type ResponseRequest = {
   readonly guided_whitespace_pattern?: string | null;
   /** The same as structured_outputs._backend, by the older name that vLLM had. Default: auto. */
   readonly guided_decoding_backend?: string | null;
+  /**
+   * Whether the response can be asked for later; it cannot: true is answered as false, and the header
+   * `x-hone-notice` says so. False also keeps it from being recorded. Default: `false`.
+   */
+  readonly store?: boolean | null;
   /** Most tokens of the answer; cut to the room that is left. Default: the model's own, else all the room. */
   readonly max_output_tokens?: number | null;
   /**
@@ -2610,11 +2637,6 @@ export type ResponseRequest = {
    * `"disabled"`.
    */
   readonly truncation?: "auto" | "disabled" | null;
-  /**
-   * Whether the answer can be asked for later; it cannot: true is answered as false, and the header
-   * `x-hone-notice` says so. Default: `false`.
-   */
-  readonly store?: boolean | null;
   /** Accepted without use: it limits tools that the server runs, and it runs none. Default: none. */
   readonly max_tool_calls?: number | null;
   /** Accepted without use. Default: `"auto"`. */

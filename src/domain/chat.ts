@@ -2,6 +2,7 @@
 import type { Constraint, ConstraintRule } from "./constraint.ts";
 import type { ChoiceRequest, FinishReason } from "./generation.ts";
 import type { HeldPlace, PromptPassing } from "./prompt-transfer.ts";
+import type { CompletionKey, RecordingWish } from "./recordings/completion-key.ts";
 import type { SamplingParameters } from "./sampling.ts";
 import type { Fault } from "./service-error.ts";
 import type { JsonObject, MessageRecord } from "./trajectory.ts";
@@ -160,6 +161,7 @@ export interface ChatRequest {
   readonly calls: ChatCalls;
   readonly stopping: ChatStopping;
   readonly output: ChatOutput;
+  readonly recording: RecordingWish;
   /** Null where its prompt is computed and used here alone. */
   readonly passing: PromptPassing | null;
   /** Options that were asked for and that chat has not, where they were sent: refused together with what the engine lacks. */
@@ -181,6 +183,7 @@ export type ChatField =
   | FieldsOf<"calls">
   | FieldsOf<"stopping">
   | FieldsOf<"output">
+  | FieldsOf<"recording">
   | "passing";
 
 /**
@@ -244,6 +247,8 @@ export interface ChatHeader {
   readonly logprobs: "off" | "text" | "token-id";
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
+  /** As what its completion is recorded; null where it is not. */
+  readonly recordedAs: CompletionKey | null;
   /** Where another server finds the prompt, where it is held for one. */
   readonly heldAt: (HeldPlace & { readonly tokenCount: number }) | null;
   /** What the client should know of how its request was understood, in a sentence; null where there is nothing. */

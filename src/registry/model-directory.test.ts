@@ -154,6 +154,7 @@ test("an answer names base, version and engine build, and where the adapter lies
     isTrained: true,
     modelId: uuid(1),
     step: 2,
+    projectId: "acme/games",
   });
   assert.deepEqual(await directory.resolve(null, member), {
     base: "tiny",
@@ -163,6 +164,7 @@ test("an answer names base, version and engine build, and where the adapter lies
     isTrained: false,
     modelId: null,
     step: null,
+    projectId: null,
   });
   assert.equal((await directory.resolve("agent:step0", member)).adapter, null);
 });

@@ -31,6 +31,8 @@ export interface ResolvedModel {
   /** Null for a base model. */
   readonly modelId: string | null;
   readonly step: number | null;
+  /** `<entity>/<project>`; null for a base model. */
+  readonly projectId: string | null;
 }
 
 export interface ModelDirectory {
@@ -85,7 +87,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
   };
   const ofBase = (base: string, name: string): ResolvedModel => {
     const fingerprint = `${named(base)}@base+${buildOf(base)}`;
-    return { base, name, fingerprint, adapter: null, isTrained: false, modelId: null, step: null };
+    return { base, name, fingerprint, adapter: null, isTrained: false, ...ofNoModel };
   };
   const ofVersion = async (
     model: TrainedModel,
@@ -99,6 +101,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     isTrained: true,
     modelId: model.id,
     step: version.step,
+    projectId: `${model.entity}/${model.project}`,
   });
   const findVersion = async (
     model: TrainedModel,
@@ -163,6 +166,8 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     },
   };
 }
+
+const ofNoModel = { modelId: null, step: null, projectId: null } as const;
 
 async function findModel(
   store: ModelDirectoryDependencies["store"],

@@ -108,6 +108,7 @@ async function open(
     trainingKindOf: async () => "sft",
     bases,
     clock: new FakeClock(),
+    deleteRecordings: async (modelId) => void log.push(`recordings of ${modelId}`),
     cancelJobs: async (modelId) => void log.push(`cancel ${modelId}`),
     dropAdapter: (id) => {
       log.push(`drop ${id}`);
@@ -442,5 +443,12 @@ test("deletes a model with its jobs, its versions and their adapters", async (t)
   assert.equal(await store.find(model.id), null);
   assert.deepEqual(folders.map(existsSync), [false, false]);
   const states = [2, 1].map((step) => `discard state of ${model.id}:${step}`);
-  assert.deepEqual(log, [`cancel ${model.id}`, ...states, `drop ${model.id}:1`, `drop ${model.id}:2`]);
+  const recordings = `recordings of ${model.id}`;
+  assert.deepEqual(log, [
+    `cancel ${model.id}`,
+    recordings,
+    ...states,
+    `drop ${model.id}:1`,
+    `drop ${model.id}:2`,
+  ]);
 });

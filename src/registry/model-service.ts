@@ -23,6 +23,8 @@ import type { ModelSettings } from "./settings.ts";
 
 export interface ModelDependencies extends RegisterDependencies {
   readonly store: ModelStore;
+  /** Deletes what is recorded of a model, a little at a time. */
+  readonly deleteRecordings: (modelId: string) => Promise<void>;
   /** Cancels every job of a model that has not ended. */
   readonly cancelJobs: (modelId: string) => Promise<void>;
   readonly weightsOf: ModelDirectoryDependencies["weightsOf"];
@@ -144,6 +146,7 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       const steps: number[] = [];
       for await (const { step } of allItems((page) => store.listVersions(id, page))) steps.push(step);
       const states = await store.oldTrainerStates(id, 0);
+      await dependencies.deleteRecordings(id);
       await store.delete(id);
       for (const state of states) await dependencies.discardState(state);
       await removeAdapters(dependencies, id, steps);

@@ -15,6 +15,8 @@ import { listBaseModels } from "../registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../registry/model-directory.ts";
 import { VersionUses } from "../registry/version-uses.ts";
 import { createModelService } from "../registry/model-service.ts";
+import { createRecorder, type Recorder } from "../recordings/recorder.ts";
+import { recordingSettingsWith, type RecordingSettings } from "../recordings/settings.ts";
 import { CheckpointFiles, type importLimits } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
 import { createEmbeddingService, type EmbeddingService } from "../chat/embeddings/embedding-service.ts";
@@ -102,6 +104,7 @@ export interface ServerLimits {
   readonly imports?: Partial<typeof importLimits>;
   readonly http?: Partial<HttpSettings>;
   readonly files?: Partial<FileSettings>;
+  readonly recordings?: Partial<RecordingSettings>;
   readonly training?: Partial<TrainingSettings>;
   readonly jobs?: Partial<JobSettings>;
   readonly rewards?: Partial<RewardSettings>;
@@ -121,6 +124,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     imports: limits.imports ?? {},
     http,
     files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
+    recordings: recordingSettingsWith({ ...config.recordings, ...limits.recordings }),
     training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
     jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
     rewards: rewardSettingsWith({ ...config.rewards, ...limits.rewards }),
@@ -205,6 +209,7 @@ async function build(
     standingRules,
     checkpointFiles,
     files,
+    recorder,
     http,
     warmUp,
     sweep,
@@ -218,6 +223,7 @@ async function build(
   await start(runner);
   await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
   await start(files);
+  await start(recorder);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
   await start(listener);
@@ -253,6 +259,7 @@ interface Parts {
   readonly standingRules: StandingRules;
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
+  readonly recorder: Recorder;
   readonly http: HttpDependencies;
   /** See {@link answerFirstChats}. */
   readonly warmUp: () => Promise<void>;
@@ -337,7 +344,14 @@ async function construct(
     metrics,
     logger,
   });
-  const chat = createChatService({ directory, bases: shelf, exchange, clock, metrics, logger });
+  const recorder = createRecorder({
+    store: database.completions,
+    settings: settings.recordings,
+    clock,
+    metrics,
+    logger,
+  });
+  const chat = createChatService({ directory, bases: shelf, exchange, recorder, clock, metrics, logger });
   const embeddings = createEmbeddingService({ directory, bases: shelf, metrics });
 
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
@@ -413,6 +427,7 @@ async function construct(
     directory,
     copyAdapter: (source, modelId) => checkpointFiles.copy(source, modelId),
     trainingKindOf: (version) => trainingKindOf({ jobs: database.jobs }, version),
+    deleteRecordings: (modelId) => database.completions.deleteOfModel(modelId),
     cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
     weightsOf,
     dropAdapter: (id) => bases.forEach(({ engine }) => engine.dropAdapter(id)),
@@ -535,6 +550,7 @@ async function construct(
     standingRules,
     checkpointFiles,
     files,
+    recorder,
     http,
     warmUp,
     sweep,

@@ -7,6 +7,7 @@ import { feedbackSettings } from "../feedback/settings.ts";
 import { fileSettings } from "../files/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
+import { recordingSettings } from "../recordings/settings.ts";
 import { modelSettings } from "../registry/settings.ts";
 import { rewardSettings } from "../rewards/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
@@ -113,6 +114,7 @@ export const sections = {
   feedback: feedbackSettings,
   rewards: rewardSettings,
   files: fileSettings,
+  recordings: recordingSettings,
   http: httpSettings,
   transfer: transferSettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
@@ -199,6 +201,10 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
   ],
   "What is kept, and what is logged": [
     "models.checkpointsKept",
+    "recordings.record",
+    "recordings.keepDays",
+    "recordings.keepPerModel",
+    "recordings.bytesMax",
     "files.unusedDays",
     "files.entityBytes",
     "server.logLevel",

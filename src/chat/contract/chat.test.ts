@@ -73,6 +73,7 @@ checkChat("the chat over an engine", async (behaviour) =>
         isTrained: false,
         modelId: null,
         step: null,
+        projectId: null,
       }),
       adapterFault: async (_model, refusal) => refusal,
     },

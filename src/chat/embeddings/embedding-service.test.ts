@@ -26,6 +26,7 @@ const model: ResolvedModel = {
   isTrained: true,
   modelId: "m",
   step: 1,
+  projectId: "acme/games",
 };
 const size = 4;
 

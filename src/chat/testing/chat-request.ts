@@ -54,6 +54,7 @@ const plainRequest: ChatRequest & { readonly prompt: ConversationPrompt } = {
     skipSpecialTokens: true,
     includeReasoning: true,
   },
+  recording: { isWanted: null, metadata: {} },
   passing: null,
   unserved: [],
 };
@@ -68,6 +69,7 @@ export interface RequestChanges {
   readonly calls?: Partial<ChatRequest["calls"]>;
   readonly stopping?: Partial<ChatRequest["stopping"]>;
   readonly output?: Partial<ChatRequest["output"]>;
+  readonly recording?: Partial<ChatRequest["recording"]>;
   readonly unserved?: ChatRequest["unserved"];
 }
 
@@ -80,6 +82,7 @@ export function chatRequest(changes: RequestChanges = {}): ChatRequest {
     calls: { ...plainRequest.calls, ...changes.calls },
     stopping: { ...plainRequest.stopping, ...changes.stopping },
     output: { ...plainRequest.output, ...changes.output },
+    recording: { ...plainRequest.recording, ...changes.recording },
     passing: null,
     unserved: changes.unserved ?? [],
   };

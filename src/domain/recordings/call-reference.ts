@@ -2,7 +2,7 @@
 // with `/attr/choices/index/<i>` behind it one of several choices. Made and read here alone; the grammar of all references
 // is that of feedback/.
 import { parseProjectId } from "../project.ts";
-import type { CompletionKey } from "./recorded-completion.ts";
+import type { CompletionKey } from "./completion-key.ts";
 
 /** Of the references that this server makes; it reads any. */
 const scheme = "hone";

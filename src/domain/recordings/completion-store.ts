@@ -1,11 +1,7 @@
 // Where recorded completions are kept.
 import type { PageRequest } from "../page.ts";
-import type {
-  CompletionContent,
-  CompletionKey,
-  CompletionOutline,
-  RecordedCompletion,
-} from "./recorded-completion.ts";
+import type { CompletionKey } from "./completion-key.ts";
+import type { CompletionContent, CompletionOutline, RecordedCompletion } from "./recorded-completion.ts";
 
 /** Which recorded completions; what is null lets all through. */
 export interface CompletionFilter {

@@ -2,14 +2,7 @@
 // version of which model. Feedback names them, and training learns from the two.
 import type { ChatFinish, ChatPrompt, ChatUsage, TokenPrompt } from "../chat.ts";
 import type { SamplingParameters } from "../sampling.ts";
-
-/** What names a recorded completion; a reference of a call has both (`call-reference`). */
-export interface CompletionKey {
-  /** `<entity>/<project>` of its model. */
-  readonly projectId: string;
-  /** Without the `chatcmpl-` prefix; one that is used again stands for its newest completion. */
-  readonly requestId: string;
-}
+import type { CompletionKey } from "./completion-key.ts";
 
 /** What lists say of a recorded completion; small, whatever its size. */
 export interface CompletionOutline extends CompletionKey {
@@ -102,11 +95,4 @@ export interface RecordedCall {
   readonly argumentsText: string;
   /** Of a call of a tool that takes a text. */
   readonly isText: boolean;
-}
-
-/** What a request says of its own recording. */
-export interface RecordingWish {
-  /** False: it is not to be recorded; null: the request did not say. */
-  readonly isWanted: boolean | null;
-  readonly metadata: Readonly<Record<string, string>>;
 }

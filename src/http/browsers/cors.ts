@@ -3,7 +3,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /** What a page may read of an answer beside what every page may. */
-const exposedHeaders = "x-request-id, x-hone-ignored, x-hone-notice, retry-after, www-authenticate";
+const exposedHeaders =
+  "x-request-id, x-hone-call, x-hone-ignored, x-hone-notice, retry-after, www-authenticate";
 /** Those of every route: what one does not take is answered 405, and the page can read that. */
 const allowedMethods = "GET, HEAD, POST, PUT, DELETE";
 /** For how long a browser need not ask again; what it keeps outlives a change of the setting. */

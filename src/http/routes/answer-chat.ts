@@ -2,6 +2,7 @@
 // either is spelled is the wire's.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BeginOptions } from "../../chat/complete-chat.ts";
+import { callReference } from "../../domain/recordings/call-reference.ts";
 import type { ChatCompletion, ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
 import type { BodyKind, BodyTasks } from "../../wire/body-tasks.ts";
 import type { TakeBytes } from "../../wire/json-text.ts";
@@ -114,8 +115,10 @@ async function answerChat<Step>(
   nameIgnored(reply, asked.ignored);
   writeNotices(reply, asked.notices);
   const beginning = asked.begin(signal).then((completion) => {
-    const { notice } = completion.header;
-    if (notice !== null && !reply.sent) writeNotices(reply, [...asked.notices, notice]);
+    const { notice, recordedAs } = completion.header;
+    if (reply.sent) return completion;
+    if (notice !== null) writeNotices(reply, [...asked.notices, notice]);
+    if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
     return completion;
   });
   const take = answerBytes(reply, budget);

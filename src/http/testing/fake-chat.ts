@@ -87,6 +87,7 @@ export class FakeChat implements ChatPort {
       promptTokenIds: [1, 2, 3],
       echoedTokens: null,
       promptLogprobs: null,
+      recordedAs: null,
       heldAt: null,
       notice,
       logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",

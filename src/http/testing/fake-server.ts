@@ -234,6 +234,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       trainingKindOf: async () => "rl",
       bases: baseModels,
       clock,
+      deleteRecordings: (modelId) => database.completions.deleteOfModel(modelId),
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
       dropAdapter: (id) => void droppedAdapters.push(id),
       discardState: async () => undefined,

@@ -3,7 +3,8 @@
 import type { Kysely, Transaction } from "kysely";
 import { callIdOf } from "../../domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../domain/recordings/completion-store.ts";
-import type { CompletionKey, RecordedCompletion } from "../../domain/recordings/recorded-completion.ts";
+import type { CompletionKey } from "../../domain/recordings/completion-key.ts";
+import type { RecordedCompletion } from "../../domain/recordings/recorded-completion.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequences } from "../sequences.ts";

@@ -5,7 +5,7 @@ import type {
   ListedCompletion,
   StoredCompletion,
 } from "../../domain/recordings/completion-store.ts";
-import type { CompletionKey } from "../../domain/recordings/recorded-completion.ts";
+import type { CompletionKey } from "../../domain/recordings/completion-key.ts";
 import { type Exclusively, jsonBytes, type Tables } from "./memory-tables.ts";
 
 /** Rows that a sweep takes at once. */

@@ -5,6 +5,7 @@ import { answerFields } from "./fields/answer-fields.ts";
 import { constraintFields } from "./fields/constraint-fields.ts";
 import { conversationFields } from "./fields/conversation-fields.ts";
 import { foreignFields } from "./fields/foreign-fields.ts";
+import { recordingFields } from "./fields/recording-fields.ts";
 import { replyFields } from "./fields/reply-fields.ts";
 import { requestFields } from "./fields/request-fields.ts";
 import { samplingFields } from "./fields/sampling-fields.ts";
@@ -15,6 +16,7 @@ export const generationFields = {
   ...answerFields,
   ...samplingFields,
   ...constraintFields,
+  ...recordingFields,
   ...foreignFields,
 };
 

@@ -103,7 +103,10 @@ function echoedLogprobCount(body: ChatRequestBody): number | null {
 }
 
 /** What a request says of how answers are drawn, ended and written, whatever they answer. */
-export type GenerationParts = Pick<ChatRequest, "identity" | "sampling" | "constraint" | "passing"> & {
+export type GenerationParts = Pick<
+  ChatRequest,
+  "identity" | "sampling" | "constraint" | "recording" | "passing"
+> & {
   readonly stopping: Omit<ChatStopping, "maxTokens">;
   readonly output: Omit<ChatOutput, "logprobs" | "includeReasoning">;
 };
@@ -130,6 +133,11 @@ export function readGeneration(
     },
     sampling: samplingOf(body),
     constraint,
+    recording: {
+      isWanted: body.store ?? null,
+      // Of texts alone, as its schema has it.
+      metadata: (body.metadata ?? {}) as Readonly<Record<string, string>>,
+    },
     passing: readPassing(body.kv_transfer_params),
     stopping: {
       minTokens: body.min_tokens ?? 0,

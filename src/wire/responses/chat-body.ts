@@ -23,6 +23,7 @@ export function chatBody(
     tool_choice: tools.length === 0 ? null : toolChoice(body.tool_choice ?? null),
     response_format: responseFormat(body.text?.format ?? null),
     reasoning_effort: body.reasoning?.effort ?? null,
+    metadata: body.metadata ?? null,
     ...logprobs(body),
     ...(body.truncation === "auto" ? { truncate_prompt_tokens: -1 } : {}),
   };

@@ -175,12 +175,12 @@ test("each field means what its equal in a chat request does", () => {
   same({ include: ["message.output_text.logprobs"] }, { logprobs: true });
   same({ top_logprobs: 2 }, { logprobs: true, top_logprobs: 2 });
   same({ stream: true }, { stream: true });
+  same({ store: false, metadata: { a: "b" } }, { store: false, metadata: { a: "b" } });
 });
 
 test("takes what asks for nothing that is not there", () => {
   same(
     {
-      store: false,
       background: false,
       previous_response_id: null,
       conversation: null,
@@ -194,7 +194,6 @@ test("takes what asks for nothing that is not there", () => {
       max_tool_calls: 3,
       prompt_cache_key: "k",
       safety_identifier: "s",
-      metadata: { a: "b" },
       reasoning: { summary: "auto" },
       text: {},
     },
@@ -246,12 +245,13 @@ test("what cannot be done and is not needed is left out, and said", () => {
   ]);
   assert.deepEqual(notices, [
     "tools that this server does not run are left out: web_search, mcp",
-    "nothing is stored: store is answered as false",
+    "a response cannot be asked for later: store is answered as false",
     "include has what is not known here: something.new",
   ]);
   assert.deepEqual(form.repeated.text, { format: { type: "text" }, verbosity: "low" });
   assert.equal(form.repeated.tools.length, 4);
   assert.deepEqual(origins.tools, [1]);
+  assert.equal(request.recording.isWanted, true);
   // Without any tool that is shown a choice says nothing.
   same({ tools: [{ type: "web_search" }], tool_choice: "auto" }, {});
   const twice = [{ type: "web_search" }, f, f];

@@ -132,7 +132,7 @@ function noticesOf({ tools, store, include }: ResponsesRequestBody): readonly st
   const named = (names: readonly string[]): string => cut(names.join(", "));
   return [
     ...(left.length > 0 ? [`tools that this server does not run are left out: ${named(left)}`] : []),
-    ...(store === true ? ["nothing is stored: store is answered as false"] : []),
+    ...(store === true ? ["a response cannot be asked for later: store is answered as false"] : []),
     ...(unknown.length > 0 ? [`include has what is not known here: ${named(unknown)}`] : []),
   ];
 }

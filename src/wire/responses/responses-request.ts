@@ -228,7 +228,7 @@ export const responsesFields = {
   }),
   store: field("read", nullable(Type.Boolean()), {
     about:
-      "Whether the answer can be asked for later; it cannot: true is answered as false, and the header `x-hone-notice` says so.",
+      "Whether the response can be asked for later; it cannot: true is answered as false, and the header `x-hone-notice` says so. False also keeps it from being recorded.",
     default: false,
     example: false,
   }),

@@ -1,0 +1,175 @@
+// Records what trained models answer, and lets old recordings go. An answer's end waits until it is on disk, but not long;
+// what goes wrong with a recording is logged and counted, and no answer's business.
+import { createHash } from "node:crypto";
+import type { ChatPrompt, ChatUsage } from "../domain/chat.ts";
+import type { Clock } from "../domain/clock.ts";
+import { joinedText } from "../domain/content-part.ts";
+import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import type { AnsweredRequest, ChatRecorder, ChatRecording } from "../domain/recordings/chat-recorder.ts";
+import type { CompletionStore } from "../domain/recordings/completion-store.ts";
+import type { RecordedCompletion, RecordedPrompt } from "../domain/recordings/recorded-completion.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { GatheredAnswer } from "./gathered-answer.ts";
+import { RecordingWriter } from "./recording-writer.ts";
+import type { RecordingSettings } from "./settings.ts";
+import { valueBytes } from "./value-bytes.ts";
+
+export interface RecorderDependencies {
+  readonly store: Pick<CompletionStore, "add" | "sweep">;
+  readonly settings: RecordingSettings;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+/** Running, it deletes from time to time what does not stay. */
+export interface Recorder extends ChatRecorder, Service {
+  /** Deletes all that does not stay, a little at a time. */
+  sweep(): Promise<void>;
+}
+
+const dayMs = 86_400_000;
+
+/** Of what lists show of texts, in characters. */
+const beginningLength = 160;
+
+/** What is kept of one without its content, as it is counted. */
+const outlineBytes = 1000;
+
+/** A token of a prompt, as it is counted. */
+const promptTokenBytes = 4;
+
+export function createRecorder(dependencies: RecorderDependencies): Recorder {
+  const { store, settings, clock, logger } = dependencies;
+  const writer = new RecordingWriter(dependencies);
+  const sweep = async (): Promise<void> => {
+    const { keepDays, keepPerModel } = settings;
+    const endedBefore = keepDays === 0 ? null : new Date(clock.now().getTime() - keepDays * dayMs);
+    const retention = { endedBefore, countMax: keepPerModel === 0 ? null : keepPerModel };
+    while ((await store.sweep(retention)) > 0) await clock.sleep(settings.stepPauseMs);
+  };
+  let sweeping: Promise<void> = Promise.resolve();
+  const sweepAgain = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await sweep().catch((error: unknown) =>
+        logger.warn({ err: error }, "old recordings could not be deleted; trying again"),
+      );
+      // Rejects when the service stops.
+      await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
+    }
+  };
+  return {
+    ...serviceOf("recorder", {
+      start: async (signal) => {
+        sweeping = sweepAgain(signal);
+      },
+      stop: async () => {
+        await writer.stop();
+        await sweeping;
+      },
+    }),
+    sweep,
+    records: ({ recording: { isWanted } }) =>
+      settings.record === "on" ? isWanted !== false : settings.record === "asked" && isWanted === true,
+    begin: (answered) => new Recording(answered, writer, dependencies),
+  };
+}
+
+class Recording implements ChatRecording {
+  readonly #answered: AnsweredRequest;
+  readonly #writer: RecordingWriter;
+  readonly #dependencies: Pick<RecorderDependencies, "settings" | "clock">;
+  readonly #promptBytes: number;
+  readonly #answer: GatheredAnswer;
+
+  constructor(
+    answered: AnsweredRequest,
+    writer: RecordingWriter,
+    dependencies: Pick<RecorderDependencies, "settings" | "clock">,
+  ) {
+    this.#answered = answered;
+    this.#writer = writer;
+    this.#dependencies = dependencies;
+    const { bytesMax } = dependencies.settings;
+    const { request, promptTokenIds, choiceCount } = answered;
+    this.#promptBytes =
+      promptTokenIds.length * promptTokenBytes + valueBytes(recordedPrompt(request.prompt), bytesMax);
+    const left = bytesMax - this.#promptBytes;
+    this.#answer = new GatheredAnswer(choiceCount, { bytesMax: left, beginning: beginningLength });
+  }
+
+  get key() {
+    const { request, version } = this.#answered;
+    return { projectId: version.projectId, requestId: request.identity.requestId };
+  }
+
+  add(deltas: Parameters<ChatRecording["add"]>[0]): void {
+    for (const delta of deltas) this.#answer.add(delta);
+  }
+
+  async end(usage: ChatUsage): Promise<void> {
+    try {
+      await this.#write(this.#completion(usage));
+    } catch (error) {
+      this.#writer.lose(1, "fault", error);
+    }
+  }
+
+  async #write(completion: RecordedCompletion): Promise<void> {
+    const { settings, clock } = this.#dependencies;
+    const bytes = completion.content === null ? outlineBytes : this.#promptBytes + this.#answer.bytes;
+    const written = new AbortController();
+    const writing = this.#writer.write(completion, bytes).finally(() => written.abort());
+    const patience = clock.sleep(settings.waitMs, { signal: written.signal }).catch(() => undefined);
+    await Promise.race([writing, patience]);
+  }
+
+  #completion(usage: ChatUsage): RecordedCompletion {
+    const { request, caller, version, promptTokenIds, sampling, startedAt } = this.#answered;
+    const { choices } = this.#answer;
+    const prompt = recordedPrompt(request.prompt);
+    return {
+      ...version,
+      ...this.key,
+      owner: caller.owner,
+      startedAt,
+      endedAt: this.#dependencies.clock.now(),
+      usage,
+      promptHash: hashOf(promptTokenIds),
+      finishReasons: this.#answer.finishReasons,
+      hasLogprobs: this.#answer.hasLogprobs,
+      promptText: beginningOf(prompt),
+      answerText: cut(this.#answer.beginning),
+      metadata: request.recording.metadata,
+      content: choices && { prompt, promptTokenIds, sampling, choices },
+    };
+  }
+}
+
+function recordedPrompt(prompt: ChatPrompt): RecordedPrompt {
+  if (prompt.kind !== "tokens") return prompt;
+  const { tokenIds: _, ...rest } = prompt;
+  return rest;
+}
+
+function beginningOf(prompt: RecordedPrompt): string {
+  if (prompt.kind === "tokens") return "";
+  if (prompt.kind === "text") return cut(prompt.text);
+  const asked = prompt.messages.findLast(({ role }) => role === "user");
+  return cut(joinedText(asked?.["content"] ?? null) ?? "");
+}
+
+/** Not between the two halves of a character. */
+function cut(text: string): string {
+  return text
+    .trimStart()
+    .slice(0, beginningLength)
+    .replace(/[\uD800-\uDBFF]$/, "");
+}
+
+function hashOf(tokenIds: readonly number[]): string {
+  const bytes = Buffer.allocUnsafe(4 * tokenIds.length);
+  tokenIds.forEach((id, index) => bytes.writeUInt32LE(id, 4 * index));
+  return createHash("sha256").update(bytes).digest("hex");
+}
