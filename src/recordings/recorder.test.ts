@@ -28,7 +28,10 @@ async function recording(
   const clock = new FakeClock();
   const metrics = createMetrics({ processMetrics: false });
   const recorder = createRecorder({
-    store: { add: options.add ?? completions.add, sweep: completions.sweep },
+    store: {
+      add: options.add ?? ((answers) => completions.add(answers)),
+      sweep: (retention) => completions.sweep(retention),
+    },
     settings: recordingSettingsWith(options.settings),
     clock,
     metrics,
@@ -304,7 +307,8 @@ test("a sweep deletes what is older than it is kept, and what a model has too ma
   await completions.add(all);
   let isSwept = false;
   const swept = recorder.sweep().then(() => (isSwept = true));
-  while (!isSwept) await clock.advance(20);
+  const isOver = (): boolean => isSwept;
+  while (!isOver()) await clock.advance(20);
   await swept;
   const filter = {
     entity: null,
