@@ -30,7 +30,7 @@ test("`metadata` is up to sixteen texts, which are recorded with the answer", as
   assert.deepEqual(await reasonsFor("described", { metadata: { topic: "greeting" } }), ["single_answer"]);
   const messages = [{ role: "user", content: "hello" }];
   const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`m${index}`, "x"]));
-  for (const metadata of [many, { topic: 1 }]) {
+  for (const metadata of [many, { topic: 1 }, { ["n".repeat(65)]: "x" }]) {
     const { status } = await call(server(), "POST", "/v1/chat/completions", {
       body: { messages, max_tokens: 1, metadata },
     });

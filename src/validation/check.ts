@@ -172,7 +172,12 @@ function visitArray(node: SchemaNode, value: readonly unknown[], findings: Findi
 const free: SchemaNode = {};
 
 function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>, findings: Findings): void {
-  const { properties = {}, required = [], additionalProperties } = node;
+  const { properties = {}, required = [], additionalProperties, maxProperties, propertyNames } = node;
+  const count = maxProperties === undefined ? 0 : Object.keys(value).length;
+  if (maxProperties !== undefined && count > maxProperties) {
+    const message = `Dictionary should have at most ${plural(maxProperties, "item")} after validation, not ${count}`;
+    report(findings, "too_long", message);
+  }
   for (const name of required) {
     if (!Object.hasOwn(value, name)) report(findings, "missing", "Field required", name);
   }
@@ -180,6 +185,10 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
   for (const name of Object.keys(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : unknownField(additionalProperties);
     if (isAtFaultLimit(findings)) return;
+    if (propertyNames !== undefined && name.length > propertyNames.maxLength) {
+      const message = `Names should have at most ${plural(propertyNames.maxLength, "character")}, not ${name.length}`;
+      report(findings, "string_too_long", message);
+    }
     if (property === undefined) ignore(findings, name);
     else {
       path.push(name);

@@ -18,6 +18,8 @@ export interface SchemaNode {
   readonly items?: SchemaNode;
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
+  readonly maxProperties?: number;
+  readonly propertyNames?: { readonly maxLength: number };
   /** `true` keeps unknown keys; a schema checks them; absent lists them as ignored. */
   readonly additionalProperties?: boolean | SchemaNode;
 }
