@@ -170,7 +170,7 @@ test("a chat's fields have their defaults and examples, and what is not served i
   const schema = chat?.requestBody?.content["application/json"]?.schema;
   assert.deepEqual(schema?.required, ["messages"]);
   const properties = schema?.properties ?? {};
-  assert.equal(Object.keys(properties).length, 78);
+  assert.equal(Object.keys(properties).length, 80);
   for (const [name, { examples = [], default: value, "x-default": words }] of Object.entries(properties)) {
     assert.equal(examples.length, 1, name);
     assert.ok(name === "messages" || value !== undefined || words !== undefined, `${name} has no default`);
