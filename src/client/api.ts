@@ -1780,6 +1780,7 @@ export type FeedbackQueryReq = {
   readonly sort_by?: readonly {
     /** As `fields` has them. */
     readonly field: string;
+    /** From the least on, or from the greatest. */
     readonly direction: "asc" | "desc";
   }[] | null;
   /**

@@ -35,7 +35,7 @@ export const feedbackQuerySchema = Type.Object(
       Type.Array(
         Type.Object({
           field: Type.String({ description: "As `fields` has them." }),
-          direction: Type.Enum(["asc", "desc"]),
+          direction: Type.Enum(["asc", "desc"], { description: "From the least on, or from the greatest." }),
         }),
         { maxItems: 16 },
       ),
