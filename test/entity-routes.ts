@@ -56,6 +56,18 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/structured-outputs/check": answers(other, "/v1/preview/structured-outputs/check", {
       structured_outputs: { json: {} },
     }),
+    "GET /v1/preview/completions": [
+      get(`/v1/preview/completions?request_id=${other.requestId}`, 200),
+      get(`/v1/preview/completions?entity=${other.entity}&name=${other.name}&after=`, 200),
+      get(`/v1/preview/completions?project=${encodeURIComponent(projectOf(other))}`, 403),
+      ...modelNames(other).map(({ name, ...status }) => ({
+        ...get(`/v1/preview/completions?model=${encodeURIComponent(name)}`, 0),
+        ...status,
+      })),
+      ...cursors(other).map((after) => get(`/v1/preview/completions?after=${after}`, 422)),
+    ],
+    "GET /v1/preview/completions/:request_id": recordedAttempts(other, "GET"),
+    "DELETE /v1/preview/completions/:request_id": recordedAttempts(other, "DELETE"),
     "GET /v1/models": lists("/v1/models", other),
     "GET /v1/models/*": modelNames(other).map(({ name, ...status }) => ({
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
@@ -307,6 +319,19 @@ function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Atte
     ...modelIds(other).map((id) => ({ ...attempt(id), ...foreignId })),
     ...otherIds(other).map((id) => ({ ...attempt(id), status: 404 })),
   ];
+}
+
+/** Where a path takes a request's id, with the project and without. */
+function recordedAttempts(other: Things, method: "GET" | "DELETE"): readonly Attempt[] {
+  const project = encodeURIComponent(projectOf(other));
+  const ids = [other.requestId, `chatcmpl-${other.requestId}`, ...otherIds(other), ...modelIds(other)];
+  return ids.flatMap((id) => {
+    const url = `/v1/preview/completions/${id}`;
+    return [
+      { method, url, status: 404 },
+      { method, url: `${url}?project=${project}`, status: 403 },
+    ];
+  });
 }
 
 /** Where a path takes a job's id. */

@@ -16,6 +16,8 @@ test(
     const faults = [lost, doubled, failed, leftOver, different].flat();
     assert.deepEqual(faults, []);
     assert.ok(comparedCount > 0);
-    assert.ok(acknowledged.jobs > 0 && acknowledged.logs > 0 && acknowledged.feedback > 0);
+    assert.ok(
+      acknowledged.jobs > 0 && acknowledged.logs > 0 && acknowledged.feedback > 0 && acknowledged.chats > 0,
+    );
   },
 );

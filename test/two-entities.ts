@@ -18,6 +18,8 @@ import { newUuid } from "../src/domain/ids.ts";
 import { NaiveEngine } from "../src/engine/testing/naive-engine.ts";
 import { createFeedbackService } from "../src/feedback/feedback-service.ts";
 import { basic, bearer, fakeServer, playJob } from "../src/http/testing/fake-server.ts";
+import { createRecorder } from "../src/recordings/recorder.ts";
+import { recordingSettingsWith } from "../src/recordings/settings.ts";
 import { createModelDirectory } from "../src/registry/model-directory.ts";
 import type { Stores } from "../src/storage/stores.ts";
 import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
@@ -100,7 +102,7 @@ async function addKey(server: World["server"], entity: string, role: KeyRole): P
   await server.keyStore.create({ ...key, createdAt: new Date(0), revokedAt: null });
 }
 
-function chatOver(engine: NaiveEngine, { models: store }: Stores) {
+function chatOver(engine: NaiveEngine, { models: store, completions }: Stores) {
   const directory = createModelDirectory({
     store,
     bases: ["tiny"],
@@ -122,8 +124,10 @@ function chatOver(engine: NaiveEngine, { models: store }: Stores) {
   };
   const metrics = createMetrics({ processMetrics: false });
   const over = { directory, bases: servedBases(base), metrics };
+  const shared = { clock: systemClock, metrics, logger: silentLogger };
+  const recorder = createRecorder({ store: completions, settings: recordingSettingsWith(), ...shared });
   return {
-    chat: createChatService({ ...over, clock: systemClock, logger: silentLogger }),
+    chat: createChatService({ ...over, ...shared, recorder }),
     tokenization: createTokenizationService(over),
     embeddings: createEmbeddingService(over),
   };
@@ -167,6 +171,12 @@ async function fillOne(world: World, names: Things): Promise<Things> {
   const started = { type: "training_started", data: { num_sequences: 1 } } as const;
   await playJob(world.server, { step: 1, events: [started], versionId: names.versionId });
   await post(`/v1/preview/models/${modelId}/log`, { trajectory_groups: groupsOf(names) });
+  await post("/v1/chat/completions", {
+    model: `${project}/${name}:step0`,
+    messages: [{ role: "user", content: `said by ${entity}` }],
+    request_id: names.requestId,
+    max_tokens: 2,
+  });
   await post("/feedback/create", recordOf(names));
   await post("/feedback/replace", {
     ...recordOf(names),

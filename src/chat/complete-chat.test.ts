@@ -1098,7 +1098,7 @@ test("tokens that came at once for several choices are one step, and the first i
 });
 
 /** Keeps what it is given; an answer's end waits until `open` is called. */
-function keepingRecorder(wanted = true) {
+function keepingRecorder(wanted = true, isStored = true) {
   const begun: AnsweredRequest[] = [];
   const deltas: ChatDelta[] = [];
   let open = (): void => undefined;
@@ -1114,6 +1114,7 @@ function keepingRecorder(wanted = true) {
         end: async () => {
           endCount += 1;
           await opened;
+          return isStored;
         },
       };
     },
@@ -1129,7 +1130,7 @@ test("what a trained model answers is recorded before its end, with log-probabil
   const { signal } = new AbortController();
   const request = chatRequest({ output: { logprobs: null }, sampling: { temperature: 0.5, seed: 7 } });
   const completion = await service.begin(request, caller, { signal });
-  assert.deepEqual(completion.header.recordedAs, { projectId: "acme/games", requestId: "r1" });
+  assert.deepEqual(completion.recordedAs, { projectId: "acme/games", requestId: "r1" });
   const seen: ChatDelta[] = [];
   let isEnded = false;
   const reading = (async () => {
@@ -1140,6 +1141,7 @@ test("what a trained model answers is recorded before its end, with log-probabil
   assert.equal(isEnded, false);
   open();
   await reading;
+  assert.notEqual(completion.recordedAs, null);
   assert.deepEqual(
     seen.flatMap(({ tokenIds }) => tokenIds),
     ids,
@@ -1174,10 +1176,9 @@ test("what is not to be recorded is not, nor what a base model says, or fails, o
   ] as const) {
     const { recorder, begun } = keepingRecorder(wanted);
     const engine = new ScriptedEngine(script);
-    const read = await readCompletion(
-      serve(engine, { model, recorder }).begin(chatRequest(asked), caller, { signal }),
-    );
-    assert.deepEqual([begun, read.header.recordedAs], [[], null]);
+    const completion = await serve(engine, { model, recorder }).begin(chatRequest(asked), caller, { signal });
+    for await (const _ of completion.deltas);
+    assert.deepEqual([begun, completion.recordedAs], [[], null]);
     assert.equal(engine.requests[0]?.outputs.topLogprobCount, null);
   }
   const failing = keepingRecorder();
@@ -1196,4 +1197,15 @@ test("what is not to be recorded is not, nor what a base model says, or fails, o
   }).begin(hello, caller, { signal });
   for await (const _ of completion.deltas) break;
   assert.deepEqual([failing.begun.length, failing.ends(), left.begun.length, left.ends()], [1, 0, 1, 0]);
+});
+
+test("an answer whose recording is not on disk at its end does not say that it is recorded", async () => {
+  const script = oneByOne(idsOf("yes"), finished("length"));
+  const { recorder, open } = keepingRecorder(true, false);
+  open();
+  const { signal } = new AbortController();
+  const service = serve(new ScriptedEngine(script), { model: trained, recorder });
+  const completion = await service.begin(hello, caller, { signal });
+  for await (const _ of completion.deltas);
+  assert.equal(completion.recordedAs, null);
 });

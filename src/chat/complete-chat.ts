@@ -13,6 +13,7 @@ import {
 } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Generation } from "../domain/generation.ts";
+import type { CompletionKey } from "../domain/recordings/completion-key.ts";
 import type { ChatRecorder, ChatRecording } from "../domain/recordings/chat-recorder.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -116,6 +117,8 @@ class Completion implements ChatCompletion {
   #plan: GenerationPlan | null = null;
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
+  /** Known at its end. */
+  #isRecorded = true;
 
   constructor(shared: Shared, asked: Asked) {
     this.#shared = shared;
@@ -129,6 +132,10 @@ class Completion implements ChatCompletion {
 
   get usage(): ChatUsage {
     return this.#usage;
+  }
+
+  get recordedAs(): CompletionKey | null {
+    return this.#isRecorded ? (this.#recording?.key ?? null) : null;
   }
 
   async leave(): Promise<void> {
@@ -154,12 +161,7 @@ class Completion implements ChatCompletion {
           if (this.#header === null) {
             metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
             this.#recording = this.#record(plan, reader.choiceCount, startedAt);
-            const recordedAs = this.#recording?.key ?? null;
-            this.#header = headerOf(plan, reader, {
-              createdAt: clock.now(),
-              passed: this.#passed,
-              recordedAs,
-            });
+            this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed });
             this.#count(base.model.name);
             yield [];
           }
@@ -173,7 +175,7 @@ class Completion implements ChatCompletion {
       }
       assert(reader.isFinished, "an engine finishes every choice or throws");
       // Before the answer's end: whoever has it whole finds it recorded.
-      await this.#recording?.end(this.#usage);
+      this.#isRecorded = (await this.#recording?.end(this.#usage)) ?? false;
       outcome = "completed";
     } catch (thrown) {
       const error = await this.#errorOf(thrown);
@@ -280,15 +282,7 @@ const noUsage: ChatUsage = { promptTokens: 0, completionTokens: 0, cachedTokens:
 function headerOf(
   { header, notices }: GenerationPlan,
   reader: DeltaReader,
-  {
-    createdAt,
-    passed,
-    recordedAs,
-  }: {
-    readonly createdAt: Date;
-    readonly passed: PassedPrompt | null;
-    readonly recordedAs: ChatHeader["recordedAs"];
-  },
+  { createdAt, passed }: { readonly createdAt: Date; readonly passed: PassedPrompt | null },
 ): ChatHeader {
   const { promptLogprobs, choiceCount, isPromptHeld } = reader;
   const place = passed?.place ?? null;
@@ -296,7 +290,7 @@ function headerOf(
     isPromptHeld && place !== null ? { ...place, tokenCount: header.promptTokenIds.length } : null;
   const unheld = place !== null && heldAt === null ? [noRoom] : [];
   const notice = [...notices, ...reader.notices, ...(passed?.notices ?? []), ...unheld].join("; ") || null;
-  return { ...header, createdAt, promptLogprobs, choiceCount, recordedAs, heldAt, notice };
+  return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice };
 }
 
 const noRoom = "The prompt is not held for another server: those that are held already leave no room for it.";

@@ -19,7 +19,13 @@ function completionOf(
   const usage = { promptTokens: 1, completionTokens: request, cachedTokens: 0 };
   // Of a header no more than what is looked at.
   const header = { model: `model ${request}` } as ChatHeader;
-  return Promise.resolve({ header, deltas, usage, leave: async () => void (await deltas.return()) });
+  return Promise.resolve({
+    header,
+    deltas,
+    usage,
+    recordedAs: null,
+    leave: async () => void (await deltas.return()),
+  });
 }
 
 /** Ends as an answer does whose signal aborts. */

@@ -33,6 +33,9 @@ export async function beginTogether(
     get usage() {
       return begun.map(({ usage }) => usage).reduce(sumOfUsage);
     },
+    get recordedAs() {
+      return begun[0]?.recordedAs ?? null;
+    },
     leave: async () => void (await deltas.return()),
   };
 }
@@ -47,6 +50,9 @@ function alone(completion: ChatCompletion): ChatCompletion<RequestDeltas> {
     deltas: numbered(),
     get usage() {
       return completion.usage;
+    },
+    get recordedAs() {
+      return completion.recordedAs;
     },
     leave: () => completion.leave(),
   };

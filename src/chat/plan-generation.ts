@@ -24,10 +24,7 @@ import { refuseStrangeTokens } from "./strange-tokens.ts";
 export interface GenerationPlan {
   readonly generation: GenerationRequest;
   /** What is known of it before anything is computed. */
-  readonly header: Omit<
-    ChatHeader,
-    "createdAt" | "promptLogprobs" | "choiceCount" | "recordedAs" | "heldAt" | "notice"
-  >;
+  readonly header: Omit<ChatHeader, "createdAt" | "promptLogprobs" | "choiceCount" | "heldAt" | "notice">;
   /** What the client should know, a sentence each. */
   readonly notices: readonly string[];
   /** The token that is no stop reason when it ends a choice. */

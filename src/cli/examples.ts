@@ -50,6 +50,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "rules delete": ["hone rules delete p/thumbs"],
   "rules preview": ["hone rules preview p/agent --rule p/thumbs", "hone rules preview p/agent --preferences"],
   "rules train": ["hone rules train p/agent --rule p/thumbs --learning-rate 0.0001"],
+  "completions list": [
+    "hone completions",
+    "hone completions list --model p/agent:step3 --feedback any --json",
+  ],
+  "completions show": ["hone completions show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "completions delete": ["hone completions delete 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "keys create": ["hone keys create --owner ann --role member"],
   "keys list": ["hone keys"],
   "keys revoke": ["hone keys revoke 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],

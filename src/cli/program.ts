@@ -14,6 +14,7 @@ import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addExamples } from "./examples.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
+import { addRecordingCommands } from "./recordings/recording-commands.ts";
 import { addTopCommand } from "./top/top-command.ts";
 
 /** @param limits as of `main` */
@@ -27,6 +28,7 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addModelsCommand(program);
   addJobsCommand(program);
   addRulesCommand(program);
+  addRecordingCommands(program);
   addKeysCommand(program);
   addSchemasCommand(program, limits);
   addDemoCommand(program);

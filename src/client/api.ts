@@ -504,6 +504,15 @@ export type AssistantMessage = {
   readonly function_call: null;
 };
 
+export type CallFeedback = {
+  readonly id: string;
+  readonly feedback_type: string;
+  /** The whole answer, or one of its choices. */
+  readonly vendor_ref: string;
+  readonly vendor_user_id: string;
+  readonly created_at: string;
+};
+
 export type ChatCompletion = {
   /** `chatcmpl-` and the request's id. */
   readonly id: string;
@@ -2241,6 +2250,156 @@ export type Reasoning = {
   readonly generate_summary?: "auto" | "concise" | "detailed" | null;
 };
 
+export type RecordedCompletion = {
+  /** Of the answer: `chatcmpl-` and the request's id. */
+  readonly id: string;
+  readonly request_id: string;
+  /** As what feedback names it. */
+  readonly reference: string;
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  readonly model_id: string;
+  /** The version that answered. */
+  readonly step: number;
+  /** The name that was asked for. */
+  readonly model: string;
+  /** Names base, version and engine build. */
+  readonly system_fingerprint: string;
+  /** Of the key that asked. */
+  readonly owner: string;
+  readonly started_at: string;
+  readonly ended_at: string;
+  readonly usage: {
+    /** Tokens of the prompt, once whatever n is. */
+    readonly prompt_tokens: number;
+    /** Tokens of all choices. */
+    readonly completion_tokens: number;
+    /** Both together. */
+    readonly total_tokens: number;
+    readonly prompt_tokens_details: {
+      /** Tokens of the prompt, from its first on, that an earlier request had computed. */
+      readonly cached_tokens: number;
+    };
+  };
+  /** Equal for prompts of the same tokens. */
+  readonly prompt_hash: string;
+  /** Of each choice. */
+  readonly finish_reasons: readonly string[];
+  readonly has_logprobs: boolean;
+  /** False of one that was too large: neither messages nor tokens are recorded of it. */
+  readonly is_whole: boolean;
+  /** Of what is stored of it alone, without what it shares with others. */
+  readonly byte_count: number;
+  /** How the last message of a user begins, or the prompt's text. */
+  readonly prompt: string;
+  /** How the first choice begins. */
+  readonly answer: string;
+  /** Of the request. */
+  readonly metadata: { readonly [name: string]: string };
+  /** As they were sent; null of a text completion, and where it is not whole. */
+  readonly messages: readonly { readonly [name: string]: unknown }[] | null;
+  readonly tools: readonly { readonly [name: string]: unknown }[] | null;
+  /** As the request had them. */
+  readonly documents?: readonly { readonly [name: string]: unknown }[] | null;
+  /** As the request had it. */
+  readonly chat_template?: string | null;
+  /** As the request had them. */
+  readonly chat_template_kwargs?: { readonly [name: string]: unknown } | null;
+  /** As the request had it. */
+  readonly reasoning_effort?: string | null;
+  /** As the request had it. */
+  readonly add_generation_prompt?: boolean | null;
+  /** As the request had it. */
+  readonly continue_final_message?: boolean | null;
+  /** As the request had it. */
+  readonly add_special_tokens?: boolean | null;
+  /** As the request had it. */
+  readonly truncate_prompt_tokens?: number | null;
+  /** Of a text completion whose prompt was a text. */
+  readonly prompt_text: string | null;
+  /** The prompt's exact tokens. */
+  readonly prompt_token_ids: readonly number[] | null;
+  /** How it was drawn, every default resolved. */
+  readonly sampling: RecordedSampling | null;
+  /** As they were answered; empty where it is not whole. */
+  readonly choices: readonly Choice[];
+  /** What there is on it or on one of its choices, the oldest first; at most a thousand. */
+  readonly feedback: readonly CallFeedback[];
+};
+
+export type RecordedDeletion = {
+  readonly id: string;
+  readonly object: "chat.completion.deleted";
+  readonly deleted: boolean;
+};
+
+export type RecordedOutline = {
+  /** Of the answer: `chatcmpl-` and the request's id. */
+  readonly id: string;
+  readonly request_id: string;
+  /** As what feedback names it. */
+  readonly reference: string;
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  readonly model_id: string;
+  /** The version that answered. */
+  readonly step: number;
+  /** The name that was asked for. */
+  readonly model: string;
+  /** Names base, version and engine build. */
+  readonly system_fingerprint: string;
+  /** Of the key that asked. */
+  readonly owner: string;
+  readonly started_at: string;
+  readonly ended_at: string;
+  readonly usage: {
+    /** Tokens of the prompt, once whatever n is. */
+    readonly prompt_tokens: number;
+    /** Tokens of all choices. */
+    readonly completion_tokens: number;
+    /** Both together. */
+    readonly total_tokens: number;
+    readonly prompt_tokens_details: {
+      /** Tokens of the prompt, from its first on, that an earlier request had computed. */
+      readonly cached_tokens: number;
+    };
+  };
+  /** Equal for prompts of the same tokens. */
+  readonly prompt_hash: string;
+  /** Of each choice. */
+  readonly finish_reasons: readonly string[];
+  readonly has_logprobs: boolean;
+  /** False of one that was too large: neither messages nor tokens are recorded of it. */
+  readonly is_whole: boolean;
+  /** Of what is stored of it alone, without what it shares with others. */
+  readonly byte_count: number;
+  /** How the last message of a user begins, or the prompt's text. */
+  readonly prompt: string;
+  /** How the first choice begins. */
+  readonly answer: string;
+  /** Of the request. */
+  readonly metadata: { readonly [name: string]: string };
+};
+
+export type RecordedSampling = {
+  readonly temperature: number;
+  readonly top_p: number;
+  readonly top_k: number;
+  readonly min_p: number;
+  readonly top_n_sigma: number;
+  readonly repetition_penalty: number;
+  readonly frequency_penalty: number;
+  readonly presence_penalty: number;
+  /** The request's, or the one that was drawn for it. */
+  readonly seed: number;
+  readonly max_tokens: number;
+  readonly min_tokens: number;
+  readonly stop: readonly string[];
+  readonly use_beam_search: boolean;
+  /** Whether a constraint, a bias, forbidden words or a processor held what could come. */
+  readonly is_held: boolean;
+};
+
 export type Replay = {
   /** Whether it is the version byte for byte. */
   readonly is_equal: boolean;
@@ -3890,6 +4049,62 @@ export interface Operations {
       readonly format: "jsonl" | "parquet" | "groups";
     };
     readonly bytes: true;
+  };
+  /** List recorded completions. */
+  readonly "GET /v1/preview/completions": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** `<entity>/<project>`. */
+      readonly project?: string;
+      /**
+       * Only of this trained model, by its id or a name as in a chat request; with `:step3` only of that
+       * version.
+       */
+      readonly model?: string;
+      /** Only of this version. */
+      readonly step?: number;
+      /** Only what ended then or later. */
+      readonly since?: string;
+      /** Only what ended before. */
+      readonly until?: string;
+      /** Only the answer of this request. */
+      readonly request_id?: string;
+      /**
+       * `any`: only what there is feedback on; `none`: only what there is none on; else a type of feedback,
+       * of which there is some.
+       */
+      readonly feedback?: string;
+    };
+    readonly answer: Page<RecordedOutline>;
+  };
+  /** Read a recorded completion. */
+  readonly "GET /v1/preview/completions/{request_id}": {
+    readonly path: {
+      /** Of the answer, with or without `chatcmpl-` before it. */
+      readonly request_id: string;
+    };
+    readonly query?: {
+      /** `<entity>/<project>`. */
+      readonly project?: string;
+    };
+    readonly answer: RecordedCompletion;
+  };
+  /** Delete a recorded completion. */
+  readonly "DELETE /v1/preview/completions/{request_id}": {
+    readonly path: {
+      /** Of the answer, with or without `chatcmpl-` before it. */
+      readonly request_id: string;
+    };
+    readonly query?: {
+      /** `<entity>/<project>`. */
+      readonly project?: string;
+    };
+    readonly answer: RecordedDeletion;
   };
   /** Create a training job. */
   readonly "POST /v1/preview/training-jobs": {

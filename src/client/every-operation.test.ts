@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../http/testing/api-document.ts";
+import { sampleCompletion } from "../storage/contract/completion-store.ts";
 import { fakeServer, keys, playJob } from "../http/testing/fake-server.ts";
 import { Hone } from "./hone.ts";
 import { HoneError } from "./hone-error.ts";
@@ -83,6 +84,12 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal((await hone.trajectories.counts(model.id))[0]?.count, 1);
   assert.equal((await hone.trajectories.get(model.id, "1")).reward, 1);
   assert.ok((await drained(await hone.trajectories.export(model.id, { format: "jsonl" }))).length > 0);
+
+  const recorded = sampleCompletion("recorded", { modelId: model.id, projectId: "acme/p" });
+  assert.equal(await server.completions.add([recorded]), 1);
+  assert.equal((await hone.recordings.list({ feedback: "none" }).all())[0]?.request_id, "recorded");
+  assert.equal((await hone.recordings.get("recorded")).choices.length, 2);
+  assert.equal((await hone.recordings.delete("recorded", { project: "acme/p" })).deleted, true);
 
   const jobId = await model.train([group], { learning_rate: 1e-4 });
   await playJob(server, { step: 1, events: [{ type: "training_ended", data: {} }] });

@@ -8,6 +8,7 @@ import { JobCalls } from "./calls/job-calls.ts";
 import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
 import { RuleCalls } from "./calls/rule-calls.ts";
+import { RecordingCalls } from "./calls/recording-calls.ts";
 import { ServerCalls } from "./calls/server-calls.ts";
 import { EmbeddingCalls, TextCalls } from "./calls/text-calls.ts";
 import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
@@ -32,6 +33,7 @@ export class Hone implements HoneCalls {
   readonly models: ModelCalls;
   readonly checkpoints: CheckpointCalls;
   readonly trajectories: TrajectoryCalls;
+  readonly recordings: RecordingCalls;
   readonly jobs: JobCalls;
   readonly files: FileCalls;
   readonly feedback: FeedbackCalls;
@@ -56,6 +58,7 @@ export class Hone implements HoneCalls {
     this.models = new ModelCalls(calls);
     this.checkpoints = new CheckpointCalls(calls);
     this.trajectories = new TrajectoryCalls(calls);
+    this.recordings = new RecordingCalls(calls);
     this.jobs = new JobCalls(calls, connection.platform);
     this.files = new FileCalls(calls);
     this.feedback = new FeedbackCalls(calls);

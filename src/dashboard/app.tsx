@@ -1,6 +1,8 @@
 // The page's frame: where one can go, who is signed in, and the view of the address.
 import type { ComponentChildren } from "preact";
 import { View } from "./parts/shown.tsx";
+import { RecordedChat } from "./recorded/recorded-chat.tsx";
+import { RecordedChats } from "./recorded/recorded-chats.tsx";
 import { addressOf, place, type Place } from "./router.ts";
 import { session, signOut, type Session } from "./session.ts";
 import { ShortcutHelp } from "./shortcuts.tsx";
@@ -22,6 +24,7 @@ const sections = [
   ["", "Overview"],
   ["models", "Models"],
   ["jobs", "Jobs"],
+  ["chats", "Chats"],
   ["trajectories", "Trajectories"],
   ["compare", "Compare"],
   ["usage", "Key"],
@@ -86,6 +89,12 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
         <Trajectories key={id} hone={hone} modelId={id} />
       ) : (
         <TrajectoryView key={`${id} ${number}`} hone={hone} modelId={id} number={number} />
+      );
+    case "chats":
+      return id === undefined ? (
+        <RecordedChats hone={hone} />
+      ) : (
+        <RecordedChat key={id} hone={hone} requestId={id} />
       );
     case "compare":
       return <Compare hone={hone} />;

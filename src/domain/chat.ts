@@ -247,8 +247,6 @@ export interface ChatHeader {
   readonly logprobs: "off" | "text" | "token-id";
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
-  /** As what its completion is recorded; null where it is not. */
-  readonly recordedAs: CompletionKey | null;
   /** Where another server finds the prompt, where it is held for one. */
   readonly heldAt: (HeldPlace & { readonly tokenCount: number }) | null;
   /** What the client should know of how its request was understood, in a sentence; null where there is nothing. */
@@ -291,6 +289,11 @@ export interface ChatCompletion<Step = readonly ChatDelta[]> {
   readonly deltas: AsyncIterable<Step>;
   /** So far; the whole once the deltas have ended. */
   readonly usage: ChatUsage;
+  /**
+   * As what it is recorded, or is going to be; null where it is not. Once the deltas have ended it is on disk: null then where
+   * it could not wait for that.
+   */
+  readonly recordedAs: CompletionKey | null;
   /** Ends it and frees what it holds, as leaving the loop over its deltas does; without effect once it has ended. */
   leave(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
+import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { EmbeddingService } from "../chat/embeddings/embedding-service.ts";
@@ -112,6 +113,8 @@ export interface HttpDependencies {
   readonly jobs: JobStore;
   readonly jobQueue: JobPort;
   readonly trajectories: TrajectoryStore;
+  /** Recorded ones. */
+  readonly completions: CompletionStore;
   readonly feedback: FeedbackService;
   readonly rewards: RewardService;
   readonly files: FileService;

@@ -52,6 +52,7 @@ import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
 import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
+import { recordingRoutes } from "./routes/recordings/recordings.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
 
 /**
@@ -163,6 +164,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     await checkpointImportRoute(scope, dependencies);
     trajectoryRoutes(scope, dependencies, bodies);
     trajectoryRowRoutes(scope, dependencies, reads);
+    recordingRoutes(scope, dependencies);
     trainingJobRoutes(scope, dependencies, bodies);
     feedbackJobRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);

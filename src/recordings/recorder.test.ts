@@ -131,7 +131,7 @@ test("an answer is there, with its tokens, once its recording has ended", async 
   record.add([
     delta({ toolCalls: [{ index: 0, argumentsText: ":1}" }], finish: { ...finish, reason: "tool_calls" } }),
   ]);
-  await record.end(usage);
+  assert.equal(await record.end(usage), true);
   const found = await completions.find(record.key);
   assert.ok(found !== null);
   const bytes = Buffer.alloc(12);
@@ -252,7 +252,7 @@ test("an answer waits for a slow database no longer than its client would", asyn
   record.add([delta({ text: "a", tokenIds: [1], finish })]);
   const ended = record.end(usage);
   await clock.advance(500);
-  await ended;
+  assert.equal(await ended, false);
   assert.equal(stored, 0);
   open();
   await recorder.stop();
@@ -315,8 +315,10 @@ test("a sweep deletes what is older than it is kept, and what a model has too ma
     projectId: null,
     modelId: null,
     step: null,
+    requestId: null,
     endedFrom: null,
     endedBefore: null,
+    feedback: null,
   };
   const { items } = await completions.list(filter, { after: null, limit: 100, order: "asc" });
   assert.deepEqual(

@@ -108,21 +108,26 @@ class Recording implements ChatRecording {
     for (const delta of deltas) this.#answer.add(delta);
   }
 
-  async end(usage: ChatUsage): Promise<void> {
+  async end(usage: ChatUsage): Promise<boolean> {
     try {
-      await this.#write(this.#completion(usage));
+      return await this.#write(this.#completion(usage));
     } catch (error) {
       this.#writer.lose(1, "fault", error);
+      return false;
     }
   }
 
-  async #write(completion: RecordedCompletion): Promise<void> {
+  async #write(completion: RecordedCompletion): Promise<boolean> {
     const { settings, clock } = this.#dependencies;
     const bytes = completion.content === null ? outlineBytes : this.#promptBytes + this.#answer.bytes;
     const written = new AbortController();
     const writing = this.#writer.write(completion, bytes).finally(() => written.abort());
-    const patience = clock.sleep(settings.waitMs, { signal: written.signal }).catch(() => undefined);
-    await Promise.race([writing, patience]);
+    const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
+      () => false,
+      // It is written first.
+      () => writing,
+    );
+    return await Promise.race([writing, patience]);
   }
 
   #completion(usage: ChatUsage): RecordedCompletion {

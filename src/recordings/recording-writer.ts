@@ -18,7 +18,7 @@ export interface WriterDependencies {
 interface Waiting {
   readonly completion: RecordedCompletion;
   readonly bytes: number;
-  readonly end: () => void;
+  readonly end: (isWritten: boolean) => void;
 }
 
 export class RecordingWriter {
@@ -46,14 +46,14 @@ export class RecordingWriter {
     metrics.gauge(waiting, () => [{ value: this.#waiting.length }]);
   }
 
-  /** Resolves when it is written, or lost. @param bytes what it is counted as while it waits */
-  write(completion: RecordedCompletion, bytes: number): Promise<void> {
+  /** Resolves with whether it was written, or is lost. @param bytes what it is counted as while it waits */
+  write(completion: RecordedCompletion, bytes: number): Promise<boolean> {
     if (this.#waitingBytes + bytes > this.#dependencies.settings.waitingBytesMax) {
       this.lose(1, "too many waiting");
-      return Promise.resolve();
+      return Promise.resolve(false);
     }
     this.#waitingBytes += bytes;
-    const written = new Promise<void>((end) => this.#waiting.push({ completion, bytes, end }));
+    const written = new Promise<boolean>((end) => this.#waiting.push({ completion, bytes, end }));
     this.#writing ??= this.#writeAll();
     return written;
   }
@@ -67,10 +67,10 @@ export class RecordingWriter {
   async #writeAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#nextBatch();
-      await this.#writeBatch(batch.map(({ completion }) => completion));
+      const isWritten = await this.#writeBatch(batch.map(({ completion }) => completion));
       for (const { bytes, end } of batch) {
         this.#waitingBytes -= bytes;
-        end();
+        end(isWritten);
       }
     }
     this.#writing = null;
@@ -87,17 +87,19 @@ export class RecordingWriter {
     return this.#waiting.splice(0, count);
   }
 
-  async #writeBatch(completions: readonly RecordedCompletion[]): Promise<void> {
+  async #writeBatch(completions: readonly RecordedCompletion[]): Promise<boolean> {
     const { store, settings, clock } = this.#dependencies;
     for (let failure = 0; ; failure++) {
       try {
         this.#stored.increase({}, await store.add(completions));
-        return;
+        return true;
       } catch (error) {
         const pauseMs = settings.pausesMs[failure];
         const { signal } = this.#stopping;
-        if (pauseMs === undefined || signal.aborted)
-          return this.lose(completions.length, "not written", error);
+        if (pauseMs === undefined || signal.aborted) {
+          this.lose(completions.length, "not written", error);
+          return false;
+        }
         // Rejects when it is to stop: then this is the last try.
         await clock.sleep(pauseMs, { signal }).catch(() => undefined);
       }

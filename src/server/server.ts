@@ -507,6 +507,7 @@ async function construct(
     jobs: database.jobs,
     jobQueue,
     trajectories: database.trajectories,
+    completions: database.completions,
     feedback,
     rewards: new RewardService(rewardDependencies),
     files,

@@ -8,6 +8,7 @@ import { selected } from "../domain/feedback-query/answer-in-memory.ts";
 import { holds } from "../domain/feedback-query/evaluate.ts";
 import type { FeedbackScan, FeedbackScanPage } from "../domain/feedback-query/feedback-query.ts";
 import { fittingCount, pageBytesMax } from "../domain/page.ts";
+import { calledBy } from "./completions/call-feedback.ts";
 import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { readPage, sizeOf } from "./paging.ts";
 import { portions } from "./portions.ts";
@@ -322,6 +323,7 @@ function rowOf(record: FeedbackRecord) {
     created_at: record.createdAt.toISOString(),
     content_hash: record.contentHash,
     record: JSON.stringify(record),
+    call_id: calledBy(record),
   };
 }
 

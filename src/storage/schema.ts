@@ -242,6 +242,8 @@ export interface FeedbackTable {
   /** The whole record as JSON; the columns beside it are for finding it. */
   readonly record: string;
   readonly last_revision_sequence: Generated<number>;
+  /** The call that it is on, as references spell its id; null where it is on none of its project. */
+  readonly call_id: string | null;
 }
 
 export interface FeedbackRevisionTable {

@@ -29,6 +29,7 @@ const sections: Readonly<Record<string, string>> = {
   models: "Models",
   training: "Training",
   files: "Files",
+  recordings: "Recorded completions",
   trajectories: "Trajectories",
   feedback: "Feedback",
   health: "Health",

@@ -21,6 +21,7 @@ export async function checkStored(server: RunningServer, clients: Clients): Prom
   await checker.checkModels();
   await checker.checkLogs();
   await checker.checkFeedback();
+  await checker.checkChats();
   return checker;
 }
 
@@ -104,6 +105,14 @@ class Checker implements Stored {
     );
     for (const marker of logs) if (!markers.includes(marker)) this.lost.push(marker);
     if (new Set(markers).size !== markers.length) this.doubled.push("logs");
+  }
+
+  /** What was answered is recorded whole. */
+  async checkChats(): Promise<void> {
+    for (const id of this.#clients.chats) {
+      const { status, body } = await call(this.#server, "GET", `/v1/preview/completions/${id}`);
+      if (status !== 200 || body.choices[0].token_ids.length === 0) this.lost.push(`${id}: ${status}`);
+    }
   }
 
   async checkFeedback(): Promise<void> {

@@ -1,4 +1,4 @@
-// Clients of a server that dies and comes back: they send jobs, logs and feedback, cancel and delete, send again what was
+// Clients of a server that dies and comes back: they chat, send jobs, logs and feedback, cancel and delete, send again what was
 // not answered, and remember what they were told.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom, type Random } from "../../src/domain/random.ts";
@@ -24,6 +24,8 @@ export class Clients {
   readonly kept = new Set<string>();
   readonly logs = new Set<string>();
   readonly feedback = new Set<string>();
+  /** Request ids of answers that came whole and said that they are recorded. */
+  readonly chats = new Set<string>();
   readonly #server: () => RunningServer;
   readonly #random: Random;
   readonly #signal: AbortSignal;
@@ -48,6 +50,7 @@ export class Clients {
       this.#repeat((index) => this.#sendAndWithdraw(index)),
       this.#repeat((index) => this.#sendLog(index)),
       this.#repeat((index) => this.#sendFeedback(index)),
+      this.#repeat((index) => this.#sendChat(index)),
     ]);
   }
 
@@ -137,6 +140,15 @@ export class Clients {
     const id = `feedback-${index}`;
     await this.#insist("POST", "/feedback/create", feedbackOf(id, "first"));
     this.feedback.add(id);
+  }
+
+  /** One that breaks off is not sent again; one that came while the database could not be written does not say so. */
+  async #sendChat(index: number): Promise<void> {
+    const id = `chat-${index}`;
+    const messages = [{ role: "user", content: `question ${index}` }];
+    const body = { model: this.modelIds[0], messages, max_tokens: 4, request_id: id };
+    const answer = await this.#try("POST", "/v1/chat/completions", body);
+    if (answer?.status === 200 && answer.headers.has("x-hone-call")) this.chats.add(id);
   }
 
   async #submit(key: string, body: object): Promise<string> {

@@ -27,6 +27,7 @@ export interface KillReport extends Omit<Stored, "steps" | "made"> {
     readonly deleted: number;
     readonly logs: number;
     readonly feedback: number;
+    readonly chats: number;
   };
   readonly leftOver: readonly string[];
   /** How many of the kills were while that was written. */
@@ -125,6 +126,7 @@ export async function killAtRandom({
       deleted: clients.deleted.size,
       logs: clients.logs.size,
       feedback: clients.feedback.size,
+      chats: clients.chats.size,
     };
     const { kills } = world;
     return {

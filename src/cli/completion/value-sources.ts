@@ -20,6 +20,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "models export": { name: "trained", "--out": "folders" },
   "models import": { folder: "folders", "--base-model": "models" },
   "models trajectories": { name: "trained", "--out": "files", "--job": "jobs" },
+  "completions list": { "--model": "versions" },
   "jobs show": { id: "jobs" },
   "jobs sft": { model: "trained", file: "files" },
   "jobs watch": { id: "jobs" },

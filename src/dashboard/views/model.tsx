@@ -36,6 +36,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
             <p class="links">
               <a href={addressOf("jobs", [], { model: id })}>Jobs</a>
               <a href={addressOf("trajectories", [id])}>Trajectories</a>
+              <a href={addressOf("chats", [], { model: id })}>Chats</a>
               <a href={addressOf("compare", [], { left: nameOf(value), right: value.base_model })}>Compare</a>
             </p>
             <Shown loaded={versions}>

@@ -26,6 +26,6 @@ export interface AnsweredRequest {
 export interface ChatRecording {
   readonly key: CompletionKey;
   add(deltas: readonly ChatDelta[]): void;
-  /** Resolves when it is on disk, or where that takes so long that an answer should not wait for it. */
-  end(usage: ChatUsage): Promise<void>;
+  /** Resolves when it is on disk, or where that takes so long that an answer should not wait for it; returns whether it is. */
+  end(usage: ChatUsage): Promise<boolean>;
 }

@@ -1,4 +1,5 @@
 // Where recorded completions are kept.
+import type { FeedbackRecord } from "../feedback.ts";
 import type { PageRequest } from "../page.ts";
 import type { CompletionKey } from "./completion-key.ts";
 import type { CompletionContent, CompletionOutline, RecordedCompletion } from "./recorded-completion.ts";
@@ -9,11 +10,24 @@ export interface CompletionFilter {
   readonly projectId: string | null;
   readonly modelId: string | null;
   readonly step: number | null;
+  readonly requestId: string | null;
   /** Ended then or later. */
   readonly endedFrom: Date | null;
   /** Ended before. */
   readonly endedBefore: Date | null;
+  readonly feedback: FeedbackWish | null;
 }
+
+/** Whether there is feedback on a completion or one of its choices, in its project: any, none, or of a type. */
+export type FeedbackWish =
+  | { readonly kind: "any" | "none" }
+  | { readonly kind: "type"; readonly type: string };
+
+/** A record on a completion, or on one of its choices. */
+export type CallFeedback = Pick<
+  FeedbackRecord,
+  "id" | "feedbackType" | "vendorRef" | "vendorUserId" | "createdAt"
+>;
 
 /** An outline as it is listed. */
 export interface ListedCompletion extends CompletionOutline {
@@ -67,6 +81,8 @@ export interface CompletionStore {
   findOutlines(keys: readonly CompletionKey[]): Promise<readonly ListedCompletion[]>;
   /** In the order they were stored. */
   list(filter: CompletionFilter, page: CompletionPageRequest): Promise<CompletionPage>;
+  /** What its project says of a completion, recorded or not: the oldest first, at most `limit`. */
+  feedbackOn(key: CompletionKey, limit: number): Promise<readonly CallFeedback[]>;
   /** False when there is none. */
   delete(key: CompletionKey): Promise<boolean>;
   /** Deletes all of a model, a few at a time. */

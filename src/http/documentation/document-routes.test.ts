@@ -48,6 +48,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/training-jobs/{job_id}/events": ["get"],
   "/v1/preview/training-jobs/from-feedback": ["post"],
   "/v1/preview/models/{model_id}/checkpoints/{step}/sources": ["get"],
+  "/v1/preview/completions": ["get"],
+  "/v1/preview/completions/{request_id}": ["delete", "get"],
   "/v1/preview/reward-rules": ["get", "post"],
   "/v1/preview/reward-rules/{rule_id}": ["delete", "get", "put"],
   "/v1/preview/reward-rules/{rule_id}/pause": ["post"],

@@ -115,10 +115,9 @@ async function answerChat<Step>(
   nameIgnored(reply, asked.ignored);
   writeNotices(reply, asked.notices);
   const beginning = asked.begin(signal).then((completion) => {
-    const { notice, recordedAs } = completion.header;
-    if (reply.sent) return completion;
-    if (notice !== null) writeNotices(reply, [...asked.notices, notice]);
-    if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
+    const { notice } = completion.header;
+    if (notice !== null && !reply.sent) writeNotices(reply, [...asked.notices, notice]);
+    if (asked.isStream && !reply.sent) writeCall(reply, completion);
     return completion;
   });
   const take = answerBytes(reply, budget);
@@ -127,6 +126,7 @@ async function answerChat<Step>(
     const completion = await beginning;
     const writer = asked.whole(completion.header, take);
     for await (const step of completion.deltas) writer.add(step);
+    writeCall(reply, completion);
     return sendAnswer(reply, writer.end(completion.usage), dependencies.settings);
   } finally {
     await beginning.then(
@@ -163,6 +163,11 @@ async function stream<Step>(
     writer === null ? [asked.failure?.(body) ?? body] : (writer.fail?.(body) ?? [body]);
   await endAfter(events, sendAll, { request: reply.request, logger: dependencies.logger, failure });
   return reply;
+}
+
+/** As what an answer is recorded: with a whole one it is on disk. */
+function writeCall(reply: FastifyReply, { recordedAs }: Pick<ChatCompletion, "recordedAs">): void {
+  if (recordedAs !== null) reply.header("x-hone-call", callReference(recordedAs));
 }
 
 function writeNotices(reply: FastifyReply, notices: readonly string[]): void {

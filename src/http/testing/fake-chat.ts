@@ -87,7 +87,6 @@ export class FakeChat implements ChatPort {
       promptTokenIds: [1, 2, 3],
       echoedTokens: null,
       promptLogprobs: null,
-      recordedAs: null,
       heldAt: null,
       notice,
       logprobs: !wantsLogprobs ? "off" : request.output.logprobs === undefined ? "token-id" : "text",
@@ -98,7 +97,7 @@ export class FakeChat implements ChatPort {
     };
     const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
     const deltas = this.#deltas(request, { signal, located, usage, wantsLogprobs });
-    return { header, deltas, usage, leave: async () => void (await deltas.return()) };
+    return { header, deltas, usage, recordedAs: null, leave: async () => void (await deltas.return()) };
   }
 
   async *#deltas(

@@ -275,6 +275,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       watchEvents: (id, watch) => jobQueue.watchEvents(id, watch),
     },
     trajectories,
+    completions: database.completions,
     feedback,
     rewards: new RewardService({
       ...database,
@@ -324,6 +325,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     models,
     jobs,
     trajectories,
+    completions: database.completions,
     feedback,
     state,
     ...seen,

@@ -6,11 +6,14 @@ import type {
   CompletionPageRequest,
   ListedCompletion,
 } from "../../domain/recordings/completion-store.ts";
+import { callIdOf } from "../../domain/recordings/call-reference.ts";
 import type { Schema } from "../schema.ts";
+import { hasFeedback } from "./call-feedback.ts";
 import { listedColumns, listedOf } from "./completion-rows.ts";
 
-/** Rows that are looked at for a page, in an index alone. */
+/** Rows that are looked at for a page, in an index alone; fewer where the feedback on each is looked for. */
 const lookedAtMax = 100_000;
+const lookedUpMax = 10_000;
 
 /** A page of those that the filter lets through. One that looked at many and found few says where to go on. */
 export async function completionPage(
@@ -22,22 +25,26 @@ export async function completionPage(
   let rows = database.selectFrom("recorded_completions");
   if (filter.modelId !== null) rows = rows.where("model_id", "=", filter.modelId);
   if (after !== null) rows = rows.where("sequence", behind, after);
-  const isFiltered = Object.entries(filter).some(([name, value]) => name !== "modelId" && value !== null);
+  if (filter.requestId !== null) rows = rows.where("call_id", "=", callIdOf(filter.requestId));
+  const isFiltered = Object.entries(filter).some(
+    ([name, value]) => name !== "modelId" && name !== "requestId" && value !== null,
+  );
   const end = isFiltered
     ? await rows
         .select("sequence")
         .orderBy("sequence", order)
-        .offset(lookedAtMax - 1)
+        .offset((filter.feedback === null ? lookedAtMax : lookedUpMax) - 1)
         .limit(1)
         .executeTakeFirst()
     : undefined;
   if (end !== undefined) rows = rows.where("sequence", order === "asc" ? "<=" : ">=", end.sequence);
-  const { entity, projectId, step, endedFrom, endedBefore } = filter;
+  const { entity, projectId, step, endedFrom, endedBefore, feedback } = filter;
   if (entity !== null) rows = rows.where("entity", "=", entity);
   if (projectId !== null) rows = rows.where("project_id", "=", projectId);
   if (step !== null) rows = rows.where("step", "=", step);
   if (endedFrom !== null) rows = rows.where("ended_at", ">=", endedFrom.toISOString());
   if (endedBefore !== null) rows = rows.where("ended_at", "<", endedBefore.toISOString());
+  if (feedback !== null) rows = rows.where((row) => hasFeedback(row, feedback));
   const found = await rows
     .select("sequence")
     .orderBy("sequence", order)

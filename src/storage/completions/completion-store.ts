@@ -9,6 +9,7 @@ import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequences } from "../sequences.ts";
 import { completionPage } from "./completion-list.ts";
+import { feedbackOn } from "./call-feedback.ts";
 import { listedColumns, listedOf, partsOf, rowOf } from "./completion-rows.ts";
 import {
   deletedColumns,
@@ -34,6 +35,7 @@ export function createCompletionStore(database: Kysely<Schema>): CompletionStore
     findOutlines: async (keys) =>
       keys.length === 0 ? [] : (await rowsOf(database, keys).select(listedColumns).execute()).map(listedOf),
     list: (filter, page) => completionPage(database, filter, page),
+    feedbackOn: (key, limit) => feedbackOn(database, key, limit),
     delete: async (key) => (await deleteSome(database, (transaction) => allRows(transaction, [key]))) > 0,
     deleteOfModel: async (modelId) => {
       while ((await deleteSome(database, (transaction) => rowsOfModel(transaction, modelId))) > 0);

@@ -17,6 +17,7 @@ import {
   type MakeStorage,
   moment,
   openTwice,
+  sampleFeedback,
   sampleModel,
   sampleVersion,
   storeModel,
@@ -105,8 +106,10 @@ const everything: CompletionFilter = {
   projectId: null,
   modelId: null,
   step: null,
+  requestId: null,
   endedFrom: null,
   endedBefore: null,
+  feedback: null,
 };
 
 /** What was stored of it, as it was given. */
@@ -249,6 +252,48 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
       last: 0,
       hasMore: false,
     });
+  });
+
+  test("what is said of a completion is found, whole or of a choice, by any scheme, in its project", async (t) => {
+    const stores = await (await makeStorage(t))();
+    const { completions: store, models, feedback } = stores;
+    await storeModel(models, "m");
+    await store.add(["a", "b", "c/1", "d"].map((id) => sampleCompletion(id)));
+    const on = (id: string, vendorRef: string, changes: Parameters<typeof sampleFeedback>[1] = {}) =>
+      sampleFeedback(id, { vendorRef, ...changes });
+    await feedback.create([
+      on("1", "hone:///team/games/call/a"),
+      on("2", "weave:///team/games/call/a/attr/choices/index/1", {
+        feedbackType: "note",
+        createdAt: moment(-1),
+      }),
+      on("3", "<scheme>:///team/games/call/c%2F1"),
+      on("4", "hone:///team/games/object/b:1"),
+      // Of another project, and from one.
+      on("5", "hone:///team/chess/call/b"),
+      on("6", "hone:///team/games/call/b", { projectId: "team/chess" }),
+    ]);
+    const rated = (wish: CompletionFilter["feedback"]) => idsIn(store, { feedback: wish });
+    assert.deepEqual(await rated({ kind: "any" }), [["a", "c/1"], false]);
+    assert.deepEqual(await rated({ kind: "none" }), [["b", "d"], false]);
+    assert.deepEqual(await rated({ kind: "type", type: "note" }), [["a"], false]);
+    assert.deepEqual(await idsIn(store, { requestId: "c/1" }), [["c/1"], false]);
+    const found = await store.feedbackOn(sampleCompletion("a"), 10);
+    assert.deepEqual(
+      found.map(({ id, feedbackType, vendorRef }) => [id, feedbackType, vendorRef]),
+      [
+        ["2", "note", "weave:///team/games/call/a/attr/choices/index/1"],
+        ["1", "score", "hone:///team/games/call/a"],
+      ],
+    );
+    assert.deepEqual(
+      (await store.feedbackOn(sampleCompletion("a"), 1)).map(({ id }) => id),
+      ["2"],
+    );
+    assert.deepEqual(await store.feedbackOn(sampleCompletion("x"), 10), []);
+    const { id: _id, createdAt: _at, ...moved } = on("1", "hone:///team/games/call/d");
+    await feedback.replace("team/games", "1", moved, moment(9));
+    assert.deepEqual(await rated({ kind: "any" }), [["a", "c/1", "d"], false]);
   });
 
   test("what is too old goes, and what a model has too many of, the oldest first", async (t) => {

@@ -2,7 +2,7 @@
 // own in some tables, `position`, which nobody goes by.
 
 import { outlineTables } from "./version-18.ts";
-import { completionTables } from "./version-19.ts";
+import { completionTables, feedbackByCall } from "./version-19.ts";
 import { rewardTables } from "./version-20.ts";
 
 /** Carried out in order in one transaction. */
@@ -99,10 +99,12 @@ export const newestTables: readonly string[] = [
     project_id text not null, id text not null, sequence integer, vendor_ref text not null,
     feedback_type text not null, vendor_user_id text not null, created_at text not null,
     content_hash text not null, record text not null, last_revision_sequence integer not null default 0,
+    call_id text,
     unique (project_id, id)
   )`,
   "create unique index feedback_as_stored on feedback (project_id, sequence)",
   "create index feedback_by_reference on feedback (project_id, vendor_ref)",
+  feedbackByCall,
   `create table feedback_revisions (
     sequence integer, project_id text not null, id text not null, replaced_at text not null,
     record text not null

@@ -1,4 +1,6 @@
 // For tests: recorded completions in memory.
+import type { FeedbackRecord } from "../../domain/feedback.ts";
+import { readCallReference } from "../../domain/recordings/call-reference.ts";
 import type {
   CompletionFilter,
   CompletionStore,
@@ -35,15 +37,29 @@ export function memoryCompletions(exclusively: Exclusively): CompletionStore {
         completions.filter((one) => keys.some((key) => isSame(one, key))).map(listed),
       ),
     list: (filter, { after, limit, order }) =>
-      exclusively(({ completions }) => {
+      exclusively((tables) => {
+        const { completions } = tables;
         const isForward = order === "asc";
         const behind = (isForward ? completions : completions.toReversed()).filter(
           ({ number }) => after === null || (isForward ? number > after : number < after),
         );
-        const wanted = behind.filter((one) => isWanted(one, filter));
+        const wanted = behind.filter((one) => isWanted(one, filter, on(tables, one)));
         const items = wanted.slice(0, limit).map(listed);
         return { items, last: items.at(-1)?.number ?? 0, hasMore: wanted.length > limit };
       }),
+    feedbackOn: (key, limit) =>
+      exclusively((tables) =>
+        on(tables, key)
+          .toSorted((one, other) => order(one) - order(other) || (one.id < other.id ? -1 : 1))
+          .slice(0, limit)
+          .map(({ id, feedbackType, vendorRef, vendorUserId, createdAt }) => ({
+            id,
+            feedbackType,
+            vendorRef,
+            vendorUserId,
+            createdAt,
+          })),
+      ),
     delete: (key) => exclusively((tables) => drop(tables, (one) => isSame(one, key)) > 0),
     deleteOfModel: (modelId) => exclusively((tables) => void drop(tables, (one) => one.modelId === modelId)),
     sweep: ({ endedBefore, countMax }) =>
@@ -76,13 +92,34 @@ function listed(completion: StoredCompletion): ListedCompletion {
   return outline;
 }
 
-function isWanted(one: StoredCompletion, filter: CompletionFilter): boolean {
-  const { entity, projectId, modelId, step, endedFrom, endedBefore } = filter;
+/** The feedback on a completion, or on one of its choices. */
+function on({ feedback }: Tables, key: CompletionKey): readonly FeedbackRecord[] {
+  return feedback.filter(({ projectId, vendorRef }) => {
+    const called = readCallReference(vendorRef);
+    return projectId === key.projectId && called !== null && isSame(called, key);
+  });
+}
+
+function order({ createdAt }: FeedbackRecord): number {
+  return createdAt.getTime();
+}
+
+function isWanted(
+  one: StoredCompletion,
+  filter: CompletionFilter,
+  feedback: readonly FeedbackRecord[],
+): boolean {
+  const { entity, projectId, modelId, step, requestId, endedFrom, endedBefore, feedback: wish } = filter;
+  const types = feedback.map(({ feedbackType }) => feedbackType);
+  const isRated = wish?.kind === "type" ? types.includes(wish.type) : types.length > 0;
+
   return (
     (entity === null || one.projectId.startsWith(`${entity}/`)) &&
     one.projectId === (projectId ?? one.projectId) &&
     one.modelId === (modelId ?? one.modelId) &&
     one.step === (step ?? one.step) &&
+    one.requestId === (requestId ?? one.requestId) &&
+    (wish === null || isRated === (wish.kind !== "none")) &&
     (endedFrom === null || one.endedAt >= endedFrom) &&
     (endedBefore === null || one.endedAt < endedBefore)
   );

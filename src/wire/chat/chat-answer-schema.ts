@@ -86,7 +86,7 @@ const messageSchema = Type.Object(
   { title: "AssistantMessage" },
 );
 
-const choiceSchema = Type.Object(
+export const choiceSchema = Type.Object(
   {
     index: Type.Integer({ minimum: 0 }),
     message: messageSchema,

@@ -101,7 +101,11 @@ function choiceBody(choice: GatheredChoice, header: ChatHeader, logprobs: JsonLi
   };
 }
 
-function messageBody(role: string, { text, reasoning, toolCalls }: GatheredChoice): object {
+/** What a choice says, as a message. */
+export function messageBody(
+  role: string,
+  { text, reasoning, toolCalls }: Pick<GatheredChoice, "text" | "reasoning" | "toolCalls">,
+): object {
   const thought = reasoning === "" ? null : reasoning;
   return {
     role,

@@ -1,0 +1,131 @@
+// `hone completions`: what trained models answered, as it is recorded.
+import type { Command } from "commander";
+import type { RecordedCompletion } from "../../client/api.ts";
+import type { RecordedFilter } from "../../client/calls/recording-calls.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  printRows,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
+
+interface ListFlags extends ConnectionFlags, JsonFlag {
+  readonly model?: string;
+  readonly project?: string;
+  readonly feedback?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit: number;
+}
+
+interface PlaceFlags extends ConnectionFlags, JsonFlag {
+  readonly project?: string;
+}
+
+export function addRecordingCommands(program: Command): void {
+  const completions = program
+    .command("completions")
+    .description("Completions of trained models, as they are recorded.");
+  addConnectionFlags(
+    completions
+      .command("list", { isDefault: true })
+      .description("List recorded completions, the newest first."),
+  )
+    .option("--model <name>", "those of one model, or with :step3 of one version")
+    .option("--project <project>", "those of one entity/project")
+    .option("--feedback <kind>", "any: those with feedback; none: those without; or those with a type of it")
+    .option("--since <time>", "ended then or later (ISO 8601)")
+    .option("--until <time>", "ended before")
+    .option("--limit <count>", "at most so many", Number, 20)
+    .option("--json", "as JSON")
+    .action(list);
+  addConnectionFlags(
+    completions.command("show <request_id>").description("Show one whole: what was asked, and each answer."),
+  )
+    .option("--project <project>", "the entity/project, where several have an answer of this id")
+    .option("--json", "as JSON, with tokens and log-probabilities")
+    .action(async (requestId: string, flags: PlaceFlags) => {
+      const completion = await connect(flags).recordings.get(requestId, placeOf(flags));
+      printResult(completion, shown(completion), flags);
+    });
+  addConnectionFlags(
+    completions.command("delete <request_id>").description("Delete one for good; feedback on it stays."),
+  )
+    .option("--project <project>", "the entity/project, where several have an answer of this id")
+    .option("--json", "as JSON")
+    .action(async (requestId: string, flags: PlaceFlags) => {
+      const deleted = await connect(flags).recordings.delete(requestId, placeOf(flags));
+      printResult(deleted, `deleted ${deleted.id}`, flags);
+    });
+}
+
+async function list(flags: ListFlags): Promise<void> {
+  const { model, project, feedback, since, until, limit } = flags;
+  const filter: RecordedFilter = {
+    limit: Math.min(100, Math.max(1, limit)),
+    ...(model === undefined ? {} : { model }),
+    ...(project === undefined ? {} : { project }),
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
+  };
+  const found = [];
+  for await (const one of connect(flags).recordings.list(filter)) {
+    if (found.length >= limit) break;
+    found.push(one);
+  }
+  const rows = found.map((one) =>
+    flags.json === true
+      ? { ...one }
+      : { ...one, tokens: one.usage.completion_tokens, prompt: line(one.prompt), answer: line(one.answer) },
+  );
+  const columns = ["request_id", "project_id", "model", "step", "ended_at", "tokens", "prompt", "answer"];
+  printRows(rows, { ...flags, columns });
+}
+
+const lineLength = 40;
+
+/** How a text begins, on one line. */
+function line(text: string): string {
+  const flat = text.replaceAll(/\s+/g, " ");
+  return flat.length <= lineLength ? flat : `${flat.slice(0, lineLength - 1)}…`;
+}
+
+function placeOf({ project }: PlaceFlags): { readonly project?: string } {
+  return project === undefined ? {} : { project };
+}
+
+function shown(completion: RecordedCompletion): string {
+  const { reference, model, step, owner, ended_at: endedAt, usage, messages, choices, feedback } = completion;
+  const facts = [
+    reference,
+    `${model}, version ${step}, asked by ${owner}, ${endedAt}`,
+    `${usage.prompt_tokens} tokens asked, ${usage.completion_tokens} answered`,
+  ];
+  const asked = (messages ?? []).map((message) => turn(String(message["role"]), message["content"]));
+  const prompt = completion.prompt_text === null ? [] : [turn("prompt", completion.prompt_text)];
+  const answered = choices.map(({ index, message, finish_reason: reason }) => {
+    const name = choices.length === 1 ? "answer" : `answer ${index}`;
+    const calls = message.tool_calls.map((call) => JSON.stringify(call));
+    return turn(
+      `${name} (${reason})`,
+      [message.content ?? "", ...calls].filter((text) => text !== "").join("\n"),
+    );
+  });
+  const rated = feedback.map((one) => `${one.feedback_type} by ${one.vendor_user_id}, ${one.created_at}`);
+  const left = completion.is_whole ? [] : ["It was too large to be recorded whole."];
+  return [
+    facts.join("\n"),
+    ...asked,
+    ...prompt,
+    ...answered,
+    ...left,
+    ...(rated.length === 0 ? [] : [`feedback:\n${rated.join("\n")}`]),
+  ].join("\n\n");
+}
+
+function turn(name: string, content: unknown): string {
+  return `${name}:\n${typeof content === "string" ? content : JSON.stringify(content)}`;
+}

@@ -1,0 +1,103 @@
+// One recorded chat, read turn by turn with its tokens, and each of its choices with what is said of it beside.
+import type { RecordedCompletion } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
+import { Facts, Shown, View, When } from "../parts/shown.tsx";
+import { RawJson } from "../reading/raw-json.tsx";
+import { LevelLegend } from "../reading/token-text.tsx";
+import { branchesOf } from "../reading/turns.ts";
+import { TurnView } from "../reading/turn-view.tsx";
+import { addressOf, place } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+
+export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonly requestId: string }) {
+  const project = place.value.query.get("project") ?? "";
+  const loaded = useLoaded(
+    (signal) => hone.recordings.get(requestId, project === "" ? {} : { project }, { signal }),
+    [hone, requestId, project],
+  );
+  return (
+    <View title="Chat">
+      <nav class="links" aria-label="Chats">
+        <a href={addressOf("chats")}>All</a>
+      </nav>
+      <Shown loaded={loaded}>
+        {(chat) => (
+          <div class="beside">
+            <Turns chat={chat} />
+            <aside>
+              <About chat={chat} />
+              <FeedbackPanel
+                hone={hone}
+                subject={{ projectId: chat.project_id, reference: chat.reference }}
+              />
+              {chat.choices.length > 1 &&
+                chat.choices.map(({ index }) => (
+                  <FeedbackPanel
+                    key={index}
+                    hone={hone}
+                    subject={{
+                      projectId: chat.project_id,
+                      reference: `${chat.reference}/attr/choices/index/${index}`,
+                    }}
+                    hasKeys={false}
+                    label={`Feedback on answer ${index + 1}`}
+                  />
+                ))}
+            </aside>
+          </div>
+        )}
+      </Shown>
+    </View>
+  );
+}
+
+function Turns({ chat }: { readonly chat: RecordedCompletion }) {
+  const asked =
+    chat.prompt_text === null ? (chat.messages ?? []) : [{ role: "prompt", content: chat.prompt_text }];
+  const [branch] = branchesOf({ messages_and_choices: [...asked, ...chat.choices], tools: chat.tools });
+  const { turns, toolNames } = branch ?? { turns: [], toolNames: [] };
+  return (
+    <div>
+      {!chat.is_whole && (
+        <p class="warning">It was too large to be recorded whole: neither messages nor tokens are kept.</p>
+      )}
+      {chat.has_logprobs && chat.is_whole && <LevelLegend />}
+      {toolNames.length > 0 && (
+        <p class="muted">
+          Tools: <code>{toolNames.join(", ")}</code>
+        </p>
+      )}
+      {turns.map((turn, index) => (
+        <TurnView key={index} turn={turn} index={index} />
+      ))}
+      <RawJson value={chat} />
+    </div>
+  );
+}
+
+function About({ chat }: { readonly chat: RecordedCompletion }) {
+  const { usage, sampling, metadata } = chat;
+  return (
+    <section aria-labelledby="about">
+      <h2 id="about">{chat.model}</h2>
+      <Facts
+        of={[
+          ["version", <a href={addressOf("models", [chat.model_id])}>{chat.step}</a>],
+          ["project", chat.project_id],
+          ["asked by", chat.owner],
+          ["answered", <When at={chat.ended_at} />],
+          ["tokens", `${usage.prompt_tokens} asked, ${usage.completion_tokens} answered`],
+          ["temperature", sampling === null ? "–" : String(sampling.temperature)],
+          ["request", chat.request_id],
+        ]}
+      />
+      {Object.keys(metadata).length > 0 && (
+        <details>
+          <summary>Metadata</summary>
+          <div class="said code">{JSON.stringify(metadata, null, 2)}</div>
+        </details>
+      )}
+    </section>
+  );
+}

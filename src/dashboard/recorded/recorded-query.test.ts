@@ -1,0 +1,11 @@
+// What of an address is asked for.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { askedPage, filtersIn } from "./recorded-query.ts";
+
+test("the filters and the place of an address are asked for, and nothing else", () => {
+  const query = new URLSearchParams("model=p/a&feedback=&after=17&x=1");
+  assert.deepEqual(filtersIn(query), { model: "p/a" });
+  assert.deepEqual(askedPage(query), { model: "p/a", limit: 50, after: "17" });
+  assert.deepEqual(askedPage(new URLSearchParams()), { limit: 50 });
+});
