@@ -19,6 +19,11 @@ export interface ServedBuild {
   stop(): Promise<void>;
 }
 
+/** One that was started here. */
+export interface LocalBuild extends ServedBuild {
+  readonly dataFolder: string;
+}
+
 const launch = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
 
 /** Starts `serve` of the build in `folder` with a model called endless, and returns when it listens. */
@@ -34,7 +39,7 @@ export async function serveBuild(
     /** Of `serve`, beside the usual ones. */
     readonly flags?: readonly string[];
   },
-): Promise<ServedBuild> {
+): Promise<LocalBuild> {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   const flags = ["--port", "0", "--data", dataFolder, "--log-level", "warn"];
   flags.push("--model", `endless=${modelFolder}`, "--engine-threads", `${threads}`, ...ownFlags);
@@ -58,6 +63,7 @@ export async function serveBuild(
     url,
     apiKey: readFileSync(join(dataFolder, "admin-key"), "utf8").trim(),
     processId: present(child.pid, "the id of a process that answers"),
+    dataFolder,
     cpuSeconds: () => cpuSecondsOf(child.pid),
     childrenCpuSeconds: () =>
       childrenOf(child.pid ?? 0)

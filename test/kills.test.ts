@@ -1,7 +1,8 @@
-// A short run of random kills; bench/kill.ts does long ones.
+// Short runs of random kills; bench/kill.ts and bench/kill-feedback.ts do long ones.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { killAtRandom } from "./kills/kill-at-random.ts";
+import { killWhileWriting } from "./kills/kill-while-writing.ts";
 import { searchCount, searchSeed } from "../src/domain/testing/search.ts";
 
 test(
@@ -19,5 +20,15 @@ test(
     assert.ok(
       acknowledged.jobs > 0 && acknowledged.logs > 0 && acknowledged.feedback > 0 && acknowledged.chats > 0,
     );
+  },
+);
+
+test(
+  "whenever the server dies while feedback is written, what was acknowledged is there as it was, none in part and none twice",
+  { timeout: searchCount(120_000) },
+  async () => {
+    const report = await killWhileWriting({ seed: searchSeed, rounds: searchCount(3) });
+    assert.deepEqual(report.faults, []);
+    assert.ok(report.acknowledged > 0 && report.unanswered > 0);
   },
 );

@@ -1,0 +1,70 @@
+// Feedback as programs send it: scores of calls with an id of their own each, in bodies that are made once and differ from
+// request to request in their ids alone, so that making them costs next to nothing.
+
+/** How many calls the records of all bodies are on, in turn. */
+export const callCount = 5000;
+/** Different bodies of a batch, which are sent in turn. */
+const bodyCount = 50;
+
+/** The call that the records of a number are on. */
+export function referenceOf(number: number): string {
+  return `weave:///local/bench/call/0192d3a4-0000-7000-8000-${String(number % callCount).padStart(12, "0")}`;
+}
+
+/** Where the number of a record stands in its id: the last twelve of a UUID's digits. */
+const idStart = "0192d3a5-0000-7000-8000-";
+const blank = "000000000000";
+
+function recordOf(number: number): object {
+  return {
+    id: idStart + blank,
+    project_id: "local/bench",
+    weave_ref: referenceOf(number),
+    feedback_type: number % 5 === 0 ? "helpfulness" : "correctness",
+    // In no order, so that neighbours differ.
+    payload: { score: ((number * 7919) % 100_003) / 100_003, reason: `The answer has ${number % 97} of the words that were asked for.` },
+    creator: `annotator ${number % 11}`,
+    wb_user_id: null,
+  };
+}
+
+/** Bodies of which each record has an id that no other has. */
+export class FeedbackBodies {
+  readonly #bodies: readonly { readonly bytes: Buffer; readonly idPlaces: readonly number[] }[];
+  readonly #recordsPerBody: number;
+  #bodyIndex = 0;
+  #nextId: number;
+
+  /** @param batchSize 0 makes bodies of single records */
+  constructor(batchSize: number, firstId: number) {
+    this.#recordsPerBody = Math.max(1, batchSize);
+    this.#nextId = firstId;
+    this.#bodies = Array.from({ length: batchSize === 0 ? 1000 : bodyCount }, (_, index) => {
+      const records = Array.from({ length: this.#recordsPerBody }, (__, inBody) =>
+        recordOf(index * this.#recordsPerBody + inBody),
+      );
+      const bytes = Buffer.from(JSON.stringify(batchSize === 0 ? records[0] : { batch: records }));
+      return { bytes, idPlaces: placesOf(bytes, idStart + blank).map((place) => place + idStart.length) };
+    });
+  }
+
+  get recordsPerBody(): number {
+    return this.#recordsPerBody;
+  }
+
+  /** The next body; it is the caller's to send at once, and has other ids when its turn comes again. */
+  next(): Buffer {
+    const { bytes, idPlaces } = this.#bodies[this.#bodyIndex];
+    this.#bodyIndex = (this.#bodyIndex + 1) % this.#bodies.length;
+    for (const place of idPlaces)
+      bytes.write((this.#nextId++).toString(16).padStart(blank.length, "0"), place, "latin1");
+    return bytes;
+  }
+}
+
+function placesOf(bytes: Buffer, text: string): readonly number[] {
+  const places: number[] = [];
+  for (let place = bytes.indexOf(text); place !== -1; place = bytes.indexOf(text, place + text.length))
+    places.push(place);
+  return places;
+}

@@ -1,0 +1,43 @@
+// Kills a server at random while feedback is written to it: `node dist/bench/kill-feedback.js --rounds 200 --seed 1`. Ends with
+// status 1 when anything that was acknowledged is not there as it was, or is there in part or twice.
+import { parseArgs } from "node:util";
+import { freshSeed } from "../src/domain/random.ts";
+import { killWhileWriting } from "../test/kills/kill-while-writing.ts";
+
+const help = `Usage: node dist/bench/kill-feedback.js [flags]
+Writes feedback to a server over a few connections at once: records one by one, batches of up to 2,000, replacements and purges.
+Kills the server (SIGKILL) after up to 0.7 s, starts it again on its data, sends half of what was not answered once more, and
+compares what is stored with what was acknowledged: each record as it was acknowledged, no batch in part, nothing twice.
+
+  --rounds <count>  how many kills (default 200)
+  --seed <seed>     when (default: a new one)
+  --json            print JSON
+  --help            print this
+`;
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "200" },
+    seed: { type: "string" },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) process.stdout.write(help);
+else await run(Number(values.seed ?? freshSeed()));
+
+async function run(seed: number): Promise<void> {
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const report = { seed, ...(await killWhileWriting({ seed, rounds: Number(values.rounds), log })) };
+  const { rounds, acknowledged, unanswered, faults } = report;
+  process.stdout.write(
+    values.json
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : [
+          `${rounds} kills, seed ${seed}: ${acknowledged} records acknowledged, ${unanswered} operations without an answer`,
+          faults.length === 0 ? "nothing lost, nothing in part, nothing twice" : faults.join("\n"),
+          "",
+        ].join("\n"),
+  );
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,75 @@
+// What clients know of the feedback that they wrote: what was acknowledged is so, and what was not answered is one way or
+// the other, but never in part.
+
+/** What a record says, or null where it is gone. */
+export type Said = string | null;
+
+/** What an operation makes of records, all of them or none. */
+export type Change = ReadonlyMap<string, Said>;
+
+export class FeedbackLedger {
+  /** By id. */
+  readonly #acknowledged = new Map<string, Said>();
+  readonly #unanswered = new Set<Change>();
+  /** Of each record, how many revisions it has at least, and how many it may have. */
+  readonly revisions = new Map<string, { least: number; most: number }>();
+
+  /** Something was sent: until it is answered it may have happened. */
+  begin(change: Change, isReplacement = false): void {
+    this.#unanswered.add(change);
+    if (!isReplacement) return;
+    for (const id of change.keys()) {
+      const revisions = this.revisions.get(id) ?? { least: 0, most: 0 };
+      revisions.most += 1;
+      this.revisions.set(id, revisions);
+    }
+  }
+
+  acknowledge(change: Change, isReplacement = false): void {
+    this.#unanswered.delete(change);
+    for (const [id, said] of change) {
+      this.#acknowledged.set(id, said);
+      const revisions = this.revisions.get(id);
+      if (isReplacement && revisions !== undefined) revisions.least += 1;
+      if (said === null) this.revisions.delete(id);
+    }
+  }
+
+  get acknowledgedCount(): number {
+    return this.#acknowledged.size;
+  }
+
+  /** What was never answered; each can be sent again. */
+  get unanswered(): readonly Change[] {
+    return [...this.#unanswered];
+  }
+
+  /**
+   * Compares with what is stored, which is what counts from then on.
+   *
+   * @param stored every record there is
+   * @returns in words, what is not as it was acknowledged
+   */
+  compare(stored: readonly { readonly id: string; readonly said: string }[]): readonly string[] {
+    const found = new Map(stored.map(({ id, said }) => [id, said]));
+    const faults: string[] = [];
+    if (found.size !== stored.length) faults.push(`${stored.length - found.size} records are there twice`);
+    for (const change of this.#unanswered) {
+      const done = [...change].filter(([id, said]) => (found.get(id) ?? null) === said);
+      // Records that it would leave as they are say nothing of whether it happened.
+      const happened = done.some(([id, said]) => (this.#acknowledged.get(id) ?? null) !== said);
+      if (!happened) continue;
+      if (done.length < change.size)
+        faults.push(`of what was sent at once ${done.length} of ${change.size} are there`);
+      for (const [id, said] of change) this.#acknowledged.set(id, said);
+    }
+    this.#unanswered.clear();
+    for (const [id, said] of this.#acknowledged) {
+      const is = found.get(id) ?? null;
+      if (is !== said) faults.push(`${id} says ${is}, and was acknowledged with ${said}`);
+      found.delete(id);
+    }
+    for (const id of found.keys()) faults.push(`${id} is there, and nobody sent it`);
+    return faults;
+  }
+}
