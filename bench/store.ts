@@ -155,9 +155,13 @@ async function write(server: LocalBuild, load: Load): Promise<Written> {
       sent += bodies.recordsPerBody;
       const body = bodies.next();
       const start = performance.now();
-      const answer = await connection.ask(headOf({ method: "POST", path, authorization, bodyBytes: body.length }), body);
+      const answer = await connection.ask(
+        headOf({ method: "POST", path, authorization, bodyBytes: body.length }),
+        body,
+      );
       times.push(performance.now() - start);
-      if (answer.status !== 200) throw new Error(`${path} was answered with ${answer.status}: ${answer.body}`);
+      if (answer.status !== 200)
+        throw new Error(`${path} was answered with ${answer.status}: ${answer.body}`);
     }
     connection.close();
   };
@@ -210,7 +214,12 @@ async function askPages(
   const endMs = performance.now() + pagesMsMax;
   for (let index = 0; index < count && performance.now() < endMs; index++) {
     const body = Buffer.from(JSON.stringify({ project_id: "local/bench", limit: 100, ...queryOf(index) }));
-    const head = headOf({ method: "POST", path, authorization: authorizationOf(server), bodyBytes: body.length });
+    const head = headOf({
+      method: "POST",
+      path,
+      authorization: authorizationOf(server),
+      bodyBytes: body.length,
+    });
     const start = performance.now();
     const answer = await connection.ask(head, body);
     times.push(performance.now() - start);
@@ -223,7 +232,10 @@ async function askPages(
 function textOf({ processor, loadAverage, written, memory, pages, raw }: StoreReport): string {
   const rawOf = [raw.batched, raw.single];
   const lines = [`${processor}, load ${loadAverage.toFixed(1)} before`];
-  for (const [index, { name, recordsPerSecond, medianMs, p99Ms, cpuMicroseconds, others }] of written.entries()) {
+  for (const [
+    index,
+    { name, recordsPerSecond, medianMs, p99Ms, cpuMicroseconds, others },
+  ] of written.entries()) {
     const ratio = (recordsPerSecond / rawOf[index]).toFixed(2);
     const cpu = cpuMicroseconds === null ? "" : `, server CPU ${cpuMicroseconds.toFixed(1)} µs a record`;
     lines.push(

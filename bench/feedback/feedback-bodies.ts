@@ -22,7 +22,10 @@ function recordOf(number: number): object {
     weave_ref: referenceOf(number),
     feedback_type: number % 5 === 0 ? "helpfulness" : "correctness",
     // In no order, so that neighbours differ.
-    payload: { score: ((number * 7919) % 100_003) / 100_003, reason: `The answer has ${number % 97} of the words that were asked for.` },
+    payload: {
+      score: ((number * 7919) % 100_003) / 100_003,
+      reason: `The answer has ${number % 97} of the words that were asked for.`,
+    },
     creator: `annotator ${number % 11}`,
     wb_user_id: null,
   };

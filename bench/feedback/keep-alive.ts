@@ -27,7 +27,8 @@ export function headOf({ method, path, authorization, bodyBytes }: RequestOption
 export class KeepAliveConnection {
   readonly #socket: Socket;
   #pieces: Buffer[] = [];
-  #settle: { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void } | null = null;
+  #settle: { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void } | null =
+    null;
 
   constructor(url: string) {
     const { hostname, port } = new URL(url);
@@ -76,7 +77,11 @@ const lastChunk = "0\r\n\r\n";
 
 /** The answer, where all of it is there. JSON has no line breaks of its own, so nothing in it looks like the last chunk. */
 function answerIn(pieces: Buffer[]): Answer | null {
-  if (pieces.length > 1 && isChunked(pieces[0]) && !pieces[pieces.length - 1].toString("latin1").endsWith("\r\n"))
+  if (
+    pieces.length > 1 &&
+    isChunked(pieces[0]) &&
+    !pieces[pieces.length - 1].toString("latin1").endsWith("\r\n")
+  )
     return null;
   const text = (pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)).toString("latin1");
   const headEnd = text.indexOf("\r\n\r\n");

@@ -48,7 +48,9 @@ export function rawInsertRates(
 /** @returns the names of the table's columns */
 function copyTable(source: Database.Database, target: Database.Database): readonly string[] {
   const parts = source
-    .prepare("select sql from sqlite_master where tbl_name = 'feedback' and type in ('table', 'index') and sql is not null")
+    .prepare(
+      "select sql from sqlite_master where tbl_name = 'feedback' and type in ('table', 'index') and sql is not null",
+    )
     .all() as { readonly sql: string }[];
   for (const { sql } of parts) target.exec(sql);
   const columns = source.prepare("select name from pragma_table_info('feedback')").all() as {
@@ -60,7 +62,10 @@ function copyTable(source: Database.Database, target: Database.Database): readon
 type Row = readonly unknown[];
 
 function readRows(source: Database.Database, names: readonly string[], count: number): readonly Row[] {
-  const found = source.prepare(`select ${names.join(", ")} from feedback limit ${count}`).raw().all();
+  const found = source
+    .prepare(`select ${names.join(", ")} from feedback limit ${count}`)
+    .raw()
+    .all();
   // Raw rows are lists of values.
   return found as Row[];
 }
@@ -74,7 +79,8 @@ function rateOf(
   const start = performance.now();
   for (let first = 0; first < rows.length; first += size) {
     database.exec("BEGIN IMMEDIATE");
-    for (let index = first; index < Math.min(first + size, rows.length); index++) insert.run([...rows[index]]);
+    for (let index = first; index < Math.min(first + size, rows.length); index++)
+      insert.run([...rows[index]]);
     database.exec("COMMIT");
   }
   return (1000 * rows.length) / (performance.now() - start);

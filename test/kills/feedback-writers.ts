@@ -75,7 +75,10 @@ export class FeedbackWriters {
         limit: pageSize,
         offset: stored.length,
       };
-      const { status, body } = await call(server, "POST", "/feedback/query", { body: query, scheme: "Basic" });
+      const { status, body } = await call(server, "POST", "/feedback/query", {
+        body: query,
+        scheme: "Basic",
+      });
       if (status !== 200) throw new Error(`a query: ${JSON.stringify(body)}`);
       stored.push(...body.result.map((record: any) => ({ id: record.id, said: record.payload.said })));
       if (body.result.length === 0 || stored.length >= body.total_count) break;
@@ -87,7 +90,10 @@ export class FeedbackWriters {
     const faults: string[] = [];
     for (const [id, { least, most }] of this.ledger.revisions) {
       const body = { project_id: this.#projectId, feedback_id: id };
-      const { status, body: history } = await call(server, "POST", "/feedback/history", { body, scheme: "Basic" });
+      const { status, body: history } = await call(server, "POST", "/feedback/history", {
+        body,
+        scheme: "Basic",
+      });
       const count: number = status === 200 ? history.result.length : -1;
       const isWhole = status === 200 && (history.has_more === true || (count >= least && count <= most));
       // One that was never acknowledged need not be there.

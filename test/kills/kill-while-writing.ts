@@ -54,7 +54,8 @@ export async function killWhileWriting({
       log(`${round}: ${writers.ledger.acknowledgedCount} records, ${count} operations without an answer`);
     }
     // What was there once stays, whatever died since.
-    for (const writers of all) faults.push(...(await writers.check(server)).map((fault) => `at the end: ${fault}`));
+    for (const writers of all)
+      faults.push(...(await writers.check(server)).map((fault) => `at the end: ${fault}`));
     const acknowledged = all.reduce((sum, { ledger }) => sum + ledger.acknowledgedCount, 0);
     return { rounds, acknowledged, unanswered, faults };
   } finally {
