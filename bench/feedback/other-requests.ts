@@ -33,7 +33,7 @@ export class OtherRequests {
     const times = new Promise<Readonly<Record<string, number[]>>>((resolve, reject) =>
       this.#worker.once("message", resolve).once("error", reject),
     );
-    this.#worker.postMessage("end");
+    this.#worker.postMessage("end", []);
     return Object.entries(await times).map(([name, ms]) => ({
       name,
       count: ms.length,
@@ -52,11 +52,11 @@ export function quantile(figures: readonly number[], share: number): number {
 
 async function askOn({ url, authorization }: Asked): Promise<void> {
   const port = present(parentPort, "the port of a worker's parent");
-  let isOver = false;
-  port.once("message", () => (isOver = true));
+  const over = new AbortController();
+  port.once("message", () => over.abort());
   const times: Record<string, number[]> = Object.fromEntries(paths.map((path) => [path, []]));
   const connection = new KeepAliveConnection(url);
-  for (let index = 0; !isOver; index++) {
+  for (let index = 0; !over.signal.aborted; index++) {
     const path = paths[index % paths.length];
     const start = performance.now();
     const { status } = await connection.ask(headOf({ method: "GET", path, authorization }));
@@ -65,7 +65,7 @@ async function askOn({ url, authorization }: Asked): Promise<void> {
     await sleep(pauseMs);
   }
   connection.close();
-  port.postMessage(times);
+  port.postMessage(times, []);
 }
 
 // Only the class above starts this thread.
