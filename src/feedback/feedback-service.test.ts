@@ -52,10 +52,10 @@ const firstPage = { after: null, limit: 100, order: "asc" } as const;
 const takesEverything: FeedbackStore = {
   create: async (records) => records,
   find: async () => null,
-  scan: async () => ({ items: [], last: null, hasMore: false }),
   replace: async () => null,
   history: async () => ({ items: [], hasMore: false }),
   query: async () => ({ items: [], totalCount: 0 }),
+  scan: async () => ({ items: [], last: null, hasMore: false }),
   delete: async () => undefined,
 };
 const storeless = createFeedbackService({ store: takesEverything, clock: new FakeClock() });

@@ -2,6 +2,8 @@
 // them read; sqlite/ makes it, and another database is another way to make it.
 import type { Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
+import type { Searches } from "./searches/searches.ts";
+import type { SqlForm } from "./sql-form.ts";
 
 /**
  * A database, which the first query opens. What the stores rely on, of every kind:
@@ -27,4 +29,7 @@ export interface Connection {
   readonly isExclusive: boolean;
   /** Whether a statement failed because a row that it refers to is not there. */
   readonly isMissingParent: (error: unknown) => boolean;
+  /** How it writes what databases write in different ways. */
+  readonly form: SqlForm;
+  readonly searches: Searches;
 }

@@ -17,6 +17,8 @@ export interface Schema extends RewardTables {
   readonly trajectory_counts: TrajectoryCountTable;
   readonly feedback: FeedbackTable;
   readonly feedback_revisions: FeedbackRevisionTable;
+  readonly feedback_fields: FeedbackFieldTable;
+  readonly feedback_numbers: FeedbackNumberTable;
   readonly recorded_completions: RecordedCompletionTable;
   readonly completion_pieces: CompletionPieceTable;
   readonly model_scenarios: ModelScenarioTable;
@@ -229,6 +231,7 @@ export interface TrajectoryCountTable {
   readonly reward_sum: number;
 }
 
+/** Texts are as queries see them; see feedback/feedback-rows.ts. */
 export interface FeedbackTable {
   readonly project_id: string;
   /** In the order in which they were stored. */
@@ -237,13 +240,41 @@ export interface FeedbackTable {
   readonly vendor_ref: string;
   readonly feedback_type: string;
   readonly vendor_user_id: string;
+  readonly creator: string | null;
+  readonly annotation_ref: string | null;
+  readonly runnable_ref: string | null;
+  readonly call_ref: string | null;
+  readonly trigger_ref: string | null;
+  readonly queue_id: string | null;
   readonly created_at: string;
   readonly content_hash: string;
-  /** The whole record as JSON; the columns beside it are for finding it. */
-  readonly record: string;
+  /** As JSON. */
+  readonly payload: string;
+  /** What texts of it are, as JSON, where that is not what queries see; null for nearly all. */
+  readonly exact: string | null;
+  /** What is found by: the payload's emoji, where it has one. */
+  readonly emoji: string | null;
+  /** Whether the payload has numbers that the index of numbers lacks. */
+  readonly has_more_numbers: Generated<number>;
   readonly last_revision_sequence: Generated<number>;
   /** The call that it is on, as references spell its id; null where it is on none of its project. */
   readonly call_id: string | null;
+}
+
+/** The paths at which payloads of a project have numbers. */
+export interface FeedbackFieldTable {
+  readonly id: number;
+  readonly project_id: string;
+  /** The steps as JSON. */
+  readonly path: string;
+}
+
+/** The numbers of records, for finding them. */
+export interface FeedbackNumberTable {
+  readonly field_id: number;
+  readonly number: number;
+  /** Of the record. */
+  readonly sequence: number;
 }
 
 export interface FeedbackRevisionTable {

@@ -14,7 +14,7 @@ import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { FileStore } from "../domain/uploads/uploaded-file.ts";
 import type { Connection } from "./dialect.ts";
 import { createCompletionStore } from "./completions/completion-store.ts";
-import { createFeedbackStore } from "./feedback-store.ts";
+import { createFeedbackStore } from "./feedback/feedback-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./key-store.ts";
@@ -50,7 +50,7 @@ export interface Stores {
 export async function openStores(connection: Connection): Promise<Stores> {
   const { queries } = connection;
   try {
-    await migrate(queries);
+    await migrate(connection);
     // No other server can be there: those that have a lease have died, and what they had is free at once.
     if (connection.isExclusive) await queries.deleteFrom("servers").execute();
   } catch (cause) {
@@ -64,7 +64,7 @@ export async function openStores(connection: Connection): Promise<Stores> {
     jobs: createJobStore(connection),
     trajectories: createTrajectoryStore(queries),
     completions: createCompletionStore(queries),
-    feedback: createFeedbackStore(queries),
+    feedback: createFeedbackStore(connection),
     files: createFileStore(queries),
     servers: createServerStore(queries),
     rules: createRuleStore(connection),

@@ -10,7 +10,7 @@ import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../doma
 import { systemClock, type Clock } from "../../domain/clock.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import { selected } from "../../domain/feedback-query/answer-in-memory.ts";
+import { selected } from "../../domain/testing/feedback-queries/answer-in-memory.ts";
 import type { FeedbackQuery, FeedbackResult } from "../../domain/feedback-query/feedback-query.ts";
 import { feedbackSettings, queryLimits } from "../../feedback/settings.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";

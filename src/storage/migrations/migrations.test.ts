@@ -61,14 +61,14 @@ async function tablesOf({ queries }: Connection): Promise<object> {
 
 test("a database of any earlier version has the tables that a new one has", async (t) => {
   const fresh = openSqlite({ file: ":memory:", isShared: true });
-  await migrate(fresh.queries);
+  await migrate(fresh);
   const newest = await tablesOf(fresh);
   await fresh.queries.destroy();
   const versions = Array.from({ length: newestDatabaseVersion - 1 }, (_, index) => index + 1);
   // From the first on goes through every step.
   for (const version of [versions[0], ...searchedOf(versions.slice(1), 4)]) {
     const earlier = await openEarlier(t, version);
-    await migrate(earlier.queries);
+    await migrate(earlier);
     assert.deepEqual(await tablesOf(earlier), newest, `from version ${version}`);
     await earlier.queries.destroy();
   }

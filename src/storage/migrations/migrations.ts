@@ -2,16 +2,19 @@
 // its own on. A step that has been released is never changed: a new one is added, and newest-version.ts says what comes of it.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { ServiceError } from "../../domain/service-error.ts";
+import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
+import type { SqlForm } from "../sql-form.ts";
 import { newestTables } from "./newest-version.ts";
 import { addVersion2 } from "./version-2.ts";
 import { addVersion18 } from "./version-18.ts";
 import { addVersion19 } from "./version-19.ts";
 import { addVersion20 } from "./version-20.ts";
+import { addVersion21 } from "./version-21.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
-type Step = readonly string[] | ((transaction: Transaction<Schema>) => Promise<void>);
+type Step = readonly string[] | ((transaction: Transaction<Schema>, form: SqlForm) => Promise<void>);
 
 /** Those to version 2, 3, 4 and so on; version 1 was that of 0.1. */
 const steps: readonly Step[] = [
@@ -78,6 +81,7 @@ const steps: readonly Step[] = [
   addVersion18,
   addVersion19,
   addVersion20,
+  addVersion21,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;
@@ -87,7 +91,7 @@ export const newestDatabaseVersion = steps.length + 1;
  *
  * @throws ServiceError `unsupported` when the database was written by a newer program
  */
-export async function migrate(queries: Kysely<Schema>): Promise<void> {
+export async function migrate({ queries, form }: Pick<Connection, "queries" | "form">): Promise<void> {
   await sql`create table if not exists database_version (version integer not null)`.execute(queries);
   await queries.transaction().execute(async (transaction) => {
     const { rows } = await sql<{ version: number }>`select version from database_version`.execute(
@@ -96,8 +100,8 @@ export async function migrate(queries: Kysely<Schema>): Promise<void> {
     const version = rows.length === 0 ? 0 : rows[0].version;
     if (version === newestDatabaseVersion) return;
     if (version > newestDatabaseVersion) throw newerProgram(version);
-    for (const step of version === 0 ? [newestTables] : steps.slice(version - 1)) {
-      if (typeof step === "function") await step(transaction);
+    for (const step of version === 0 ? [newestTables(form)] : steps.slice(version - 1)) {
+      if (typeof step === "function") await step(transaction, form);
       else for (const statement of step) await sql.raw(statement).execute(transaction);
     }
     if (rows.length === 0) await sql`insert into database_version values (0)`.execute(transaction);

@@ -1,12 +1,14 @@
 // The tables of a new database: what all versions of migrations.ts come to. An older database has beside them a key of its
 // own in some tables, `position`, which nobody goes by.
 
+import type { SqlForm } from "../sql-form.ts";
 import { outlineTables } from "./version-18.ts";
-import { completionTables, feedbackByCall } from "./version-19.ts";
+import { completionTables } from "./version-19.ts";
 import { rewardTables } from "./version-20.ts";
+import { feedbackTables } from "./version-21.ts";
 
 /** Carried out in order in one transaction. */
-export const newestTables: readonly string[] = [
+export const newestTables = (form: SqlForm): readonly string[] => [
   "create table sequences (list text primary key, sequence integer not null)",
   "create table servers (id text primary key, lease_until text not null)",
   `create table server_bases (
@@ -95,16 +97,7 @@ export const newestTables: readonly string[] = [
   )`,
   ...outlineTables,
   ...completionTables,
-  `create table feedback (
-    project_id text not null, id text not null, sequence integer, vendor_ref text not null,
-    feedback_type text not null, vendor_user_id text not null, created_at text not null,
-    content_hash text not null, record text not null, last_revision_sequence integer not null default 0,
-    call_id text,
-    unique (project_id, id)
-  )`,
-  "create unique index feedback_as_stored on feedback (project_id, sequence)",
-  "create index feedback_by_reference on feedback (project_id, vendor_ref)",
-  feedbackByCall,
+  ...feedbackTables(form),
   `create table feedback_revisions (
     sequence integer, project_id text not null, id text not null, replaced_at text not null,
     record text not null

@@ -85,7 +85,7 @@ test("a full disk is named as such, in one statement and in a transaction, and n
   mkdirSync(dirname(file));
   const connection = openSqlite({ file, isShared: true });
   t.after(() => connection.queries.destroy());
-  await migrate(connection.queries);
+  await migrate(connection);
   const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(connection.queries);
   const setRoom = (pages: number) =>
     sql.raw(`pragma max_page_count = ${rows[0].page_count + pages}`).execute(connection.queries);

@@ -3,7 +3,10 @@ import { dirname, join } from "node:path";
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
+import { directSearches } from "../searches/searches.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
+import { sqliteForm } from "./sqlite-form.ts";
+import { SqliteSearches } from "./sqlite-searches.ts";
 
 export interface SqliteOptions {
   /** A path, or ":memory:"; it and its folder are made when missing. */
@@ -22,15 +25,17 @@ export function openSqlite({
 }: SqliteOptions): Connection {
   // Servers whose databases differ still meet at their data folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
+  const fileSearches = file === ":memory:" ? null : new SqliteSearches(file);
   const queries = new Kysely<Schema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new SqliteDriver(file, lockFiles),
+      createDriver: () => new SqliteDriver(file, lockFiles, fileSearches),
       createIntrospector: (database) => new SqliteIntrospector(database),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
-  return { queries, name: file, isExclusive: !isShared, isMissingParent };
+  const searches = fileSearches ?? directSearches(queries);
+  return { queries, name: file, isExclusive: !isShared, isMissingParent, form: sqliteForm, searches };
 }
 
 function isMissingParent(error: unknown): boolean {

@@ -12,6 +12,7 @@ import { type DataLock, takeDataLock } from "./data-lock.ts";
 import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
+import type { SqliteSearches } from "./sqlite-searches.ts";
 
 /** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
 const firstPauseMs = 1;
@@ -28,14 +29,16 @@ export class SqliteDriver implements Driver {
   readonly #lockFiles: Iterable<string>;
   readonly #locks: DataLock[] = [];
   readonly #writing = new Turns();
+  readonly #searches: SqliteSearches | null;
   readonly #shrinking = new Shrinking(() => this.#shrink());
   #writer: SessionLink | null = null;
   #reader: SessionLink | null = null;
 
-  /** @param lockFiles locked as long as it is open */
-  constructor(file: string, lockFiles: Iterable<string>) {
+  /** @param lockFiles locked as long as it is open @param searches closed with it */
+  constructor(file: string, lockFiles: Iterable<string>, searches: SqliteSearches | null) {
     this.#file = file;
     this.#lockFiles = lockFiles;
+    this.#searches = searches;
   }
 
   async init(): Promise<void> {
@@ -80,6 +83,7 @@ export class SqliteDriver implements Driver {
   async destroy(): Promise<void> {
     this.#shrinking.stop();
     try {
+      await this.#searches?.close();
       await this.#reader?.close();
       await this.#writer?.close();
     } finally {

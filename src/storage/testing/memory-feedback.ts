@@ -1,8 +1,8 @@
 // For tests: the feedback store in memory.
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
-import { selected } from "../../domain/feedback-query/answer-in-memory.ts";
-import { holds } from "../../domain/feedback-query/evaluate.ts";
+import { selected } from "../../domain/testing/feedback-queries/answer-in-memory.ts";
+import { holds } from "../../domain/testing/feedback-queries/evaluate.ts";
 import { fittingCount, pageBytesMax } from "../../domain/page.ts";
 import { type Fault, ServiceError } from "../../domain/service-error.ts";
 import { type Exclusively, jsonBytes, pageOf } from "./memory-tables.ts";

@@ -13,7 +13,9 @@ import {
 } from "kysely";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
+import { directSearches } from "../searches/searches.ts";
 import { Turns } from "../turns.ts";
+import { postgresForm } from "./postgres-form.ts";
 
 /** One database in memory; each call of `connect` is a connection to it. */
 export interface PgliteServer {
@@ -40,7 +42,8 @@ export async function startPglite(): Promise<PgliteServer> {
         createQueryCompiler: () => new PostgresQueryCompiler(),
       },
     });
-    return { queries, name: "PGlite", isExclusive: false, isMissingParent };
+    const searches = directSearches(queries);
+    return { queries, name: "PGlite", isExclusive: false, isMissingParent, form: postgresForm, searches };
   };
   return {
     connect,

@@ -129,14 +129,17 @@ export function toFeedbackQuery(body: QueryBody, limits: QueryLimits): FeedbackQ
   return {
     projectId: body.project_id,
     condition: conditionOf(body.query, limits),
-    sortBy: (body.sort_by ?? []).map(({ field, direction }): SortKey => ({
-      field: fieldNamed(field),
-      direction,
-    })),
+    sortBy: sortKeys(body.sort_by ?? []),
     // A count needs no records.
     limit: asksForCount(body) ? 0 : (body.limit ?? 1000),
     offset: body.offset ?? 0,
   };
+}
+
+/** The oldest first, unless something else is asked for. */
+function sortKeys(sortBy: NonNullable<QueryBody["sort_by"]>): readonly SortKey[] {
+  if (sortBy.length === 0) return [{ field: { kind: "createdAt" }, direction: "asc" }];
+  return sortBy.map(({ field, direction }) => ({ field: fieldNamed(field), direction }));
 }
 
 function asksForCount({ fields }: QueryBody): boolean {

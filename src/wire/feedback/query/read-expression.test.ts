@@ -1,7 +1,7 @@
 // What the language says, and what is refused of it: by shape, and for what it asks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { holds } from "../../../domain/feedback-query/evaluate.ts";
+import { holds } from "../../../domain/testing/feedback-queries/evaluate.ts";
 import type { FeedbackRecord } from "../../../domain/feedback.ts";
 import type { JsonObject } from "../../../domain/trajectory.ts";
 import { newFindings } from "../../../validation/findings.ts";

@@ -1,8 +1,8 @@
 // A query answered over records in memory, in the order in which they were stored.
-import type { FeedbackRecord } from "../feedback.ts";
+import type { FeedbackRecord } from "../../feedback.ts";
 import { fieldText, holds } from "./evaluate.ts";
-import type { FeedbackQuery, SortKey } from "./feedback-query.ts";
-import { compareTexts, numberOfText } from "./values.ts";
+import type { FeedbackQuery, SortKey } from "../../feedback-query/feedback-query.ts";
+import { compareTexts, numberOfText } from "../../feedback-query/values.ts";
 
 /** Those of the records that the query is about, sorted; neither its slice nor its bytes are looked at. */
 export function selected(

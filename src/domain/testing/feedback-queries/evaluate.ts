@@ -1,9 +1,9 @@
 // Whether a condition holds of a record, in memory: the plain rule that SQL is held against.
-import type { FeedbackRecord } from "../feedback.ts";
-import type { Condition, Expression, FieldExpression } from "./condition.ts";
-import type { FeedbackField } from "./feedback-field.ts";
-import { holdsOf, orderOf } from "./make-condition.ts";
-import { lowerLatin, numberOfText, searchableText, textOf, valueAt } from "./values.ts";
+import type { FeedbackRecord } from "../../feedback.ts";
+import type { Condition, Expression, FieldExpression } from "../../feedback-query/condition.ts";
+import type { FeedbackField } from "../../feedback-query/feedback-field.ts";
+import { holdsOf, orderOf } from "../../feedback-query/make-condition.ts";
+import { lowerLatin, numberOfText, searchableText, textOf, valueAt } from "../../feedback-query/values.ts";
 
 /** Whether it is true of the record: neither false nor unknown. */
 export function holds(condition: Condition, record: FeedbackRecord): boolean {

@@ -1,0 +1,109 @@
+// Answers a query: counts what it is about, finds the numbers of the records of its page in their order, and reads these.
+import { type RawBuilder, sql } from "kysely";
+import { systemClock } from "../../domain/clock.ts";
+import type { FeedbackQuery, FeedbackResult, QueryTurn } from "../../domain/feedback-query/feedback-query.ts";
+import { pageBytesMax } from "../../domain/page.ts";
+import type { Connection } from "../dialect.ts";
+import type { SearchTurn } from "../searches/searches.ts";
+import { fieldText } from "./condition-sql.ts";
+import { fieldPath } from "./numeric-index.ts";
+import { orderSql } from "./order-sql.ts";
+import { recordsAt } from "./records-at.ts";
+import {
+  hasAllNumbers,
+  numericFacts,
+  type NumericFacts,
+  type SearchTools,
+  sourceOf,
+} from "./search-sources.ts";
+
+/** @throws ServiceError as `Searches.run` */
+export async function answerQuery(
+  tools: SearchTools,
+  query: FeedbackQuery,
+  turn: QueryTurn,
+): Promise<FeedbackResult> {
+  const { connection } = tools;
+  const search = searchTurn(turn);
+  const facts = await numericFacts(tools, query, search);
+  const totalCount = await countOf(connection, query, facts, search);
+  if (query.limit === 0 || query.offset >= totalCount) return { items: [], totalCount };
+  const sequences =
+    (await byNumber(tools, { query, facts, totalCount }, search)) ??
+    (await inOrder(connection, query, facts, search));
+  const { queries } = connection;
+  const { items } = await recordsAt(queries, query.projectId, sequences, query.bytesMax ?? pageBytesMax);
+  return { items, totalCount };
+}
+
+export function searchTurn({ entity, timeMs }: QueryTurn): SearchTurn {
+  return { entity, timeMs, endMs: systemClock.monotonicMs() + timeMs };
+}
+
+async function countOf(
+  connection: Connection,
+  query: FeedbackQuery,
+  facts: NumericFacts,
+  turn: SearchTurn,
+): Promise<number> {
+  const source =
+    facts.all === null
+      ? sourceOf(connection, query, facts)
+      : { from: sql`feedback_numbers`, where: facts.all };
+  const counted = sql<{ readonly count: number }>`select count(*) as count from ${source.from} where ${source.where}`;
+  const [{ count }] = await connection.searches.run(counted.compile(connection.queries), turn);
+  return count;
+}
+
+async function inOrder(
+  connection: Connection,
+  query: FeedbackQuery,
+  facts: NumericFacts,
+  turn: SearchTurn,
+): Promise<readonly number[]> {
+  const { from, where } = sourceOf(connection, query, facts);
+  const order = orderSql(query.sortBy, connection.form);
+  return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
+}
+
+/**
+ * The page of many records that are sorted by a number first: those that have one come first, in the order of the index.
+ * Null where that is not how they are found, or where others are on the page.
+ */
+async function byNumber(
+  { connection, numbers, few }: SearchTools,
+  asked: { readonly query: FeedbackQuery; readonly facts: NumericFacts; readonly totalCount: number },
+  turn: SearchTurn,
+): Promise<readonly number[] | null> {
+  const { query, facts, totalCount } = asked;
+  const [first, ...rest] = query.sortBy;
+  if (totalCount <= few || first?.field.kind !== "payload") return null;
+  const fieldId = await numbers.find(connection.queries, query.projectId, fieldPath(first.field.path));
+  if (fieldId === null) return null;
+  const isComplete = facts.isComplete || (await hasAllNumbers(connection, query.projectId, turn));
+  if (!isComplete) return null;
+  const { form } = connection;
+  const way = first.direction === "asc" ? sql`asc` : sql`desc`;
+  const { where } = sourceOf(connection, query, { ...facts, few: null });
+  const ofRecord = sql`feedback_numbers.field_id = ${fieldId} and feedback.sequence = feedback_numbers.sequence`;
+  const order = sql`feedback_numbers.number ${way}, ${form.ordered(fieldText(first.field, form))} ${way}, ${orderSql(rest, form)}`;
+  const found = await sequencesOf(
+    connection,
+    sql`from feedback_numbers cross join feedback where ${ofRecord} and ${where} order by ${order}`,
+    query,
+    turn,
+  );
+  return found.length === Math.min(query.limit, totalCount - query.offset) ? found : null;
+}
+
+async function sequencesOf(
+  { queries, searches }: Connection,
+  records: RawBuilder<unknown>,
+  { limit, offset }: Pick<FeedbackQuery, "limit" | "offset">,
+  turn: SearchTurn,
+): Promise<readonly number[]> {
+  const page = sql<{ readonly sequence: number }>`
+    select feedback.sequence as sequence ${records} limit ${limit} offset ${offset}`;
+  const rows = await searches.run(page.compile(queries), turn);
+  return rows.map(({ sequence }) => sequence);
+}

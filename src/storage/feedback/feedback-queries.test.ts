@@ -1,0 +1,76 @@
+// Queries in SQL against a plain filter, sort and slice, which is written from how queries are sent and knows nothing of
+// how they are read, stored or answered.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { seededRandom } from "../../domain/random.ts";
+import { searchCount, searchSeed } from "../../domain/testing/search.ts";
+import { feedbackQueryForm, toFeedbackQuery } from "../../wire/feedback/feedback-queries.ts";
+import { readForm } from "../../wire/body.ts";
+import type { Connection } from "../dialect.ts";
+import { openSqlite } from "../sqlite/sqlite-dialect.ts";
+import { openStores } from "../stores.ts";
+import { createFeedbackStore } from "./feedback-store.ts";
+import { plainAnswer } from "../testing/feedback-queries/plain-answer.ts";
+import { randomRecord } from "../testing/feedback-queries/random-feedback.ts";
+import { randomQuery } from "../testing/feedback-queries/random-queries.ts";
+import { startPglite } from "../testing/pglite-dialect.ts";
+
+const limits = { depthMax: 32, operandsMax: 900, literalBytesMax: 1 << 20, timeMs: 60_000 };
+const turn = { entity: "team", timeMs: limits.timeMs };
+const project = "team/games";
+
+function sqliteFile(t: TestContext): Connection {
+  const folder = mkdtempSync(join(tmpdir(), "hone-queries-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return openSqlite({ file: join(folder, "hone.db"), isShared: true });
+}
+
+async function checkQueries(connection: Connection, queryCount: number): Promise<void> {
+  const stores = await openStores(connection);
+  // To whom ten records are many looks for them in the ways that are for many.
+  const cautious = createFeedbackStore(connection, 10);
+  const random = seededRandom("feedback queries", searchSeed);
+  const records = Array.from({ length: 2000 }, (_, index) => randomRecord(random, index));
+  for (let start = 0; start < records.length; start += 250)
+    await stores.feedback.create(records.slice(start, start + 250));
+  // One that was replaced, and one that is gone, leave nothing behind in an index.
+  const { id: _id, createdAt: _at, ...content } = randomRecord(random, 5000);
+  const old = records.findIndex(({ projectId }) => projectId === project);
+  const replaced = await stores.feedback.replace(project, records[old].id, { ...content, projectId: project }, new Date(0));
+  assert.ok(replaced !== null);
+  records[old] = replaced;
+  await stores.feedback.delete(project, [records[7].id]);
+  const kept = records.filter((record, index) => index !== 7 || record.projectId !== project);
+  let foundCount = 0;
+  for (let index = 0; index < queryCount; index++) {
+    const sent = randomQuery(random);
+    const { value: body } = readForm(feedbackQueryForm(limits), { project_id: project, ...sent });
+    const query = { ...toFeedbackQuery(body, limits), bytesMax: 1 << 30 };
+    const { items, totalCount } = await (index % 2 === 0 ? stores.feedback : cautious).query(query, turn);
+    const expected = plainAnswer(kept, project, sent);
+    assert.deepEqual(
+      { ids: items.map(({ id }) => id), totalCount },
+      expected,
+      `seed ${searchSeed}, query ${index}: ${JSON.stringify(sent)}`,
+    );
+    if (expected.totalCount > 0 && expected.totalCount < 1500) foundCount += 1;
+    if (index % 10 === 0) {
+      for (const record of items) assert.deepEqual(record, kept.find(({ id }) => id === record.id));
+    }
+  }
+  await stores.close();
+  assert.ok(foundCount > queryCount / 3, `${foundCount} of ${queryCount} queries found some`);
+}
+
+test("SQLite answers 300 queries over 2000 records as a plain filter does", async (t) => {
+  await checkQueries(sqliteFile(t), searchCount(300));
+});
+
+test("PostgreSQL's SQL answers the same", async (t) => {
+  const server = await startPglite();
+  t.after(() => server.stop());
+  await checkQueries(server.connect(), searchCount(100));
+});

@@ -1,0 +1,295 @@
+// Feedback records and what was replaced of them. Checking the content is not done here.
+import type { Kysely, Selectable, Transaction } from "kysely";
+import { present } from "../../domain/assert.ts";
+import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
+import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
+import { type Fault, quoted, ServiceError } from "../../domain/service-error.ts";
+import type { Connection } from "../dialect.ts";
+import { GroupCommit, type Outcome } from "../group-commit.ts";
+import { readPage } from "../paging.ts";
+import type { FeedbackRevisionTable, Schema } from "../schema.ts";
+import { nextSequences } from "../sequences.ts";
+import { changedColumns, insertRecords, type NumberedRecord, recordColumns, recordOf } from "./feedback-rows.ts";
+import { FeedbackNumbers } from "./numeric-index.ts";
+import { answerQuery } from "./answer-query.ts";
+import { scanPage } from "./scan.ts";
+import { fewRecords } from "./search-sources.ts";
+
+/** Records created one by one that share a transaction, and characters of their payloads. */
+const groupRecordsMax = 256;
+const groupLengthMax = 1 << 20;
+
+/** Records looked for, or removed, by one statement. */
+const idsMax = 500;
+
+/**
+ * The feedback store on a migrated database.
+ *
+ * @param few how many records a search reads one by one before it looks for a better way
+ */
+export function createFeedbackStore(connection: Connection, few = fewRecords): FeedbackStore {
+  const { queries } = connection;
+  const numbers = new FeedbackNumbers();
+  const created = async <Answer>(
+    records: readonly FeedbackRecord[],
+    answer: (answers: readonly (FeedbackRecord | null)[]) => Answer,
+  ): Promise<Answer> => {
+    const { result, fields } = await queries.transaction().execute(async (transaction) => {
+      const stored = await insertNew(transaction, records);
+      const answers: (FeedbackRecord | null)[] = [];
+      for (const record of records)
+        answers.push(await answerTo(transaction, record, storedOf(stored.records, record)));
+      // What throws here has nothing stored.
+      return { result: answer(answers), fields: await numbers.add(transaction, stored.inserted) };
+    });
+    numbers.learn(fields);
+    return result;
+  };
+  const singles = new GroupCommit<FeedbackRecord, FeedbackRecord>({
+    write: (records) => created(records, (answers) => outcomes(records, answers)),
+    itemsMax: groupRecordsMax,
+    lengthMax: groupLengthMax,
+    lengthOf: ({ payload }) => JSON.stringify(payload).length,
+  });
+  return {
+    create: async (records) => {
+      if (records.length === 0) return [];
+      if (records.length === 1) return [await singles.add(records[0])];
+      return created(records, (answers) => allOrNone(records, answers));
+    },
+    find: async (projectId, id) => (await findByIds(queries, projectId, [id]))[0]?.record ?? null,
+    replace: async (projectId, id, content, at) => {
+      const replaced = await queries.transaction().execute(async (transaction) => {
+        const earlier = await putInHistory(transaction, projectId, id, at);
+        if (earlier === null) return null;
+        const record = { ...content, projectId, id, createdAt: earlier.record.createdAt };
+        await transaction
+          .updateTable("feedback")
+          .set(changedColumns(record))
+          .where("project_id", "=", projectId)
+          .where("id", "=", id)
+          .execute();
+        await numbers.remove(transaction, earlier);
+        return { record, fields: await numbers.add(transaction, [{ record, sequence: earlier.sequence }]) };
+      });
+      if (replaced === null) return null;
+      numbers.learn(replaced.fields);
+      return replaced.record;
+    },
+    query: (query, turn) => answerQuery({ connection, numbers, few }, query, turn),
+    scan: (scan, turn) => scanPage(connection, scan, turn),
+    delete: (projectId, ids) =>
+      queries.transaction().execute(async (transaction) => {
+        for (let start = 0; start < ids.length; start += idsMax)
+          await removeRecords(transaction, numbers, projectId, ids.slice(start, start + idsMax));
+      }),
+    history: (projectId, id, page) => {
+      const rows = queries
+        .selectFrom("feedback_revisions")
+        .selectAll()
+        .where("project_id", "=", projectId)
+        .where("id", "=", id);
+      const orderValueOf = async (revisionId: string) => {
+        const row = await rows.where("sequence", "=", sequenceOf(revisionId)).executeTakeFirst();
+        return row?.sequence;
+      };
+      return readPage(
+        { rows, orderColumn: "sequence", contentColumns: ["record"], orderValueOf, itemOf: revisionOf },
+        page,
+      );
+    },
+  };
+}
+
+/** @throws ServiceError `conflict` with a fault for each record that has no answer */
+function allOrNone(
+  records: readonly FeedbackRecord[],
+  answers: readonly (FeedbackRecord | null)[],
+): readonly FeedbackRecord[] {
+  const stored = answers.filter((answer) => answer !== null);
+  if (stored.length === answers.length) return stored;
+  const faults = answers.flatMap((answer, index) =>
+    answer === null ? [idTaken(index, records[index].id)] : [],
+  );
+  const message = `${faults.length} of ${records.length} records have the id of a record with other content. Nothing was stored.`;
+  throw new ServiceError({ code: "conflict", message, faults });
+}
+
+/** Each is written, or has an error of its own. */
+function outcomes(
+  records: readonly FeedbackRecord[],
+  answers: readonly (FeedbackRecord | null)[],
+): readonly Outcome<FeedbackRecord>[] {
+  return answers.map((answer, index) => {
+    if (answer !== null) return { result: answer };
+    const fault = idTaken(0, records[index].id);
+    return { error: new ServiceError({ code: "conflict", message: fault.message, faults: [fault] }) };
+  });
+}
+
+/** What is stored, or what was stored first, with the content of this record; null where neither has it. */
+async function answerTo(
+  transaction: Transaction<Schema>,
+  { projectId, id, contentHash }: FeedbackRecord,
+  stored: FeedbackRecord,
+): Promise<FeedbackRecord | null> {
+  if (stored.contentHash === contentHash) return stored;
+  const row = await transaction
+    .selectFrom("feedback_revisions")
+    .select("record")
+    .where("project_id", "=", projectId)
+    .where("id", "=", id)
+    .orderBy("sequence")
+    .limit(1)
+    .executeTakeFirst();
+  const first = row === undefined ? null : revisedRecord(row.record);
+  return first?.contentHash === contentHash ? first : null;
+}
+
+function storedOf(stored: ReadonlyMap<string, FeedbackRecord>, record: FeedbackRecord): FeedbackRecord {
+  return present(stored.get(keyOf(record)), "the stored record");
+}
+
+interface Insertion {
+  /** What is stored under every id, by key. */
+  readonly records: ReadonlyMap<string, FeedbackRecord>;
+  readonly inserted: readonly NumberedRecord[];
+}
+
+/** Inserts the records whose ids are free, the first of each id, numbered in their order. */
+async function insertNew(
+  transaction: Transaction<Schema>,
+  records: readonly FeedbackRecord[],
+): Promise<Insertion> {
+  const firstByKey = new Map<string, FeedbackRecord>();
+  for (const record of records) {
+    const key = keyOf(record);
+    if (!firstByKey.has(key)) firstByKey.set(key, record);
+  }
+  // Others that add records wait from here on, so that what is found taken is there to be read.
+  const last = await nextSequences(transaction, "feedback", firstByKey.size);
+  const first = last - firstByKey.size + 1;
+  const numbered = [...firstByKey.values()].map((record, index) => ({ record, sequence: first + index }));
+  const insertedCount = await insertRecords(transaction, numbered);
+  if (insertedCount === numbered.length) return { records: firstByKey, inserted: numbered };
+  const taken = new Map<string, FeedbackRecord>();
+  for (const { record, sequence } of await findAll(transaction, numbered.map((each) => each.record)))
+    if (sequence < first) taken.set(keyOf(record), record);
+  return {
+    records: new Map([...firstByKey, ...taken]),
+    inserted: numbered.filter(({ record }) => !taken.has(keyOf(record))),
+  };
+}
+
+/** What is stored under the ids of these records. */
+async function findAll(
+  database: Kysely<Schema>,
+  records: readonly FeedbackRecord[],
+): Promise<readonly NumberedRecord[]> {
+  const found: NumberedRecord[] = [];
+  for (const projectId of new Set(records.map((record) => record.projectId))) {
+    const ids = records.filter((record) => record.projectId === projectId).map(({ id }) => id);
+    for (let start = 0; start < ids.length; start += idsMax)
+      found.push(...(await findByIds(database, projectId, ids.slice(start, start + idsMax))));
+  }
+  return found;
+}
+
+/** The records of these ids, which one statement can look for. */
+async function findByIds(
+  database: Kysely<Schema>,
+  projectId: string,
+  ids: readonly string[],
+): Promise<readonly NumberedRecord[]> {
+  const rows = await database
+    .selectFrom("feedback")
+    .select(recordColumns)
+    .where("project_id", "=", projectId)
+    .where("id", "in", ids)
+    .execute();
+  return rows.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
+}
+
+async function removeRecords(
+  transaction: Transaction<Schema>,
+  numbers: FeedbackNumbers,
+  projectId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const gone = await transaction
+    .deleteFrom("feedback")
+    .where("project_id", "=", projectId)
+    .where("id", "in", ids)
+    .returning(recordColumns)
+    .execute();
+  for (const row of gone) await numbers.remove(transaction, { record: recordOf(row), sequence: row.sequence });
+  await transaction
+    .deleteFrom("feedback_revisions")
+    .where("project_id", "=", projectId)
+    .where("id", "in", ids)
+    .execute();
+}
+
+/**
+ * Writes the record as it is into its history, and returns it; null when there is none. Others that replace it wait from
+ * here until the transaction ends.
+ */
+async function putInHistory(
+  transaction: Transaction<Schema>,
+  projectId: string,
+  id: string,
+  at: Date,
+): Promise<NumberedRecord | null> {
+  const row = await transaction
+    .updateTable("feedback")
+    .set((row) => ({ last_revision_sequence: row("last_revision_sequence", "+", 1) }))
+    .where("project_id", "=", projectId)
+    .where("id", "=", id)
+    .returning([...recordColumns, "last_revision_sequence"])
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  const record = recordOf(row);
+  await transaction
+    .insertInto("feedback_revisions")
+    .values({
+      project_id: projectId,
+      id,
+      sequence: row.last_revision_sequence,
+      replaced_at: at.toISOString(),
+      record: JSON.stringify(record),
+    })
+    .execute();
+  return { record, sequence: row.sequence };
+}
+
+function keyOf({ projectId, id }: Pick<FeedbackRecord, "projectId" | "id">): string {
+  return JSON.stringify([projectId, id]);
+}
+
+function idTaken(index: number, id: string): Fault {
+  return {
+    location: [String(index), "id"],
+    message: `A record with the id ${quoted(id)} and other content exists already. Use another id, or replace that record.`,
+    type: "conflict",
+  };
+}
+
+function revisionOf(row: Selectable<FeedbackRevisionTable>): FeedbackRevision {
+  return {
+    id: String(row.sequence),
+    replacedAt: new Date(row.replaced_at),
+    record: revisedRecord(row.record),
+  };
+}
+
+/** -1, which no revision has, unless the id is written exactly as `revisionOf` writes it. */
+function sequenceOf(revisionId: string): number {
+  const sequence = Number(revisionId);
+  return Number.isSafeInteger(sequence) && String(sequence) === revisionId ? sequence : -1;
+}
+
+function revisedRecord(text: string): FeedbackRecord {
+  // The text is what `putInHistory` made of a record; only dates change their form in JSON.
+  const record = JSON.parse(text) as Omit<FeedbackRecord, "createdAt"> & { readonly createdAt: string };
+  return { ...record, createdAt: new Date(record.createdAt) };
+}

@@ -1,0 +1,31 @@
+// The parts of SQL that databases write in different ways: JSON in texts, numbers in texts, the order of texts. What each
+// gives is said here; a database has its own (`sqlite/sqlite-form`).
+import type { RawBuilder } from "kysely";
+import type { PathStep } from "../domain/feedback-query/feedback-field.ts";
+
+/** A text, or a JSON value as its text; null where there is none. */
+export type SqlText = RawBuilder<string | null>;
+export type SqlNumber = RawBuilder<number | null>;
+
+export interface SqlForm {
+  /** What lies at a path in a text of JSON, as JSON; null where nothing does. Indices lead into lists, names into objects. */
+  jsonAt(json: SqlText, path: readonly PathStep[]): SqlText;
+  /** The text of a JSON value: a string's own, of anything else its JSON; null where it is null or not there. */
+  textOfJson(json: SqlText): SqlText;
+  /** The number that a text is written as, as `numberOfText` has it; null where it is none. */
+  numberOfText(text: SqlText): SqlNumber;
+  /** The number that a JSON value, or a string in it, is; null where it is none. */
+  numberOfJson(json: SqlText): SqlNumber;
+  /** How many items a JSON list has; null of anything else. */
+  itemCount(json: SqlText): SqlNumber;
+  /** A number without its fraction. */
+  whole(number: SqlNumber): SqlNumber;
+  /** Where in a text another begins, from 1 on; 0 where it does not. Of an empty one 1. */
+  position(text: SqlText, part: SqlText): RawBuilder<number>;
+  /** With A to Z in lower case. */
+  lower(text: SqlText): SqlText;
+  /** A text that compares and sorts by code points. */
+  ordered(text: SqlText): SqlText;
+  /** What ends the statement that makes a table which is kept in the order of its primary key, where there is such a thing. */
+  readonly clusteredTable: string;
+}

@@ -1,0 +1,70 @@
+// One connection that reads, and can be interrupted at it: libsql's promises run a statement in a thread of its own up to
+// the first row. So that all of the work is done there, a statement is asked for its rows only when it has found them all.
+// Such threads are libsql's: a session here needs none, and ending it waits for the statement that runs.
+import Database from "libsql/promise";
+import type { CompiledQuery } from "kysely";
+
+/** Bytes of pages that one session keeps. */
+const cacheKibibytes = 16_384;
+
+/** What libsql's promises give, which its types do not say. */
+interface Statement {
+  all(parameters: readonly unknown[]): Promise<readonly unknown[]>;
+}
+
+export class SearchSession {
+  readonly #file: string;
+  #opening: Promise<Database> | null = null;
+  #running: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** The rows of a query, or null when they were not there in time. One query at a time. */
+  async run<Row>({ sql, parameters }: CompiledQuery<Row>, timeMs: number): Promise<readonly Row[] | null> {
+    const database = await (this.#opening ??= this.#open());
+    // Rows of a table in memory or in a temporary file: the first one comes when the last one is there.
+    const prepared: Promise<Statement> = database.prepare(
+      `with found as materialized (${sql}) select * from found`,
+    );
+    const statement = await prepared;
+    const timer = setTimeout(() => database.interrupt(), timeMs);
+    const rows = statement.all([...parameters]);
+    this.#running = rows.catch(() => undefined);
+    try {
+      // What the query's builder says that its rows are.
+      return (await rows) as readonly Row[];
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "SQLITE_INTERRUPT") return null;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends what runs. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const database = await this.#opening;
+    if (database === null) return;
+    database.interrupt();
+    await this.#running;
+    database.close();
+  }
+
+  async #open(): Promise<Database> {
+    const database = new Database(this.#file, {});
+    for (const pragma of [
+      "query_only = ON",
+      "busy_timeout = 5000",
+      `cache_size = -${cacheKibibytes}`,
+      // What is sorted may be larger than memory.
+      "temp_store = FILE",
+    ])
+      await database.exec(`PRAGMA ${pragma}`);
+    return database;
+  }
+}
