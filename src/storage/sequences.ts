@@ -6,7 +6,16 @@ import type { Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 
 /** The lists that have no parent row. */
-export type RootList = "keys" | "models" | "jobs" | "turns" | "files" | "completions" | "feedback" | "feedback fields" | "rules";
+export type RootList =
+  | "keys"
+  | "models"
+  | "jobs"
+  | "turns"
+  | "files"
+  | "completions"
+  | "feedback"
+  | "feedback fields"
+  | "rules";
 
 /**
  * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;

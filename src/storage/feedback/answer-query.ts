@@ -50,7 +50,9 @@ async function countOf(
     facts.all === null
       ? sourceOf(connection, query, facts)
       : { from: sql`feedback_numbers`, where: facts.all };
-  const counted = sql<{ readonly count: number }>`select count(*) as count from ${source.from} where ${source.where}`;
+  const counted = sql<{
+    readonly count: number;
+  }>`select count(*) as count from ${source.from} where ${source.where}`;
   const [{ count }] = await connection.searches.run(counted.compile(connection.queries), turn);
   return count;
 }

@@ -1,6 +1,12 @@
 // A condition as SQL, each value of it a parameter. Unknown is null, as in SQL.
 import { type RawBuilder, sql, type SqlBool } from "kysely";
-import type { Comparison, Condition, Constant, Expression, FieldExpression } from "../../domain/feedback-query/condition.ts";
+import type {
+  Comparison,
+  Condition,
+  Constant,
+  Expression,
+  FieldExpression,
+} from "../../domain/feedback-query/condition.ts";
 import type { FeedbackField, TextField } from "../../domain/feedback-query/feedback-field.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
 
@@ -44,7 +50,8 @@ export function conditionSql(condition: Condition, form: SqlForm): SqlCondition 
       return sql`(not ${conditionSql(condition.condition, form)})`;
     case "compare": {
       const [left, right] = [valueSql(condition.left, form), valueSql(condition.right, form)];
-      const [first, second] = condition.operator === "eq" ? [left, right] : orderedPair(condition.left, [left, right], form);
+      const [first, second] =
+        condition.operator === "eq" ? [left, right] : orderedPair(condition.left, [left, right], form);
       return sql`(${first} ${operators[condition.operator]} ${second})`;
     }
     case "missing":

@@ -39,7 +39,12 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   // One that was replaced, and one that is gone, leave nothing behind in an index.
   const { id: _id, createdAt: _at, ...content } = randomRecord(random, 5000);
   const old = records.findIndex(({ projectId }) => projectId === project);
-  const replaced = await stores.feedback.replace(project, records[old].id, { ...content, projectId: project }, new Date(0));
+  const replaced = await stores.feedback.replace(
+    project,
+    records[old].id,
+    { ...content, projectId: project },
+    new Date(0),
+  );
   assert.ok(replaced !== null);
   records[old] = replaced;
   await stores.feedback.delete(project, [records[7].id]);
@@ -58,7 +63,11 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
     );
     if (expected.totalCount > 0 && expected.totalCount < 1500) foundCount += 1;
     if (index % 10 === 0) {
-      for (const record of items) assert.deepEqual(record, kept.find(({ id }) => id === record.id));
+      for (const record of items)
+        assert.deepEqual(
+          record,
+          kept.find(({ id }) => id === record.id),
+        );
     }
   }
   await stores.close();

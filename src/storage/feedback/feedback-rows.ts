@@ -59,7 +59,8 @@ function rowsByColumns(
     }
     const alike = byFilled.get(filled);
     if (alike !== undefined) alike.rows.push(row);
-    else byFilled.set(filled, { columns: columnNames.filter((_, index) => filled & (1 << index)), rows: [row] });
+    else
+      byFilled.set(filled, { columns: columnNames.filter((_, index) => filled & (1 << index)), rows: [row] });
   }
   return byFilled.values();
 }
@@ -90,7 +91,11 @@ const columnNames = [
 const firstChanged = columnNames.indexOf("vendor_ref");
 
 /** In the order of the columns. */
-function valuesOf({ record, sequence, lastRevision = 0 }: NumberedRecord): readonly (string | number | null)[] {
+function valuesOf({
+  record,
+  sequence,
+  lastRevision = 0,
+}: NumberedRecord): readonly (string | number | null)[] {
   const payload = JSON.stringify(record.payload);
   const isSearchable =
     !mayBeOther.test(payload) && isSearchableText(record.creator) && isSearchableText(record.queueId);

@@ -9,7 +9,13 @@ import { GroupCommit, type Outcome } from "../group-commit.ts";
 import { readPage } from "../paging.ts";
 import type { FeedbackRevisionTable, Schema } from "../schema.ts";
 import { nextSequences } from "../sequences.ts";
-import { changedColumns, insertRecords, type NumberedRecord, recordColumns, recordOf } from "./feedback-rows.ts";
+import {
+  changedColumns,
+  insertRecords,
+  type NumberedRecord,
+  recordColumns,
+  recordOf,
+} from "./feedback-rows.ts";
 import { FeedbackNumbers } from "./numeric-index.ts";
 import { answerQuery } from "./answer-query.ts";
 import { scanPage } from "./scan.ts";
@@ -173,7 +179,10 @@ async function insertNew(
   const insertedCount = await insertRecords(transaction, numbered);
   if (insertedCount === numbered.length) return { records: firstByKey, inserted: numbered };
   const taken = new Map<string, FeedbackRecord>();
-  for (const { record, sequence } of await findAll(transaction, numbered.map((each) => each.record)))
+  for (const { record, sequence } of await findAll(
+    transaction,
+    numbered.map((each) => each.record),
+  ))
     if (sequence < first) taken.set(keyOf(record), record);
   return {
     records: new Map([...firstByKey, ...taken]),
@@ -222,7 +231,8 @@ async function removeRecords(
     .where("id", "in", ids)
     .returning(recordColumns)
     .execute();
-  for (const row of gone) await numbers.remove(transaction, { record: recordOf(row), sequence: row.sequence });
+  for (const row of gone)
+    await numbers.remove(transaction, { record: recordOf(row), sequence: row.sequence });
   await transaction
     .deleteFrom("feedback_revisions")
     .where("project_id", "=", projectId)

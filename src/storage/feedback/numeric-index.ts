@@ -68,7 +68,8 @@ function findNumbers(value: Json, place: Place, found: Found): void {
   if (found.hasMore) return;
   found.valueCount += 1;
   const number = numberOf(value);
-  const isFull = number !== null && (found.numbers.length === numbersMax || place.steps.length > pathLengthMax);
+  const isFull =
+    number !== null && (found.numbers.length === numbersMax || place.steps.length > pathLengthMax);
   const isNested = value !== null && typeof value === "object";
   if (found.valueCount > valuesMax || isFull || (isNested && place.depth > depthMax)) {
     found.hasMore = true;
@@ -200,13 +201,22 @@ async function storedField(
   return row?.id;
 }
 
-async function markAsMore(transaction: Transaction<Schema>, projectId: string, sequence: number): Promise<void> {
+async function markAsMore(
+  transaction: Transaction<Schema>,
+  projectId: string,
+  sequence: number,
+): Promise<void> {
   await sql`update feedback set has_more_numbers = 1 where project_id = ${projectId} and sequence = ${sequence}`.execute(
     transaction,
   );
 }
 
-function note(fields: Map<string, Map<string, number>>, projectId: string, path: string, fieldId: number): void {
+function note(
+  fields: Map<string, Map<string, number>>,
+  projectId: string,
+  path: string,
+  fieldId: number,
+): void {
   const paths = fields.get(projectId) ?? new Map<string, number>();
   paths.set(path, fieldId);
   fields.set(projectId, paths);

@@ -36,7 +36,9 @@ function rangeOf(condition: Condition): NumericRange | null {
 
 /** Whether a condition says nothing but that a number is in a range. */
 export function isRangeAlone(condition: Condition): boolean {
-  return conjuncts(condition).every((part) => rangeOf(part) !== null) && numericRanges(condition).length === 1;
+  return (
+    conjuncts(condition).every((part) => rangeOf(part) !== null) && numericRanges(condition).length === 1
+  );
 }
 
 const operators: Readonly<Record<Comparison, RawBuilder<unknown>>> = {

@@ -1,7 +1,11 @@
 // The records that a condition holds for, in the order in which they were stored: for whoever goes through all of them, or
 // comes back for what is new. A page looks at so many records and no more, whether or not the condition holds for them.
 import { sql } from "kysely";
-import type { FeedbackScan, FeedbackScanPage, QueryTurn } from "../../domain/feedback-query/feedback-query.ts";
+import type {
+  FeedbackScan,
+  FeedbackScanPage,
+  QueryTurn,
+} from "../../domain/feedback-query/feedback-query.ts";
 import { pageBytesMax } from "../../domain/page.ts";
 import type { Connection } from "../dialect.ts";
 import { searchTurn } from "./answer-query.ts";

@@ -118,7 +118,8 @@ function emojiSql(condition: Condition): RawBuilder<unknown> {
     const { left, right } = part;
     if (left.kind !== "text of" || left.input.field.kind !== "payload") continue;
     const [name, ...further] = left.input.field.path;
-    if (name !== "emoji" || further.length > 0 || right.kind !== "constant" || right.type !== "text") continue;
+    if (name !== "emoji" || further.length > 0 || right.kind !== "constant" || right.type !== "text")
+      continue;
     if (right.value !== "" && right.value.length <= emojiLengthMax)
       return sql` and feedback.emoji = ${right.value}`;
   }

@@ -33,6 +33,7 @@ export function tooSlow({ timeMs }: SearchTurn): ServiceError {
 }
 
 export function tooManySearches(): ServiceError {
-  const message = "Too many queries for feedback wait for their turn. Try again later, and ask for less at once.";
+  const message =
+    "Too many queries for feedback wait for their turn. Try again later, and ask for less at once.";
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }

@@ -34,7 +34,11 @@ export function plainAnswer(
   return { ids: page.map(({ record }) => record.id), totalCount: found.length };
 }
 
-function sortOrder({ field, direction }: SentQuery["sort_by"][number], a: FeedbackRecord, b: FeedbackRecord): number {
+function sortOrder(
+  { field, direction }: SentQuery["sort_by"][number],
+  a: FeedbackRecord,
+  b: FeedbackRecord,
+): number {
   const [first, second] = [fieldOperand(field, a), fieldOperand(field, b)];
   const [x, y] = [textOf(first, null), textOf(second, null)];
   if (x === null || y === null) return (x === null ? 1 : 0) - (y === null ? 1 : 0);
@@ -70,14 +74,19 @@ function truth(sent: Sent, record: FeedbackRecord): boolean | null {
       return parts.includes(null) ? null : false;
     }
     case "$contains": {
-      const { input, substr, case_insensitive: ignoresCase } = argument as {
+      const {
+        input,
+        substr,
+        case_insensitive: ignoresCase,
+      } = argument as {
         readonly input: Sent;
         readonly substr: Sent;
         readonly case_insensitive?: boolean;
       };
       const [text, part] = [textOf(operand(input, record), ""), textOf(operand(substr, record), "")];
       if (text === null || part === null) return null;
-      const fold = (each: string) => (ignoresCase === true ? each.replace(/[A-Z]/g, (c) => c.toLowerCase()) : each);
+      const fold = (each: string) =>
+        ignoresCase === true ? each.replace(/[A-Z]/g, (c) => c.toLowerCase()) : each;
       return fold(text).includes(fold(part));
     }
     default: {
@@ -101,7 +110,11 @@ function operand(sent: Sent, record: FeedbackRecord): Operand {
     const number = text === null ? null : asNumber(text);
     if (to === "exists") return { type: "boolean", value: text !== null };
     if (to === "double") return { type: "number", value: number };
-    if (to === "int") return { type: "number", value: number === null ? null : number < 0 ? Math.ceil(number) : Math.floor(number) };
+    if (to === "int")
+      return {
+        type: "number",
+        value: number === null ? null : number < 0 ? Math.ceil(number) : Math.floor(number),
+      };
     if (to === "string") return { type: "text", value: textOf(value, "") };
     return { type: "boolean", value: asBoolean(text) };
   }
@@ -150,7 +163,11 @@ function fieldOperand(name: string, record: FeedbackRecord): Operand {
 function textOf({ type, value }: Operand, missing: string | null): string | null {
   if (type !== "json") return value === null ? null : String(value);
   if (value === undefined || value === null) return missing;
-  return clean(typeof value === "string" ? value : JSON.stringify(value, (_, each: unknown) => (typeof each === "string" ? clean(each) : each)));
+  return clean(
+    typeof value === "string"
+      ? value
+      : JSON.stringify(value, (_, each: unknown) => (typeof each === "string" ? clean(each) : each)),
+  );
 }
 
 function clean(text: string): string {
@@ -192,11 +209,15 @@ function orderOf(a: Operand, b: Operand): number | null {
     return x - y;
   }
   if (types.has("number")) {
-    const [x, y] = [a, b].map((each) => (each.type === "number" ? each.value : asNumber(textOf(each, "") ?? "")));
+    const [x, y] = [a, b].map((each) =>
+      each.type === "number" ? each.value : asNumber(textOf(each, "") ?? ""),
+    );
     return x === null || y === null ? null : x < y ? -1 : x > y ? 1 : 0;
   }
   if (types.has("boolean")) {
-    const [x, y] = [a, b].map((each) => (each.type === "boolean" ? each.value : asBoolean(textOf(each, null))));
+    const [x, y] = [a, b].map((each) =>
+      each.type === "boolean" ? each.value : asBoolean(textOf(each, null)),
+    );
     return x === null || y === null ? null : Number(x) - Number(y);
   }
   const [x, y] = [textOf(a, ""), textOf(b, "")];

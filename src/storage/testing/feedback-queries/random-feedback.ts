@@ -12,7 +12,7 @@ export const texts: readonly string[] = [
   "a_b",
   "a*b?[c]",
   "\\",
-  "it's \"quoted\"",
+  'it\'s "quoted"',
   "line\nbreak\ttab",
   "é",
   "É",
@@ -108,7 +108,8 @@ function payloadOf(random: Random): JsonObject {
 const count = (random: Random, max: number): number => Math.floor(random.uniform() * max);
 
 export function randomRecord(random: Random, index: number): FeedbackRecord {
-  const nullable = (texts_: readonly string[]): string | null => (random.uniform() < 0.5 ? null : pick(random, texts_));
+  const nullable = (texts_: readonly string[]): string | null =>
+    random.uniform() < 0.5 ? null : pick(random, texts_);
   return {
     id: `r${index}`,
     projectId: random.uniform() < 0.95 ? "team/games" : "team/other",

@@ -5,7 +5,16 @@ import { numbers, payloadPaths, pick, texts } from "./random-feedback.ts";
 /** An operation or an operand, as it is sent. */
 export type Sent = { readonly [name: string]: unknown };
 
-const textFields = ["id", "weave_ref", "vendor_ref", "wb_user_id", "feedback_type", "creator", "queue_id", "call_ref"];
+const textFields = [
+  "id",
+  "weave_ref",
+  "vendor_ref",
+  "wb_user_id",
+  "feedback_type",
+  "creator",
+  "queue_id",
+  "call_ref",
+];
 const values: Readonly<Record<string, readonly string[]>> = {
   id: ["r1", "r77", "r1999"],
   weave_ref: ["w:///team/games/call/3", "w:///team/games/call/49"],
@@ -27,7 +36,13 @@ export interface SentQuery {
 }
 
 export function randomQuery(random: Random): SentQuery {
-  const sortable = ["created_at", "id", "feedback_type", "creator", ...payloadPaths.map((path) => `payload.${path}`)];
+  const sortable = [
+    "created_at",
+    "id",
+    "feedback_type",
+    "creator",
+    ...payloadPaths.map((path) => `payload.${path}`),
+  ];
   const keys = Array.from({ length: Math.floor(random.uniform() * 3) }, () => ({
     field: pick(random, sortable),
     direction: random.uniform() < 0.5 ? ("asc" as const) : ("desc" as const),
@@ -43,7 +58,9 @@ export function randomQuery(random: Random): SentQuery {
 function operation(random: Random, depth: number): Sent {
   const kind = random.uniform();
   if (depth < 3 && kind < 0.35) {
-    const parts = Array.from({ length: 1 + Math.floor(random.uniform() * 3) }, () => operation(random, depth + 1));
+    const parts = Array.from({ length: 1 + Math.floor(random.uniform() * 3) }, () =>
+      operation(random, depth + 1),
+    );
     return { [random.uniform() < 0.5 ? "$and" : "$or"]: parts };
   }
   if (depth < 3 && kind < 0.45) return { $not: [operation(random, depth + 1)] };
@@ -66,7 +83,8 @@ function pair(random: Random, depth: number): readonly Sent[] {
   if (kind < 0.5) return [payloadField(random), payloadField(random)];
   if (kind < 0.55) return [random.uniform() < 0.5 ? payloadField(random) : field("creator"), literal(null)];
   if (kind < 0.6) return [field("created_at"), literal(1_767_225_600 + Math.floor(random.uniform() * 800))];
-  if (kind < 0.65) return [field("created_at"), literal(`2026-01-01T00:0${Math.floor(random.uniform() * 10)}:30.5`)];
+  if (kind < 0.65)
+    return [field("created_at"), literal(`2026-01-01T00:0${Math.floor(random.uniform() * 10)}:30.5`)];
   if (kind < 0.7) return [{ $size: payloadField(random) }, literal(pick(random, [0, 1, 2]))];
   if (kind < 0.75) return [converted(random, "double"), literal(pick(random, numbers))];
   if (kind < 0.78) return [converted(random, "int"), literal(pick(random, [-1, 0, 1, 9]))];
@@ -87,8 +105,17 @@ function converted(random: Random, to: string): Sent {
 
 function containing(random: Random): Sent {
   const input = random.uniform() < 0.7 ? payloadField(random) : field("creator");
-  const substr = random.uniform() < 0.9 ? literal(pick(random, ["o", "G", "%", "_", "\\", "é", "1", '"', "\0", ""])) : payloadField(random);
-  return { $contains: { input, substr, ...(random.uniform() < 0.5 ? { case_insensitive: random.uniform() < 0.5 } : {}) } };
+  const substr =
+    random.uniform() < 0.9
+      ? literal(pick(random, ["o", "G", "%", "_", "\\", "é", "1", '"', "\0", ""]))
+      : payloadField(random);
+  return {
+    $contains: {
+      input,
+      substr,
+      ...(random.uniform() < 0.5 ? { case_insensitive: random.uniform() < 0.5 } : {}),
+    },
+  };
 }
 
 function oneOf(random: Random): Sent {
