@@ -82,7 +82,15 @@ async function oneOfEach(server: Server): Promise<readonly RawRequest[]> {
   });
   const jobId = made.json<{ id: string }>().id;
   await playJob(server, { step: 1 });
-  const valid = validRequests({ apiKey: "", modelId, spareModelId: "none", jobId, fileId: "none" });
+  const valid = validRequests({
+    apiKey: "",
+    modelId,
+    spareModelId: "none",
+    jobId,
+    fileId: "none",
+    queueId: "none",
+    itemId: "none",
+  });
   const operations = new Map(
     valid.map((request) => {
       const stream = JSON.stringify(request.body ?? {}).includes('"stream":true');

@@ -273,6 +273,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       post("/feedback/batch/create", { batch: [record] }, status),
       post("/feedback/batch/create", { batch: [recordOf(own, "good"), record] }, status),
     ]),
+    ...queueAttempts(other, own),
     "DELETE /v1/preview/models/:model_id": ofModel(other, (id) => ({
       ...get(`${models}/${id}`, 200),
       method: "DELETE",
@@ -528,4 +529,56 @@ function records(
       status: 200,
     },
   ];
+}
+
+const queues = "/annotation_queues";
+
+/** Another's queues, by its project and in one's own. */
+function queueAttempts(other: Things, own: Things): Readonly<Record<string, readonly Attempt[]>> {
+  const { queueId, itemId } = other;
+  /** Where a body names the project: `path` is of another's queue. */
+  const inBody = (method: "POST" | "PUT" | "DELETE", path: string, body: object = {}): readonly Attempt[] => [
+    ...projects(other).map(({ projectId, status }) => ({
+      ...post(path, { project_id: projectId, ...body }, status),
+      method,
+    })),
+    { ...post(path, { project_id: projectOf(own), ...body }, 404), method },
+  ];
+  /** Where nothing but the project is named. */
+  const ofProject = (path: string, body: object = {}): readonly Attempt[] => [
+    ...projects(other).map(({ projectId, status }) => post(path, { project_id: projectId, ...body }, status)),
+    post(path, { project_id: projectOf(own), ...body }, 200),
+  ];
+  const inQuery = (method: "GET" | "DELETE"): readonly Attempt[] => [
+    ...projects(other).map(({ projectId, status }) => ({
+      ...get(`${queues}/${queueId}?project_id=${encodeURIComponent(projectId)}`, status),
+      method,
+    })),
+    { ...get(`${queues}/${queueId}?project_id=${encodeURIComponent(projectOf(own))}`, 404), method },
+  ];
+  const item = `${queues}/${queueId}/items/${itemId}`;
+  return {
+    "POST /annotation_queues": ofProject(queues, { name: `queue-${other.entity}` }),
+    "POST /annotation_queues/query": ofProject(`${queues}/query`, { name: `queue-${other.entity}` }),
+    "POST /annotation_queues/stats": ofProject(`${queues}/stats`, { queue_ids: [queueId] }),
+    "GET /annotation_queues/:queue_id": inQuery("GET"),
+    "PUT /annotation_queues/:queue_id": inBody("PUT", `${queues}/${queueId}`, { name: "mine" }),
+    "POST /annotation_queues/:queue_id/items": inBody("POST", `${queues}/${queueId}/items`, {
+      call_ids: ["1"],
+    }),
+    "POST /annotation_queues/:queue_id/items/query": inBody("POST", `${queues}/${queueId}/items/query`),
+    "POST /annotation_queues/:queue_id/claim": inBody("POST", `${queues}/${queueId}/claim`),
+    "POST /annotation_queues/:queue_id/items/:item_id/progress": inBody("POST", `${item}/progress`, {
+      annotation_state: "skipped",
+    }),
+    "POST /annotation_queues/:queue_id/items/:item_id/answers": inBody("POST", `${item}/answers`, {
+      answers: {},
+    }),
+    "POST /annotation_queues/:queue_id/items/:item_id/reopen": inBody("POST", `${item}/reopen`),
+    "POST /annotation_queues/:queue_id/items/:item_id/release": inBody("POST", `${item}/release`),
+    "DELETE /annotation_queues/:queue_id": [
+      ...inQuery("DELETE"),
+      ...inBody("DELETE", `${queues}/${queueId}`),
+    ],
+  };
 }

@@ -41,6 +41,7 @@ const house: Readonly<Record<string, Room>> = {
   jobs: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   trajectories: { rank: 3, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
   rewards: { rank: 3, mayImport: ["domain", "telemetry", "jobs"], vendors: [] },
+  annotation: { rank: 3, mayImport: ["domain", "feedback"], vendors: [] },
   feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
   checkpoints: {
     rank: 3,
@@ -83,7 +84,7 @@ const house: Readonly<Record<string, Room>> = {
   },
   wire: {
     rank: 4,
-    mayImport: ["domain", "validation", "trajectories", "feedback"],
+    mayImport: ["domain", "validation", "trajectories", "feedback", "annotation"],
     vendors: ["typebox", "hyparquet-writer"],
   },
   http: {
@@ -102,6 +103,7 @@ const house: Readonly<Record<string, Room>> = {
       "trajectories",
       "feedback",
       "rewards",
+      "annotation",
       "files",
       "transfer",
     ],
@@ -133,6 +135,7 @@ const house: Readonly<Record<string, Room>> = {
       "feedback",
       "rewards",
       "recordings",
+      "annotation",
       "files",
       "library",
       "engine",

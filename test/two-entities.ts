@@ -40,6 +40,8 @@ export interface Things {
   readonly jobId: string;
   readonly eventId: string;
   readonly feedbackId: string;
+  readonly queueId: string;
+  readonly itemId: string;
   readonly fileId: string;
   /** A reward rule. */
   readonly ruleId: string;
@@ -75,14 +77,18 @@ export async function newWorld(entities: readonly string[]): Promise<World> {
   await engine.start();
   const services = (stores: Stores) => ({
     ...chatOver(engine, stores),
-    feedback: createFeedbackService({ store: stores.feedback, clock: systemClock }),
+    feedback: createFeedbackService({
+      store: stores.feedback,
+      queues: stores.annotation,
+      clock: systemClock,
+    }),
   });
   const server = await fakeServer({ services, settings: { failedLoginsPerMinute: 1_000_000 } });
   for (const entity of entities) await addKey(server, entity, "member");
   return {
     server,
     ask: ({ method, url, headers = {}, body }, key) => {
-      const scheme = url.startsWith("/feedback/") ? basic : bearer;
+      const scheme = /^\/(feedback|annotation_queues)/.test(url) ? basic : bearer;
       return server.ask({
         method,
         url,
@@ -147,6 +153,8 @@ export function namesOf(entity: string): Things {
     jobId: newUuid(),
     eventId: `${endedJobId}:0`,
     feedbackId: `feedback-${entity}`,
+    queueId: newUuid(),
+    itemId: newUuid(),
     fileId: `file-${newUuid()}`,
     ruleId: newUuid(),
     requestId: `request-${entity}`,
@@ -183,6 +191,14 @@ async function fillOne(world: World, names: Things): Promise<Things> {
     feedback_id: feedbackId,
     payload: { said: "again" },
   });
+  const projectId = `${entity}/${project}`;
+  const { id: queueId } = await post("/annotation_queues", {
+    project_id: projectId,
+    name: `queue-${entity}`,
+  });
+  const queue = `/annotation_queues/${queueId}`;
+  await post(`${queue}/items`, { project_id: projectId, call_ids: [names.requestId] });
+  const { item } = await post(`${queue}/claim`, { project_id: projectId });
   const logs = await get(`/v1/preview/models/${modelId}/metrics`);
   const events = await get(`/v1/preview/training-jobs/${endedJobId}/events`);
   const { id: fileId } = await uploadFor(world, names);
@@ -195,6 +211,8 @@ async function fillOne(world: World, names: Things): Promise<Things> {
     eventId: events.data[0].id,
     fileId,
     ruleId,
+    queueId,
+    itemId: item.id,
   };
 }
 

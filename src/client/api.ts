@@ -21,6 +21,252 @@ export type AllowedTools = {
   readonly [name: string]: any;
 };
 
+export type AnnotationAnswerReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** Who annotates, for several people behind one key. Default: the owner of the key. */
+  readonly annotator?: string | null;
+  /** Answers by the names of the questions. */
+  readonly answers: { readonly [name: string]: any };
+};
+
+export type AnnotationClaimReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** Who annotates, for several people behind one key. Default: the owner of the key. */
+  readonly annotator?: string | null;
+  /** Seconds for which the item is held; then others are given it. Default: annotation.holdSeconds. */
+  readonly hold_seconds?: number | null;
+};
+
+export type AnnotationItem = {
+  readonly id: string;
+  readonly queue_id: string;
+  readonly call_id: string;
+  /** What feedback on the item is on. */
+  readonly vendor_ref: string;
+  /** The same as vendor_ref, by another name. */
+  readonly weave_ref: string;
+  readonly display_fields: readonly {
+    readonly json_path: string;
+    readonly label: string;
+  }[];
+  readonly added_by: string;
+  /** Of whoever is furthest. */
+  readonly annotation_state: "unstarted" | "in_progress" | "completed" | "skipped";
+  /** Who that is. */
+  readonly annotator_user_id: string | null;
+  /** How far everybody is who has begun. */
+  readonly annotations: readonly {
+    readonly annotator: string;
+    readonly annotation_state: "unstarted" | "in_progress" | "completed" | "skipped";
+    /** Until when nobody else is given the item. */
+    readonly held_until: string | null;
+    readonly updated_at: string;
+  }[];
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly deleted_at: string | null;
+  readonly position_in_queue: number | null;
+};
+
+export type AnnotationItemsAddReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** Ids of calls, such as those of recorded completions, or references of calls, objects or ops. */
+  readonly call_ids: readonly string[];
+  /** What of a call whoever shows it shows first. Default: `[]`. */
+  readonly display_fields?: readonly {
+    readonly json_path: string;
+    readonly label: string;
+  }[] | null;
+};
+
+export type AnnotationItemsQueryReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** Which items; what is absent lets all through. */
+  readonly filter?: {
+    readonly id?: string | null;
+    readonly call_id?: string | null;
+    readonly added_by?: string | null;
+    readonly annotation_states?: readonly ("unstarted" | "in_progress" | "completed" | "skipped")[] | null;
+    readonly call_op_name?: string | null;
+    readonly call_trace_id?: string | null;
+  } | null;
+  /** Whose states `annotation_states` is about. Default: whoever is furthest with an item. */
+  readonly annotator?: string | null;
+  /** Default: `true`. */
+  readonly include_position?: boolean | null;
+  /** Most of the answer, which has up to 4 MiB of them, but at least one. Default: `100`. */
+  readonly limit?: number | null;
+  /** How many are passed over. Default: `0`. */
+  readonly offset?: number | null;
+  /** Default: as they came. */
+  readonly sort_by?: readonly {
+    /** What the order goes by. */
+    readonly field: "position_in_queue" | "created_at" | "call_id";
+    readonly direction: "asc" | "desc";
+  }[] | null;
+};
+
+export type AnnotationProgressReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** Who annotates, for several people behind one key. Default: the owner of the key. */
+  readonly annotator?: string | null;
+  /** in_progress, completed or skipped; what was completed or skipped stays so. */
+  readonly annotation_state: "unstarted" | "in_progress" | "completed" | "skipped";
+  /** Seconds for which the item is held; then others are given it. Default: annotation.holdSeconds. */
+  readonly hold_seconds?: number | null;
+};
+
+export type AnnotationQuestion = {
+  /** Answers are kept under it; unique in the queue. */
+  readonly name: string;
+  /** What people read. Default: the name. */
+  readonly text?: string | null;
+  /** JSON Schema of an answer: an `enum`, or a type `boolean`, `integer`, `number` or `string`. */
+  readonly schema: { readonly [name: string]: any };
+  /** Whether an item is complete without an answer to it. Default: `false`. */
+  readonly optional?: boolean | null;
+};
+
+export type AnnotationQueue = {
+  readonly id: string;
+  readonly project_id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly scorer_refs: readonly string[];
+  /** The queue's own. */
+  readonly questions: readonly {
+    readonly name: string;
+    readonly text: string;
+    readonly schema: { readonly [name: string]: unknown };
+    readonly optional: boolean;
+  }[];
+  /** All questions, those of the specs first. */
+  readonly asked: readonly AskedQuestion[];
+  readonly annotators_per_item: number;
+  readonly created_at: string;
+  /** The owner of the key that made it. */
+  readonly created_by: string;
+  readonly updated_at: string;
+  readonly deleted_at: string | null;
+};
+
+export type AnnotationQueueCreateReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  readonly name: string;
+  /** Default: `""`. */
+  readonly description?: string | null;
+  /** References of annotation specs, each of which is a question. Default: `[]`. */
+  readonly scorer_refs?: readonly string[] | null;
+  /** Questions of the queue's own, for which nothing has to be published. Default: `[]`. */
+  readonly questions?: readonly AnnotationQuestion[] | null;
+  /** How many people are to answer each item. Default: `1`. */
+  readonly annotators_per_item?: number | null;
+};
+
+export type AnnotationQueueQueryReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** A part of the name, whatever its case. */
+  readonly name?: string | null;
+  /** Most of the answer, which has up to 4 MiB of them, but at least one. Default: `100`. */
+  readonly limit?: number | null;
+  /** How many are passed over. Default: `0`. */
+  readonly offset?: number | null;
+  /** Default: as they came. */
+  readonly sort_by?: readonly {
+    /** What the order goes by. */
+    readonly field: "name" | "created_at" | "updated_at";
+    readonly direction: "asc" | "desc";
+  }[] | null;
+};
+
+export type AnnotationQueueStats = {
+  readonly queue_id: string;
+  readonly total_items: number;
+  /** Those that as many have completed as the queue asks for. */
+  readonly completed_items: number;
+  /** Everybody who has begun. */
+  readonly annotators: readonly {
+    readonly annotator: string;
+    readonly completed: number;
+    readonly skipped: number;
+    readonly in_progress: number;
+  }[];
+};
+
+export type AnnotationQueueStatsReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  readonly queue_ids: readonly string[];
+};
+
+export type AnnotationQueueUpdateReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  readonly name?: string | null;
+  /** Default: `""`. */
+  readonly description?: string | null;
+  /** References of annotation specs, each of which is a question. Default: `[]`. */
+  readonly scorer_refs?: readonly string[] | null;
+  /** Questions of the queue's own, for which nothing has to be published. Default: `[]`. */
+  readonly questions?: readonly AnnotationQuestion[] | null;
+  /** How many people are to answer each item. Default: `1`. */
+  readonly annotators_per_item?: number | null;
+};
+
+export type AnnotationReleaseReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The server fills it. */
+  readonly vendor_user_id?: null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** Who annotates, for several people behind one key. Default: the owner of the key. */
+  readonly annotator?: string | null;
+};
+
 export type AnthropicContentBlock = {
   /** `text`, `thinking`, `redacted_thinking`, `tool_use` or `tool_result`. */
   readonly type: string;
@@ -487,6 +733,24 @@ export type AnthropicUsage = {
   readonly service_tier: "standard";
   readonly inference_geo: null;
   readonly speed: null;
+};
+
+export type AskedQuestion = {
+  readonly name: string;
+  readonly text: string;
+  readonly optional: boolean;
+  /** The spec that asks it. */
+  readonly spec_ref: string | null;
+  /** Null where the spec is not stored here: any answer is taken. */
+  readonly schema: { readonly [name: string]: unknown } | null;
+  /** What an answer is; `json` where the schema is of no other kind. */
+  readonly kind: "choice" | "boolean" | "integer" | "number" | "text" | "json";
+  /** Of a choice. */
+  readonly choices: readonly unknown[] | null;
+  readonly minimum: number | null;
+  readonly maximum: number | null;
+  /** Characters of a text. */
+  readonly max_length: number | null;
 };
 
 export type AssistantMessage = {
@@ -4368,6 +4632,162 @@ export interface Operations {
       /** What the record said before, the oldest first. */
       readonly result: readonly FeedbackRevision[];
       readonly has_more: boolean;
+    };
+  };
+  /** Make an annotation queue. */
+  readonly "POST /annotation_queues": {
+    readonly body: AnnotationQueueCreateReq;
+    readonly answer: {
+      readonly id: string;
+    };
+  };
+  /** List annotation queues. */
+  readonly "POST /annotation_queues/query": {
+    readonly body: AnnotationQueueQueryReq;
+    readonly bytes: true;
+  };
+  /** How much of annotation queues is done. */
+  readonly "POST /annotation_queues/stats": {
+    readonly body: AnnotationQueueStatsReq;
+    readonly answer: {
+      /** Of those that there are, in their order. */
+      readonly stats: readonly AnnotationQueueStats[];
+    };
+  };
+  /** Read an annotation queue. */
+  readonly "GET /annotation_queues/{queue_id}": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+    };
+    readonly query: {
+      /** `<entity>/<project>`. */
+      readonly project_id: string;
+    };
+    readonly answer: {
+      readonly queue: AnnotationQueue;
+    };
+  };
+  /** Change an annotation queue. */
+  readonly "PUT /annotation_queues/{queue_id}": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+    };
+    readonly body: AnnotationQueueUpdateReq;
+    readonly answer: {
+      readonly queue: AnnotationQueue;
+    };
+  };
+  /** Delete an annotation queue. */
+  readonly "DELETE /annotation_queues/{queue_id}": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+    };
+    readonly query?: {
+      /** `<entity>/<project>`. */
+      readonly project_id?: string;
+    };
+    readonly answer: {
+      readonly queue: AnnotationQueue;
+    };
+  };
+  /** Add items to a queue. */
+  readonly "POST /annotation_queues/{queue_id}/items": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+    };
+    readonly body: AnnotationItemsAddReq;
+    readonly answer: {
+      readonly added_count: number;
+      /** Those that the queue had, or that came twice. */
+      readonly duplicates: number;
+    };
+  };
+  /** List the items of a queue. */
+  readonly "POST /annotation_queues/{queue_id}/items/query": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+    };
+    readonly body: AnnotationItemsQueryReq;
+    readonly answer: {
+      readonly items: readonly AnnotationItem[];
+    };
+  };
+  /** Claim the next item of a queue. */
+  readonly "POST /annotation_queues/{queue_id}/claim": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+    };
+    readonly body: AnnotationClaimReq;
+    readonly answer: {
+      /** Null where there is none now. */
+      readonly item: AnnotationItem | null;
+      readonly annotator: string;
+      readonly remaining: {
+        /** Items that the annotator has still to do, this one too. */
+        readonly open: number;
+        /** Those of them that others hold, and may give back. */
+        readonly held: number;
+      };
+    };
+  };
+  /** Say how far an annotator is with an item. */
+  readonly "POST /annotation_queues/{queue_id}/items/{item_id}/progress": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+      /** The item's id. */
+      readonly item_id: string;
+    };
+    readonly body: AnnotationProgressReq;
+    readonly answer: {
+      readonly item: AnnotationItem;
+    };
+  };
+  /** Answer the questions on an item. */
+  readonly "POST /annotation_queues/{queue_id}/items/{item_id}/answers": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+      /** The item's id. */
+      readonly item_id: string;
+    };
+    readonly body: AnnotationAnswerReq;
+    readonly answer: {
+      readonly item: AnnotationItem;
+      /** The records that the answers are. */
+      readonly feedback: readonly FeedbackRecord[];
+    };
+  };
+  /** Take back what an annotator said of an item. */
+  readonly "POST /annotation_queues/{queue_id}/items/{item_id}/reopen": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+      /** The item's id. */
+      readonly item_id: string;
+    };
+    readonly body: AnnotationClaimReq;
+    readonly answer: {
+      readonly item: AnnotationItem;
+    };
+  };
+  /** Give back an item that an annotator holds. */
+  readonly "POST /annotation_queues/{queue_id}/items/{item_id}/release": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+      /** The item's id. */
+      readonly item_id: string;
+    };
+    readonly body: AnnotationReleaseReq;
+    readonly answer: {
+      readonly item: AnnotationItem;
     };
   };
 }

@@ -148,6 +148,7 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal((await hone.jobs.createFromFeedback({ model_id: model.id, rule_id: rule.id })).id, null);
   assert.deepEqual(await hone.checkpoints.sources(model.id, 1).all(), []);
   assert.equal((await hone.rules.delete(rule.id)).deleted, true);
+  await callQueues(hone);
 
   assert.equal((await hone.server.health()).status, "ok");
   assert.equal((await hone.server.check()).status, "ok");
@@ -156,6 +157,28 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal(await hone.server.load(), 0);
   assert.match(await hone.server.metrics(), /^# HELP/);
   assert.equal((await hone.models.delete(model.id)).model_id, model.id);
+}
+
+async function callQueues({ queues }: Hone): Promise<void> {
+  const project = { project_id: "acme/p" };
+  const queue_id = await queues.create({ ...project, name: "q" });
+  const queue = { ...project, queue_id };
+  assert.deepEqual(await queues.add(queue, { call_ids: ["1", "1"] }), { added_count: 1, duplicates: 1 });
+  assert.equal((await queues.update(queue, { name: "r" })).name, "r");
+  assert.equal((await queues.get(queue)).name, "r");
+  assert.deepEqual(
+    (await queues.list({ ...project, name: "R" }).all()).map(({ id }) => id),
+    [queue_id],
+  );
+  const { item } = await queues.claim(queue, { annotator: "ann" });
+  assert.equal((await queues.items(queue).all())[0]?.id, item?.id);
+  const name = { ...queue, item_id: item?.id ?? "" };
+  assert.equal((await queues.release(name, { annotator: "ann" })).annotation_state, "unstarted");
+  assert.equal((await queues.progress(name, { annotation_state: "skipped" })).annotation_state, "skipped");
+  assert.equal((await queues.reopen(name)).annotation_state, "in_progress");
+  assert.equal((await queues.answer(name, { answers: {} })).item.annotation_state, "completed");
+  assert.equal((await queues.stats({ ...project, queue_ids: [queue_id] }))[0]?.completed_items, 1);
+  assert.equal((await queues.delete(queue)).id, queue_id);
 }
 
 /** What there is nothing to repeat of. */

@@ -9,6 +9,7 @@ import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
 import { RuleCalls } from "./calls/rule-calls.ts";
 import { RecordingCalls } from "./calls/recording-calls.ts";
+import { QueueCalls } from "./calls/queue-calls.ts";
 import { ServerCalls } from "./calls/server-calls.ts";
 import { EmbeddingCalls, TextCalls } from "./calls/text-calls.ts";
 import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
@@ -38,6 +39,7 @@ export class Hone implements HoneCalls {
   readonly files: FileCalls;
   readonly feedback: FeedbackCalls;
   readonly rules: RuleCalls;
+  readonly queues: QueueCalls;
   readonly server: ServerCalls;
 
   /** @throws HoneError `invalid` for a base URL that is none of a server */
@@ -63,6 +65,7 @@ export class Hone implements HoneCalls {
     this.files = new FileCalls(calls);
     this.feedback = new FeedbackCalls(calls);
     this.rules = new RuleCalls(calls);
+    this.queues = new QueueCalls(calls);
     this.server = new ServerCalls(calls);
   }
 

@@ -1,9 +1,42 @@
 // Projects, named `<entity>/<project>`: the first use by a key that may reach the entity brings one into being.
+import { mayReach, type Caller } from "./access.ts";
+import { quoted, ServiceError } from "./service-error.ts";
 
 const projectIdPattern = /^([^/\s]{1,128})\/([^/\s]{1,128})$/;
 
+export interface ProjectName {
+  readonly entity: string;
+  readonly project: string;
+}
+
 /** Splits `<entity>/<project>`; null when the text is not of that form. */
-export function parseProjectId(text: string): { readonly entity: string; readonly project: string } | null {
+export function parseProjectId(text: string): ProjectName | null {
   const match = projectIdPattern.exec(text);
   return match ? { entity: match[1], project: match[2] } : null;
+}
+
+/**
+ * The project of an id that a caller sent.
+ *
+ * @param location where the id was sent
+ * @throws ServiceError `invalid` for what is no project, `forbidden` for another entity's
+ */
+export function reachProject(
+  projectId: string,
+  caller: Caller,
+  location: readonly string[] = ["project_id"],
+): ProjectName {
+  const name = parseProjectId(projectId);
+  if (name === null || !isText(projectId)) {
+    const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>, each of 1 to 128 characters without spaces`;
+    throw new ServiceError({ code: "invalid", faults: [{ location, message, type: "value_error" }] });
+  }
+  if (mayReach(caller, name.entity)) return name;
+  const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
+  throw new ServiceError({ code: "forbidden", faults: [{ location, message, type: "forbidden" }] });
+}
+
+/** NUL and half surrogate pairs would not come back from a database as they went in. */
+function isText(text: string): boolean {
+  return !/[\0\p{Surrogate}]/u.test(text);
 }

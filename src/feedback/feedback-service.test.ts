@@ -58,7 +58,11 @@ const takesEverything: FeedbackStore = {
   scan: async () => ({ items: [], last: null, hasMore: false }),
   delete: async () => undefined,
 };
-const storeless = createFeedbackService({ store: takesEverything, clock: new FakeClock() });
+const storeless = createFeedbackService({
+  store: takesEverything,
+  queues: { findQueue: async () => null, hasQueues: async () => false },
+  clock: new FakeClock(),
+});
 
 async function openService(
   t: TestContext,
@@ -67,7 +71,7 @@ async function openService(
   t.after(() => database.close());
   const clock = new FakeClock();
   return {
-    service: createFeedbackService({ store: database.feedback, clock }),
+    service: createFeedbackService({ store: database.feedback, queues: database.annotation, clock }),
     store: database.feedback,
     clock,
   };

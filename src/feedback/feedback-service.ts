@@ -13,6 +13,7 @@ import { parseProjectId } from "../domain/project.ts";
 import { type ErrorCode, type Fault, notFound, ServiceError } from "../domain/service-error.ts";
 import { defaultsOf, type SettingsOf } from "../domain/settings.ts";
 import { quoted } from "./content-fault.ts";
+import { checkQueues, type QueueSource } from "./check-queues.ts";
 import { checkContent, type CheckedFeedback, checkedFeedback, type FeedbackInput } from "./check-content.ts";
 import { feedbackSettings, queryLimits } from "./settings.ts";
 
@@ -45,6 +46,8 @@ export interface FeedbackService {
 
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
+  /** What `queue_id` names. */
+  readonly queues: QueueSource;
   readonly clock: Clock;
 }
 
@@ -57,7 +60,9 @@ export function createFeedbackService(
     queryLimits: limits,
     createBatch: (records, caller) => createBatch(dependencies, records, caller),
     create: async (item, caller) => {
-      const record = newRecord(dependencies, check(item, caller), caller);
+      const checked = check(item, caller);
+      await checkQueues([item], dependencies.queues, singleLocation);
+      const record = newRecord(dependencies, checked, caller);
       try {
         return (await dependencies.store.create([record]))[0];
       } catch (error) {
@@ -98,11 +103,14 @@ async function createBatch(
   checked: readonly CheckedFeedback[],
   caller: Caller,
 ): Promise<readonly FeedbackRecord[]> {
+  const contents = checked.map(({ content }) => content);
+  const locationOf = (index: number): readonly string[] => ["batch", String(index)];
   refuseForeign(
-    checked.map(({ content }) => content.projectId),
+    contents.map(({ projectId }) => projectId),
     caller,
-    (index) => ["batch", String(index)],
+    locationOf,
   );
+  await checkQueues(contents, dependencies.queues, locationOf);
   const records = await inTurns(checked, (one) => newRecord(dependencies, one, caller), dependencies.clock);
   try {
     return await dependencies.store.create(records);
@@ -132,7 +140,7 @@ async function inTurns<Item, Result>(
 }
 
 async function replace(
-  { store, clock }: FeedbackDependencies,
+  { store, queues, clock }: FeedbackDependencies,
   feedbackId: string,
   input: FeedbackInput,
   caller: Caller,
@@ -148,6 +156,7 @@ async function replace(
           },
         ];
   const { content, contentHash } = check(input, caller, otherId);
+  await checkQueues([input], queues, singleLocation);
   const replacement = { ...content, vendorUserId: caller.owner, contentHash };
   const record = await store.replace(input.projectId, feedbackId, replacement, clock.now());
   if (record === null) throw notFound("feedback record", feedbackId);

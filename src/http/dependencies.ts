@@ -8,6 +8,7 @@ import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
+import type { AnnotationService } from "../annotation/annotation-service.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
 import type { EmbeddingService } from "../chat/embeddings/embedding-service.ts";
 import type { TokenizationService } from "../chat/tokenization.ts";
@@ -117,6 +118,7 @@ export interface HttpDependencies {
   readonly completions: CompletionStore;
   readonly feedback: FeedbackService;
   readonly rewards: RewardService;
+  readonly annotation: AnnotationService;
   readonly files: FileService;
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;

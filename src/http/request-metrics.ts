@@ -86,6 +86,9 @@ const readingRoutes: readonly string[] = [
   "/v1/chat/completions/",
   "/v1/completions",
   "/feedback/history",
+  "/annotation_queues/query",
+  "/annotation_queues/stats",
+  "/annotation_queues/:queue_id/items/query",
 ];
 
 /** Who is not let in changes nothing; why somebody was not let in is of interest where it is for the credentials. */

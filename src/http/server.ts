@@ -29,6 +29,8 @@ import { measureRequests } from "./request-metrics.ts";
 import { idFor } from "./request-id.ts";
 import { RouteTable } from "./route-table.ts";
 import { addAnsweringRoute } from "./routes/answer-chat.ts";
+import { itemRoutes } from "./routes/annotation/items.ts";
+import { queueRoutes } from "./routes/annotation/queues.ts";
 import { chatCompletionRoute } from "./routes/chat-completions.ts";
 import { checkpointRoutes } from "./routes/checkpoints/checkpoints.ts";
 import { checkpointExportRoute } from "./routes/checkpoints/export.ts";
@@ -175,6 +177,8 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     guard(scope, "Basic", dependencies, counts);
     countPages(scope, reads);
     feedbackRoutes(scope, dependencies, bodies);
+    queueRoutes(scope, dependencies);
+    itemRoutes(scope, dependencies);
   });
   await app.ready();
   return app;

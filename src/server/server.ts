@@ -28,6 +28,9 @@ import {
 import { engineSettingsWith, type EngineSettings } from "../engine/settings.ts";
 import { sharedMemorySettingsWith, type SharedMemorySettings } from "../engine/on-demand/settings.ts";
 import { constraintSettingsWith, type ConstraintSettings } from "../engine/token-masks/settings.ts";
+import { createAnnotationService } from "../annotation/annotation-service.ts";
+import { recordedIn } from "../annotation/recorded-calls.ts";
+import { annotationSettingsWith, type AnnotationSettings } from "../annotation/settings.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
 import { fileSettingsWith, type FileSettings } from "../files/settings.ts";
 import { createFileService, type FileService } from "../files/file-service.ts";
@@ -105,6 +108,7 @@ export interface ServerLimits {
   readonly http?: Partial<HttpSettings>;
   readonly files?: Partial<FileSettings>;
   readonly recordings?: Partial<RecordingSettings>;
+  readonly annotation?: Partial<AnnotationSettings>;
   readonly training?: Partial<TrainingSettings>;
   readonly jobs?: Partial<JobSettings>;
   readonly rewards?: Partial<RewardSettings>;
@@ -125,6 +129,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     http,
     files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
     recordings: recordingSettingsWith({ ...config.recordings, ...limits.recordings }),
+    annotation: annotationSettingsWith({ ...config.annotation, ...limits.annotation }),
     training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
     jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
     rewards: rewardSettingsWith({ ...config.rewards, ...limits.rewards }),
@@ -454,7 +459,10 @@ async function construct(
   const connections = connectionsThatFit(settings.http.connections, openFilesMax());
   if (connections < settings.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
-  const feedback = createFeedbackService({ store: database.feedback, clock }, settings.feedback);
+  const feedback = createFeedbackService(
+    { store: database.feedback, queues: database.annotation, clock },
+    settings.feedback,
+  );
   const rewardDependencies = {
     feedback: database.feedback,
     completions: database.completions,
@@ -510,6 +518,14 @@ async function construct(
     completions: database.completions,
     feedback,
     rewards: new RewardService(rewardDependencies),
+    annotation: createAnnotationService({
+      store: database.annotation,
+      feedback,
+      findSpec: async () => null,
+      findRecorded: recordedIn(database.completions),
+      clock,
+      settings: settings.annotation,
+    }),
     files,
     isDraining,
     metrics,

@@ -4,6 +4,7 @@ import { chatSettings } from "../chat/settings.ts";
 import { constraintSettings } from "../engine/token-masks/settings.ts";
 import { engineSettings } from "../engine/settings.ts";
 import { feedbackSettings } from "../feedback/settings.ts";
+import { annotationSettings } from "../annotation/settings.ts";
 import { fileSettings } from "../files/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
@@ -115,6 +116,7 @@ export const sections = {
   rewards: rewardSettings,
   files: fileSettings,
   recordings: recordingSettings,
+  annotation: annotationSettings,
   http: httpSettings,
   transfer: transferSettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
@@ -180,6 +182,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "feedback.querySeconds",
     "server.drainSeconds",
   ],
+  "Annotation queues": ["annotation.queueItems", "annotation.holdSeconds"],
   "Prompts that one server computes and another answers": [
     "transfer.secret",
     "transfer.peers",

@@ -27,6 +27,9 @@ export interface Schema extends RewardTables {
   readonly servers: ServerTable;
   readonly server_bases: ServerBaseTable;
   readonly server_versions: ServerVersionTable;
+  readonly annotation_queues: AnnotationQueueTable;
+  readonly annotation_items: AnnotationItemTable;
+  readonly annotation_states: AnnotationStateTable;
 }
 
 /** The servers that have a lease. */
@@ -315,4 +318,49 @@ export interface CompletionPieceTable {
   /** Pieces that go on from it, and completions whose last it is. */
   readonly use_count: number;
   readonly content: string;
+}
+
+export interface AnnotationQueueTable {
+  readonly id: string;
+  readonly sequence: number;
+  readonly project_id: string;
+  readonly name: string;
+  /** In lower case. */
+  readonly folded_name: string;
+  readonly description: string;
+  readonly scorer_refs: string;
+  readonly questions: string;
+  readonly annotators_per_item: number;
+  readonly created_at: string;
+  readonly created_by: string;
+  readonly updated_at: string;
+  readonly deleted_at: string | null;
+  /** As many as it has items. */
+  readonly last_position: Generated<number>;
+  /** Counts what was changed in it, which locks it. */
+  readonly last_change: Generated<number>;
+}
+
+export interface AnnotationItemTable {
+  readonly id: string;
+  readonly queue_id: string;
+  readonly position: number;
+  readonly vendor_ref: string;
+  readonly call_id: string;
+  readonly display_fields: string;
+  readonly added_by: string;
+  readonly created_at: string;
+  /** How many annotators are at `completed`. */
+  readonly completed_count: Generated<number>;
+}
+
+/** How far an annotator is with an item; nobody who has not begun. */
+export interface AnnotationStateTable {
+  readonly item_id: string;
+  readonly annotator: string;
+  readonly queue_id: string;
+  readonly state: string;
+  /** Null unless it is in progress. */
+  readonly held_until: string | null;
+  readonly updated_at: string;
 }

@@ -15,7 +15,8 @@ export type RootList =
   | "completions"
   | "feedback"
   | "feedback fields"
-  | "rules";
+  | "rules"
+  | "annotation queues";
 
 /**
  * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;

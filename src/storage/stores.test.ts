@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, describe } from "node:test";
 import Sqlite from "libsql";
 import { checkCompletionStore } from "./contract/completion-store.ts";
+import { checkAnnotationStore } from "./contract/annotation-store.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
 import { checkFileStore } from "./contract/file-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
@@ -96,6 +97,7 @@ for (const [name, storageOf] of [
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
     checkRuleStore(makeStorage);
+    checkAnnotationStore(makeStorage);
     checkTwoConnections(makeStorage);
     checkTwoServers(makeStorage, searchSeeds(1));
   });

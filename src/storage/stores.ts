@@ -1,6 +1,7 @@
 // Opens the stores on a database: its newest version, and one store for each of domain's contracts. Where a database lies,
 // and what guards it, is its connection's own.
 import type { KeyStore } from "../domain/access.ts";
+import type { AnnotationStore } from "../domain/annotation/annotation-store.ts";
 import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { ModelStore } from "../domain/model.ts";
@@ -15,6 +16,7 @@ import type { FileStore } from "../domain/uploads/uploaded-file.ts";
 import type { Connection } from "./dialect.ts";
 import { createCompletionStore } from "./completions/completion-store.ts";
 import { createFeedbackStore } from "./feedback/feedback-store.ts";
+import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./key-store.ts";
@@ -32,6 +34,7 @@ export interface Stores {
   readonly trajectories: TrajectoryStore;
   readonly completions: CompletionStore;
   readonly feedback: FeedbackStore;
+  readonly annotation: AnnotationStore;
   readonly files: FileStore;
   readonly servers: ServerStore;
   readonly rules: RuleStore;
@@ -65,6 +68,7 @@ export async function openStores(connection: Connection): Promise<Stores> {
     trajectories: createTrajectoryStore(queries),
     completions: createCompletionStore(queries),
     feedback: createFeedbackStore(connection),
+    annotation: createAnnotationStore(queries),
     files: createFileStore(queries),
     servers: createServerStore(queries),
     rules: createRuleStore(connection),

@@ -32,6 +32,7 @@ const sections: Readonly<Record<string, string>> = {
   recordings: "Recorded completions",
   trajectories: "Trajectories",
   feedback: "Feedback",
+  annotation: "Annotation queues",
   health: "Health",
 };
 

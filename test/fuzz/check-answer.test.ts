@@ -76,7 +76,15 @@ test("tells an answer that broke off from none, and from one that is whole", asy
 });
 
 test("the same seed and index make the same request, and another index another", () => {
-  const world = { apiKey: "k", modelId: "m", spareModelId: "s", jobId: "j", fileId: "f" };
+  const world = {
+    apiKey: "k",
+    modelId: "m",
+    spareModelId: "s",
+    jobId: "j",
+    fileId: "f",
+    queueId: "q",
+    itemId: "i",
+  };
   const bytes = (index: number): string => fuzzRequest(1, index, world).bytes.toString("latin1");
   assert.equal(bytes(7), bytes(7));
   // Now and then two begin with the same valid request, and nothing of it is mutated.

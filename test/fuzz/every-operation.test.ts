@@ -8,7 +8,15 @@ import { validRequests } from "./valid-requests.ts";
 test("every operation of the API is fuzzed", async () => {
   const server = await fakeServer();
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
-  const requests = validRequests({ apiKey: "", modelId: "m", spareModelId: "s", jobId: "j", fileId: "f" });
+  const requests = validRequests({
+    apiKey: "",
+    modelId: "m",
+    spareModelId: "s",
+    jobId: "j",
+    fileId: "f",
+    queueId: "q",
+    itemId: "i",
+  });
   const isBegun = (method: string, path: string): boolean => {
     const pattern = new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, "[^/]+")}$`);
     return requests.some((one) => one.method === method && pattern.test(one.path.split("?")[0] ?? ""));

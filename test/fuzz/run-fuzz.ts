@@ -190,7 +190,17 @@ async function newWorld(server: RunningServer): Promise<FuzzedWorld> {
   }
   const spareModelId = await registered(server, "spare");
   const fileId = await uploaded(server);
-  return { apiKey: server.apiKey, spareModelId, fileId, ...(await modelWithEndedJob(server)) };
+  const queue = await queueWithItem(server);
+  return { apiKey: server.apiKey, spareModelId, fileId, ...queue, ...(await modelWithEndedJob(server)) };
+}
+
+async function queueWithItem(server: RunningServer): Promise<Pick<FuzzedWorld, "queueId" | "itemId">> {
+  const send = async (path: string, body: object): Promise<any> =>
+    (await call(server, "POST", path, { body: { project_id: "local/p", ...body }, scheme: "Basic" })).body;
+  const { id: queueId } = await send("/annotation_queues", { name: "fuzzed" });
+  await send(`/annotation_queues/${queueId}/items`, { call_ids: ["1"] });
+  const { items } = await send(`/annotation_queues/${queueId}/items/query`, {});
+  return { queueId, itemId: items[0].id };
 }
 
 async function uploaded({ url, apiKey }: RunningServer): Promise<string> {

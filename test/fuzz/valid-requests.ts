@@ -8,6 +8,19 @@ import {
 import { feedbackPurgeForm } from "../../src/wire/feedback/feedback-purge.ts";
 import { feedbackQuerySchema } from "../../src/wire/feedback/feedback-queries.ts";
 import { completionForm } from "../../src/wire/completions/completion-request.ts";
+import {
+  answerForm,
+  claimForm,
+  itemsAddForm,
+  itemsQueryForm,
+  progressForm,
+} from "../../src/wire/annotation/items.ts";
+import {
+  queueCreateForm,
+  queueQueryForm,
+  queueStatsForm,
+  queueUpdateForm,
+} from "../../src/wire/annotation/queues.ts";
 import { constraintCheckForm } from "../../src/wire/chat/constraint-check.ts";
 import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { embeddingForm } from "../../src/wire/embeddings/embedding-request.ts";
@@ -34,6 +47,9 @@ export interface FuzzedWorld {
   readonly jobId: string;
   /** An uploaded file. */
   readonly fileId: string;
+  /** An annotation queue with an item. */
+  readonly queueId: string;
+  readonly itemId: string;
 }
 
 const equals = (field: string, value: string): object => ({
@@ -305,6 +321,57 @@ const records: readonly object[] = [
   },
 ];
 
+function queueRequests({ queueId, itemId }: FuzzedWorld): readonly ValidRequest[] {
+  const queue = `/annotation_queues/${queueId}`;
+  const item = `${queue}/items/${itemId}`;
+  const send = (path: string, { schema }: { readonly schema: object }, body: object): ValidRequest => ({
+    method: "POST",
+    path,
+    body: { project_id: "local/p", ...body },
+    names: namesIn(schema),
+    schema,
+    scheme: "Basic",
+  });
+  const questions = [
+    { name: "tone", text: "How?", schema: { enum: ["kind", 1, true, null] }, optional: true },
+    { name: "stars", schema: { type: "integer", minimum: 1, maximum: 5 } },
+    { name: "why", schema: { type: "string", maxLength: 9 } },
+  ];
+  const scorerRefs = ["w:///local/p/object/spec:v1"];
+  const sorted = (field: string): object => ({
+    sort_by: [{ field, direction: "desc" }],
+    limit: 3,
+    offset: 1,
+  });
+  return [
+    send("/annotation_queues", queueCreateForm, { name: "q", scorer_refs: scorerRefs, questions }),
+    send("/annotation_queues/query", queueQueryForm, { name: "Q", ...sorted("name") }),
+    send("/annotation_queues/stats", queueStatsForm, { queue_ids: [queueId, "none"] }),
+    { ...send(queue, queueUpdateForm, { description: "d", annotators_per_item: 3 }), method: "PUT" },
+    { method: "GET", path: `${queue}?project_id=local/p`, names: ["project_id"], scheme: "Basic" },
+    {
+      method: "DELETE",
+      path: "/annotation_queues/none?project_id=local/p",
+      names: ["project_id"],
+      scheme: "Basic",
+    },
+    send(`${queue}/items`, itemsAddForm, {
+      call_ids: ["1", "chatcmpl-2", "w:///local/p/call/3"],
+      display_fields: [{ json_path: "inputs", label: "Question" }],
+    }),
+    send(`${queue}/items/query`, itemsQueryForm, {
+      filter: { annotation_states: ["unstarted", "completed"], added_by: "me" },
+      annotator: "ann",
+      ...sorted("call_id"),
+    }),
+    send(`${queue}/claim`, claimForm, { annotator: "ann", hold_seconds: 1.5 }),
+    send(`${item}/progress`, progressForm, { annotation_state: "in_progress" }),
+    send(`${item}/answers`, answerForm, { annotator: "bob", answers: { tone: "kind" } }),
+    send(`${item}/reopen`, claimForm, { annotator: "bob" }),
+    send(`${item}/release`, claimForm, { annotator: "bob" }),
+  ];
+}
+
 /** All of them. */
 export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
   const { modelId, spareModelId, jobId, fileId } = world;
@@ -481,6 +548,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       { project_id: "local/p", query: equals("id", "none") },
       { ...feedback, names: namesIn(feedbackPurgeForm.schema) },
     ),
+    ...queueRequests(world),
     post(
       models,
       { entity: "local", project: "p", name: "fuzzed", base_model: "tiny", return_existing: true },

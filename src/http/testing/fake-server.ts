@@ -21,6 +21,9 @@ import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
+import { createAnnotationService } from "../../annotation/annotation-service.ts";
+import { recordedIn } from "../../annotation/recorded-calls.ts";
+import { annotationSettingsWith } from "../../annotation/settings.ts";
 import type { CheckedFeedback, FeedbackInput } from "../../feedback/check-content.ts";
 import { newUuid } from "../../domain/ids.ts";
 import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
@@ -73,7 +76,7 @@ export interface FakeServerOptions {
   /** Real services over the server's stores, instead of fakes. */
   readonly services?: (
     stores: Stores,
-  ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "embeddings" | "feedback">>;
+  ) => Partial<Pick<HttpDependencies, "chat" | "tokenization" | "embeddings" | "feedback" | "annotation">>;
 }
 
 /** Keeps what it is given and answers it back. */
@@ -282,6 +285,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       sequenceLengthMax: 4096,
       clock,
       settings: rewardSettingsWith(),
+    }),
+    annotation: createAnnotationService({
+      store: database.annotation,
+      feedback,
+      findSpec: async () => null,
+      findRecorded: recordedIn(database.completions),
+      clock,
+      settings: annotationSettingsWith(),
     }),
     files,
     isDraining: () => state.isDraining,

@@ -11,6 +11,7 @@ import { addVersion18 } from "./version-18.ts";
 import { addVersion19 } from "./version-19.ts";
 import { addVersion20 } from "./version-20.ts";
 import { addVersion21 } from "./version-21.ts";
+import { annotationTables } from "./version-22.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -82,6 +83,7 @@ const steps: readonly Step[] = [
   addVersion19,
   addVersion20,
   addVersion21,
+  annotationTables,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

@@ -6,6 +6,7 @@ import { outlineTables } from "./version-18.ts";
 import { completionTables } from "./version-19.ts";
 import { rewardTables } from "./version-20.ts";
 import { feedbackTables } from "./version-21.ts";
+import { annotationTables } from "./version-22.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables = (form: SqlForm): readonly string[] => [
@@ -110,4 +111,5 @@ export const newestTables = (form: SqlForm): readonly string[] => [
   )`,
   "create index files_of_entity on files (entity, sequence)",
   ...rewardTables,
+  ...annotationTables,
 ];

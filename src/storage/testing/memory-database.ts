@@ -2,6 +2,7 @@
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
 import type { Stores } from "../stores.ts";
 import { memoryCompletions } from "./memory-completions.ts";
+import { memoryAnnotation } from "./memory-annotation.ts";
 import { memoryFeedback } from "./memory-feedback.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { memoryJobs } from "./memory-jobs.ts";
@@ -29,6 +30,8 @@ export function memoryStorage(): () => Stores {
     feedbackOrder: [],
     revisions: [],
     files: [],
+    queues: [],
+    items: [],
     leases: new Map(),
     uses: [],
     rules: [],
@@ -47,6 +50,7 @@ export function memoryStorage(): () => Stores {
     trajectories: memoryTrajectories(exclusively),
     completions: memoryCompletions(exclusively),
     feedback: memoryFeedback(exclusively),
+    annotation: memoryAnnotation(exclusively),
     files: memoryFiles(exclusively),
     servers: memoryServers(exclusively),
     rules: memoryRules(exclusively),

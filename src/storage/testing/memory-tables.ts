@@ -1,5 +1,6 @@
 // For tests: what the stores in memory keep, and how a page is cut out of a list of it.
 import type { AccessKey } from "../../domain/access.ts";
+import type { AnnotationItem, AnnotationQueue } from "../../domain/annotation/queue.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
 import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
@@ -74,6 +75,9 @@ export interface Tables {
   feedbackOrder: readonly string[];
   revisions: readonly FeedbackRevision[];
   files: readonly UploadedFile[];
+  queues: readonly AnnotationQueue[];
+  /** With holds that have run out. */
+  items: readonly AnnotationItem[];
   /** By the server's id. */
   leases: ReadonlyMap<string, ServerLease>;
   /** The versions that each server has requests on, by the server's id; those without a lease count for nothing. */

@@ -1,0 +1,92 @@
+// For tests of annotation queues: a server whose feedback and queues are the real services, and whose clock is set by hand.
+import { createAnnotationService } from "../../annotation/annotation-service.ts";
+import { recordedIn } from "../../annotation/recorded-calls.ts";
+import { annotationSettingsWith, type AnnotationSettings } from "../../annotation/settings.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
+import { present } from "../../domain/assert.ts";
+import { createFeedbackService } from "../../feedback/feedback-service.ts";
+import { basic, fakeServer, keys } from "./fake-server.ts";
+
+export const project = "acme/games";
+
+/** What answers of these routes and those of feedback have. */
+export interface QueueAnswer {
+  readonly id: string;
+  readonly item: ShownItem | null;
+  readonly items: readonly ShownItem[];
+  readonly annotator: string;
+  readonly remaining: object;
+  readonly stats: readonly { readonly total_items: number; readonly completed_items: number }[];
+  readonly feedback: readonly ShownRecord[];
+  readonly result: readonly ShownRecord[];
+}
+
+export interface ShownItem {
+  readonly id: string;
+  readonly queue_id: string;
+  readonly call_id: string;
+  readonly vendor_ref: string;
+  readonly weave_ref: string;
+  readonly display_fields: readonly object[];
+  readonly annotation_state: string;
+  readonly annotator_user_id: string | null;
+  readonly annotations: readonly object[];
+  readonly position_in_queue: number | null;
+}
+
+export interface ShownRecord {
+  readonly [field: string]: unknown;
+  readonly id: string;
+  readonly feedback_type: string;
+  readonly payload: { readonly value: unknown };
+  readonly annotation_ref: string | null;
+  readonly creator: string | null;
+}
+
+export async function queueServer(settings: Partial<AnnotationSettings> = {}) {
+  const clock = new FakeClock();
+  const server = await fakeServer({
+    clock,
+    services: (stores) => {
+      const feedback = createFeedbackService({ store: stores.feedback, queues: stores.annotation, clock });
+      const annotation = createAnnotationService({
+        store: stores.annotation,
+        feedback,
+        findSpec: async () => null,
+        findRecorded: recordedIn(stores.completions),
+        clock,
+        settings: annotationSettingsWith(settings),
+      });
+      return { feedback, annotation };
+    },
+  });
+  const ask = async (
+    method: "GET" | "POST" | "PUT" | "DELETE",
+    url: string,
+    body?: object,
+    key: string = keys.member,
+  ) => {
+    const headers = { authorization: basic(key) };
+    return server.ask({ method, url, headers, ...(body === undefined ? {} : { payload: body }) });
+  };
+  /** Sends a body with the project, and reads the answer, which is a success. */
+  const post = async (path: string, body: object = {}): Promise<QueueAnswer> => {
+    const answer = await ask("POST", path, { project_id: project, ...body });
+    if (answer.statusCode !== 200) throw new Error(`${path} answers ${answer.statusCode}: ${answer.body}`);
+    return answer.json<QueueAnswer>();
+  };
+  /** Claims an item that there is. */
+  const take = async (path: string, body: object = {}): Promise<ShownItem> =>
+    present((await post(`${path}/claim`, body)).item, "an item");
+  /** Makes a queue with calls `1`, `2` and so on. @returns its path */
+  const newQueue = async (queue: object = {}, callCount = 2): Promise<string> => {
+    const { id } = await post("/annotation_queues", { name: "tone", questions: [toneQuestion], ...queue });
+    const path = `/annotation_queues/${id}`;
+    const calls = Array.from({ length: callCount }, (_, index) => String(index + 1));
+    if (callCount > 0) await post(`${path}/items`, { call_ids: calls });
+    return path;
+  };
+  return { ...server, clock, ask, post, take, newQueue };
+}
+
+export const toneQuestion = { name: "tone", text: "How does it sound?", schema: { enum: ["kind", "rude"] } };

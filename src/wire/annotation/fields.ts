@@ -1,0 +1,87 @@
+// What several requests about annotation queues have in common, and where in them a field of the domain was sent.
+import { Type } from "typebox";
+import { nullable } from "../nullable.ts";
+import { locate, type WirePlaces } from "../places.ts";
+
+export const projectId = Type.String({ description: "`<entity>/<project>`." });
+
+/** What every body has. */
+export const commonFields = {
+  project_id: projectId,
+  // Who asks is known by its key.
+  vendor_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
+  wb_user_id: Type.Optional(Type.Null({ description: "The server fills it." })),
+};
+
+export const annotatorField = nullable(Type.String({ minLength: 1, maxLength: 128 }), {
+  description: "Who annotates, for several people behind one key.",
+  "x-default": "the owner of the key",
+});
+
+export const holdField = nullable(Type.Number({ minimum: 1, maximum: 86_400 }), {
+  description: "Seconds for which the item is held; then others are given it.",
+  "x-default": "annotation.holdSeconds",
+});
+
+/** A part of a list. */
+export function sliceFields<Field extends string>(fields: readonly Field[], limitMax: number) {
+  return {
+    limit: nullable(Type.Integer({ minimum: 1, maximum: limitMax }), {
+      default: 100,
+      description: "Most of the answer, which has up to 4 MiB of them, but at least one.",
+    }),
+    offset: nullable(Type.Integer({ minimum: 0 }), {
+      default: 0,
+      description: "How many are passed over.",
+    }),
+    sort_by: nullable(
+      Type.Array(
+        Type.Object({
+          field: Type.Enum([...fields], { description: "What the order goes by." }),
+          direction: Type.Enum(["asc", "desc"]),
+        }),
+        { maxItems: 1 },
+      ),
+      { "x-default": "as they came" },
+    ),
+  };
+}
+
+/** The same as the domain has it. */
+export function sliceOf<Field extends string, Name extends string>(
+  body: {
+    readonly limit?: number | null;
+    readonly offset?: number | null;
+    readonly sort_by?: readonly { readonly field: Field; readonly direction: "asc" | "desc" }[] | null;
+  },
+  names: Readonly<Record<Field, Name>>,
+) {
+  const [order] = body.sort_by ?? [];
+  return {
+    limit: body.limit ?? 100,
+    offset: body.offset ?? 0,
+    order: order === undefined ? null : { by: names[order.field], isDescending: order.direction === "desc" },
+  };
+}
+
+const bodyPlaces: WirePlaces = {
+  project_id: ["body", "project_id"],
+  name: ["body", "name"],
+  description: ["body", "description"],
+  scorerRefs: ["body", "scorer_refs"],
+  questions: ["body", "questions"],
+  callIds: ["body", "call_ids"],
+  annotator: ["body", "annotator"],
+  annotationState: ["body", "annotation_state"],
+  answers: ["body", "answers"],
+};
+
+/** Throws a service's error where the client sent what it is about. */
+export function inRequest(queue: WirePlaces, project: "body" | "query" = "body"): (error: unknown) => never {
+  return (error) => {
+    throw locate(error, { ...bodyPlaces, ...queue, project_id: [project, "project_id"] });
+  };
+}
+
+/** For routes whose path names the queue, and maybe an item, as the last part. */
+export const ofQueue: WirePlaces = { not_found: ["path", "queue_id"] };
