@@ -56,7 +56,9 @@ export type AnnotationItem = {
   /** The same as vendor_ref, by another name. */
   readonly weave_ref: string;
   readonly display_fields: readonly {
+    /** Where in the call it is. */
     readonly json_path: string;
+    /** What it is called. */
     readonly label: string;
   }[];
   readonly added_by: string;
@@ -89,7 +91,9 @@ export type AnnotationItemsAddReq = {
   readonly call_ids: readonly string[];
   /** What of a call whoever shows it shows first. Default: `[]`. */
   readonly display_fields?: readonly {
+    /** Where in the call it is. */
     readonly json_path: string;
+    /** What it is called. */
     readonly label: string;
   }[] | null;
 };
@@ -103,25 +107,32 @@ export type AnnotationItemsQueryReq = {
   readonly wb_user_id?: null;
   /** Which items; what is absent lets all through. */
   readonly filter?: {
+    /** Of one item. */
     readonly id?: string | null;
+    /** Of the call that an item is of. */
     readonly call_id?: string | null;
+    /** Who added them. */
     readonly added_by?: string | null;
+    /** Those in one of these states. */
     readonly annotation_states?: readonly ("unstarted" | "in_progress" | "completed" | "skipped")[] | null;
+    /** Not supported. */
     readonly call_op_name?: string | null;
+    /** Not supported. */
     readonly call_trace_id?: string | null;
   } | null;
   /** Whose states `annotation_states` is about. Default: whoever is furthest with an item. */
   readonly annotator?: string | null;
-  /** Default: `true`. */
+  /** Whether the place of each in the queue is told. Default: `true`. */
   readonly include_position?: boolean | null;
   /** Most of the answer, which has up to 4 MiB of them, but at least one. Default: `100`. */
   readonly limit?: number | null;
   /** How many are passed over. Default: `0`. */
   readonly offset?: number | null;
-  /** Default: as they came. */
+  /** The order of the list. Default: as they came. */
   readonly sort_by?: readonly {
     /** What the order goes by. */
     readonly field: "position_in_queue" | "created_at" | "call_id";
+    /** Which comes first. */
     readonly direction: "asc" | "desc";
   }[] | null;
 };
@@ -135,7 +146,7 @@ export type AnnotationProgressReq = {
   readonly wb_user_id?: null;
   /** Who annotates, for several people behind one key. Default: the owner of the key. */
   readonly annotator?: string | null;
-  /** in_progress, completed or skipped; what was completed or skipped stays so. */
+  /** One of in_progress, completed and skipped; what was completed or skipped stays so. */
   readonly annotation_state: "unstarted" | "in_progress" | "completed" | "skipped";
   /** Seconds for which the item is held; then others are given it. Default: annotation.holdSeconds. */
   readonly hold_seconds?: number | null;
@@ -182,8 +193,9 @@ export type AnnotationQueueCreateReq = {
   readonly vendor_user_id?: null;
   /** The server fills it. */
   readonly wb_user_id?: null;
+  /** What people call it. */
   readonly name: string;
-  /** Default: `""`. */
+  /** What the queue is for. Default: `""`. */
   readonly description?: string | null;
   /** References of annotation specs, each of which is a question. Default: `[]`. */
   readonly scorer_refs?: readonly string[] | null;
@@ -206,10 +218,11 @@ export type AnnotationQueueQueryReq = {
   readonly limit?: number | null;
   /** How many are passed over. Default: `0`. */
   readonly offset?: number | null;
-  /** Default: as they came. */
+  /** The order of the list. Default: as they came. */
   readonly sort_by?: readonly {
     /** What the order goes by. */
     readonly field: "name" | "created_at" | "updated_at";
+    /** Which comes first. */
     readonly direction: "asc" | "desc";
   }[] | null;
 };
@@ -235,6 +248,7 @@ export type AnnotationQueueStatsReq = {
   readonly vendor_user_id?: null;
   /** The server fills it. */
   readonly wb_user_id?: null;
+  /** Of the queues that are asked about. */
   readonly queue_ids: readonly string[];
 };
 
@@ -245,8 +259,9 @@ export type AnnotationQueueUpdateReq = {
   readonly vendor_user_id?: null;
   /** The server fills it. */
   readonly wb_user_id?: null;
+  /** What people call it. */
   readonly name?: string | null;
-  /** Default: `""`. */
+  /** What the queue is for. Default: `""`. */
   readonly description?: string | null;
   /** References of annotation specs, each of which is a question. Default: `[]`. */
   readonly scorer_refs?: readonly string[] | null;

@@ -38,11 +38,11 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
       Type.Array(
         Type.Object({
           field: Type.Enum([...fields], { description: "What the order goes by." }),
-          direction: Type.Enum(["asc", "desc"]),
+          direction: Type.Enum(["asc", "desc"], { description: "Which comes first." }),
         }),
         { maxItems: 1 },
       ),
-      { "x-default": "as they came" },
+      { description: "The order of the list.", "x-default": "as they came" },
     ),
   };
 }

@@ -11,8 +11,8 @@ import { nullable, orNull } from "../nullable.ts";
 import { annotatorField, commonFields, holdField, sliceFields } from "./fields.ts";
 
 const displayField = Type.Object({
-  json_path: Type.String({ maxLength: 1024 }),
-  label: Type.String({ maxLength: 256 }),
+  json_path: Type.String({ maxLength: 1024, description: "Where in the call it is." }),
+  label: Type.String({ maxLength: 256, description: "What it is called." }),
 });
 const addSchema = Type.Object(
   {
@@ -31,12 +31,14 @@ const addSchema = Type.Object(
 
 const states = ["unstarted", "in_progress", "completed", "skipped"] as const;
 const filterSchema = Type.Object({
-  id: nullable(Type.String()),
-  call_id: nullable(Type.String()),
-  added_by: nullable(Type.String()),
-  annotation_states: nullable(Type.Array(Type.Enum([...states]))),
-  call_op_name: nullable(Type.String()),
-  call_trace_id: nullable(Type.String()),
+  id: nullable(Type.String(), { description: "Of one item." }),
+  call_id: nullable(Type.String(), { description: "Of the call that an item is of." }),
+  added_by: nullable(Type.String(), { description: "Who added them." }),
+  annotation_states: nullable(Type.Array(Type.Enum([...states])), {
+    description: "Those in one of these states.",
+  }),
+  call_op_name: nullable(Type.String(), { description: "Not supported." }),
+  call_trace_id: nullable(Type.String(), { description: "Not supported." }),
 });
 const querySchema = Type.Object(
   {
@@ -46,7 +48,10 @@ const querySchema = Type.Object(
       description: "Whose states `annotation_states` is about.",
       "x-default": "whoever is furthest with an item",
     }),
-    include_position: nullable(Type.Boolean(), { default: true }),
+    include_position: nullable(Type.Boolean(), {
+      default: true,
+      description: "Whether the place of each in the queue is told.",
+    }),
     ...sliceFields(["position_in_queue", "created_at", "call_id"], 1000),
   },
   { title: "AnnotationItemsQueryReq" },
@@ -61,7 +66,7 @@ const progressSchema = Type.Object(
     ...commonFields,
     annotator: annotatorField,
     annotation_state: Type.Enum([...states], {
-      description: "in_progress, completed or skipped; what was completed or skipped stays so.",
+      description: "One of in_progress, completed and skipped; what was completed or skipped stays so.",
     }),
     hold_seconds: holdField,
   },

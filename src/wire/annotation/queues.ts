@@ -32,7 +32,7 @@ const ownQuestion = Type.Object(
 );
 
 const contentFields = {
-  description: nullable(Type.String(), { default: "" }),
+  description: nullable(Type.String(), { default: "", description: "What the queue is for." }),
   scorer_refs: nullable(Type.Array(Type.String(), { maxItems: 50 }), {
     default: [],
     description: "References of annotation specs, each of which is a question.",
@@ -48,11 +48,15 @@ const contentFields = {
 };
 
 const createSchema = Type.Object(
-  { ...commonFields, name: Type.String(), ...contentFields },
+  { ...commonFields, name: Type.String({ description: "What people call it." }), ...contentFields },
   { title: "AnnotationQueueCreateReq" },
 );
 const updateSchema = Type.Object(
-  { ...commonFields, name: nullable(Type.String()), ...contentFields },
+  {
+    ...commonFields,
+    name: nullable(Type.String(), { description: "What people call it." }),
+    ...contentFields,
+  },
   { title: "AnnotationQueueUpdateReq" },
 );
 const querySchema = Type.Object(
@@ -66,7 +70,13 @@ const querySchema = Type.Object(
   { title: "AnnotationQueueQueryReq" },
 );
 const statsSchema = Type.Object(
-  { ...commonFields, queue_ids: Type.Array(Type.String(), { maxItems: 100 }) },
+  {
+    ...commonFields,
+    queue_ids: Type.Array(Type.String(), {
+      maxItems: 100,
+      description: "Of the queues that are asked about.",
+    }),
+  },
   { title: "AnnotationQueueStatsReq" },
 );
 
