@@ -141,9 +141,9 @@ test("lists are filtered by what there is feedback on, and a recording names its
     assert.equal(status, 200, JSON.stringify(body));
     return body.data.map((one: { readonly id: string }) => one.id);
   };
-  assert.deepEqual(await listed("feedback=any"), [id]);
+  assert.deepEqual(await listed("feedback=any&project=local%2Frecorded"), [id]);
   assert.deepEqual(await listed("feedback=vendor.reaction.1&project=local%2Frecorded"), [id]);
-  assert.deepEqual(await listed("feedback=vendor.note.1"), []);
+  assert.deepEqual(await listed("feedback=vendor.note.1&project=local%2Frecorded"), []);
   assert.ok(!(await listed("feedback=none")).includes(id));
   assert.ok((await listed(`model=${model}:step0`)).includes(id));
   assert.deepEqual(await listed(`request_id=${id.replace("chatcmpl-", "")}`), [id]);
@@ -155,7 +155,7 @@ test("lists are filtered by what there is feedback on, and a recording names its
   const path = `/v1/preview/completions/${id}`;
   assert.equal((await call(server(), "DELETE", path)).status, 200);
   assert.equal((await call(server(), "DELETE", path)).status, 404);
-  assert.deepEqual(await listed("feedback=any"), []);
+  assert.deepEqual(await listed("feedback=any&project=local%2Frecorded"), []);
 });
 
 test("what cannot be asked for is refused, with the place and the cure", async () => {
