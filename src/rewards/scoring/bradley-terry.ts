@@ -7,8 +7,14 @@ export interface Comparison {
   readonly loser: number;
 }
 
-/** Enough for scores to stand to nine digits, or so near to it that nobody tells the difference. */
-const [iterationsMax, tolerance] = [1000, 1e-10];
+/** Relative change of a strength below which scores stand to nine digits. */
+const tolerance = 1e-10;
+
+/**
+ * Where few comparisons hold answers to a weak prior, the fit takes thousands of iterations: what is bounded is the work, some
+ * tens of milliseconds, with as many iterations as bring many comparisons near enough.
+ */
+const [visitsMax, iterationsLeast] = [4_000_000, 1000];
 
 /**
  * The strength of each, fitted by the MM algorithm of Hunter ("MM algorithms for generalized Bradley-Terry models", Annals of
@@ -27,6 +33,7 @@ export function bradleyTerryStrengths(
   const wins = Array.from({ length: count }, () => prior / 2);
   for (const { winner } of comparisons) wins[winner] += 1;
   let strengths = Array.from({ length: count }, () => 1);
+  const iterationsMax = Math.max(iterationsLeast, visitsMax / (count + comparisons.length));
   for (let iteration = 0; iteration < iterationsMax; iteration++) {
     const met = strengths.map((strength) => prior / (strength + 1));
     for (const { winner, loser } of comparisons) {
