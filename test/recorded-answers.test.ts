@@ -22,8 +22,8 @@ async function reasonsFor(project: string, extra: object): Promise<readonly stri
 }
 
 test("an answer of a trained model is recorded unless `store` is false", async () => {
-  assert.deepEqual(await reasonsFor("recorded", {}), ["single_answer"]);
-  assert.deepEqual(await reasonsFor("unrecorded", { store: false }), ["no_recording"]);
+  assert.deepEqual(await reasonsFor("answers", {}), ["single_answer"]);
+  assert.deepEqual(await reasonsFor("unrecorded-answers", { store: false }), ["no_recording"]);
 });
 
 test("`metadata` is up to sixteen texts, which are recorded with the answer", async () => {
