@@ -56,25 +56,52 @@ export async function runDemo(
   options: DemoOptions,
   emit: (event: DemoEvent) => void,
 ): Promise<DemoResult> {
-  const startedAtMs = clock.monotonicMs();
-  const { task } = options;
-  const model = await client.models.create({
-    project: options.project,
-    name: options.name,
-    base_model: options.baseModel,
+  const { task, seed } = options;
+  return await inRounds(client, clock, options, emit, async (model, version, jobCount) => {
+    const groups = await sampleGroups(client, version, jobCount, options);
+    return {
+      rewards: groups.flatMap((group) => group.trajectories.map(({ reward = 0 }) => reward)),
+      learn: () =>
+        jobCount === 0 && task.lessons !== undefined
+          ? teach(client, model, task.lessons, seed)
+          : train(client, model, groups, options),
+    };
   });
+}
+
+/** What the answers of a round earned, and how the model learns from them. */
+export interface DemoRound {
+  readonly rewards: readonly number[];
+  readonly learn: () => Promise<void>;
+}
+
+/**
+ * The story itself, whatever the model is taught by: a fresh one answers, is tested and learns, until it has learned or the
+ * jobs are used up.
+ *
+ * @param sample has a version of the model answer what it practises on
+ */
+export async function inRounds(
+  client: Hone,
+  clock: Clock,
+  { task, project, name, baseModel, jobCountMax }: DemoOptions,
+  emit: (event: DemoEvent) => void,
+  sample: (model: ModelObject, version: string, jobCount: number) => Promise<DemoRound>,
+): Promise<DemoResult> {
+  const startedAtMs = clock.monotonicMs();
+  const model = await client.models.create({ project, name, base_model: baseModel });
   const points: DemoPoint[] = [];
   for (let jobCount = 0; ; jobCount++) {
     const version = `${model.entity}/${model.project}/${model.name}:step${jobCount}`;
-    const [groups, tested] = await Promise.all([
-      sampleGroups(client, version, jobCount, options),
+    const [{ rewards, learn }, tested] = await Promise.all([
+      sample(model, version, jobCount),
       testAnswers(client, version, task),
     ]);
     const samples = tested.slice(0, task.shownCount);
     if (jobCount === 0) emit({ kind: "samples", when: "before", samples });
     const point: DemoPoint = {
       jobCount,
-      sampledReward: mean(groups.flatMap((group) => group.trajectories.map(({ reward = 0 }) => reward))),
+      sampledReward: mean(rewards),
       testReward: mean(tested.map(({ reward }) => reward)),
       elapsedMs: clock.monotonicMs() - startedAtMs,
     };
@@ -82,12 +109,11 @@ export async function runDemo(
     emit({ kind: "point", point });
     const hasLearned =
       point.sampledReward >= task.targets.sampledReward && point.testReward >= task.targets.testReward;
-    if (hasLearned || jobCount === options.jobCountMax) {
+    if (hasLearned || jobCount === jobCountMax) {
       emit({ kind: "samples", when: "after", samples });
       return { model, points, hasLearned };
     }
-    if (jobCount === 0 && task.lessons !== undefined) await teach(client, model, task.lessons, options.seed);
-    else await train(client, model, groups, options);
+    await learn();
   }
 }
 
@@ -122,7 +148,7 @@ function sampleGroups(
 }
 
 /** What the test's questions are answered by a version, without chance. */
-export function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
+function testAnswers(client: Hone, version: string, task: DemoTask): Promise<readonly DemoSample[]> {
   return Promise.all(
     task.test.map(async ({ messages, text, judge }: Question) => {
       const answered = await client.chat.create({
@@ -183,6 +209,6 @@ export function textOf(choice: Choice): string {
   return choice.message.content ?? "";
 }
 
-export function mean(values: readonly number[]): number {
+function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -4,25 +4,19 @@ import type { ChatCompletion, ModelObject } from "../../../client/api.ts";
 import type { Hone } from "../../../client/hone.ts";
 import type { Clock } from "../../../domain/clock.ts";
 import { seededRandom } from "../../../domain/random.ts";
-import {
-  type DemoEvent,
-  type DemoOptions,
-  type DemoPoint,
-  type DemoResult,
-  mean,
-  testAnswers,
-  textOf,
-} from "../run-demo.ts";
+import { callReference } from "../../../domain/recordings/call-reference.ts";
+import type { CompletionKey } from "../../../domain/recordings/completion-key.ts";
+import { type DemoEvent, type DemoOptions, type DemoResult, inRounds, textOf } from "../run-demo.ts";
 import type { DemoTask } from "../tasks/task.ts";
 import { type RatedAnswer, type Rater, reactionRewards, reactions } from "./rater.ts";
 
-/** A task as it is taught by thumbs, which say less than rewards: with more jobs, and learned a little earlier. */
+/** A task as it is taught by thumbs, which say less than rewards: with more jobs, and learned earlier, by samples alone. */
 export function feedbackTask(task: DemoTask): DemoTask {
   const { training, targets } = task;
   return {
     ...task,
     training: { ...training, jobCountMax: 15 },
-    targets: { ...targets, sampledReward: Math.min(targets.sampledReward, 0.9) },
+    targets: { sampledReward: Math.min(targets.sampledReward, 0.9), testReward: 0 },
   };
 }
 
@@ -46,34 +40,17 @@ export async function runFeedbackDemo(
   options: FeedbackDemoOptions,
   emit: (event: DemoEvent) => void,
 ): Promise<DemoResult> {
-  const startedAtMs = clock.monotonicMs();
-  const { task, rater, project, name, baseModel } = options;
-  const model = await client.models.create({ project, name, base_model: baseModel });
-  const points: DemoPoint[] = [];
-  for (let jobCount = 0; ; jobCount++) {
-    const version = `${model.entity}/${model.project}/${model.name}:step${jobCount}`;
-    const [answers, tested] = await Promise.all([
-      askAll(client, model, version, jobCount, options),
-      testAnswers(client, version, task),
-    ]);
-    const samples = tested.slice(0, task.shownCount);
-    if (jobCount === 0) emit({ kind: "samples", when: "before", samples });
-    const point: DemoPoint = {
-      jobCount,
-      sampledReward: mean(answers.map(({ reward }) => reward)),
-      testReward: mean(tested.map(({ reward }) => reward)),
-      elapsedMs: clock.monotonicMs() - startedAtMs,
+  const { rater } = options;
+  return await inRounds(client, clock, options, emit, async (model, version, jobCount) => {
+    const answers = await askAll(client, model, version, jobCount, options);
+    return {
+      rewards: answers.map(({ reward }) => reward),
+      learn: async () => {
+        await sayThumbs(client, model, answers, rater);
+        await train(client, model, options);
+      },
     };
-    points.push(point);
-    emit({ kind: "point", point });
-    const hasLearned = point.sampledReward >= task.targets.sampledReward;
-    if (hasLearned || jobCount === options.jobCountMax) {
-      emit({ kind: "samples", when: "after", samples });
-      return { model, points, hasLearned };
-    }
-    await sayThumbs(client, model, answers, rater);
-    await train(client, model, options);
-  }
+  });
 }
 
 /** One chat call per question, whose choices the server records. */
@@ -99,16 +76,20 @@ async function askAll(
         });
         return answer.choices.map((choice): RecordedAnswer => {
           const text = textOf(choice);
-          return { text, question, reward: judge(text), call: referenceOf(model, answer, choice.index) };
+          return {
+            text,
+            question,
+            reward: judge(text),
+            call: callReference(callOf(model, answer), choice.index),
+          };
         });
       }),
   );
   return asked.flat();
 }
 
-function referenceOf({ entity, project }: ModelObject, { id }: ChatCompletion, choice: number): string {
-  const requestId = encodeURIComponent(id.replace(/^chatcmpl-/, ""));
-  return `hone:///${entity}/${project}/call/${requestId}/attr/choices/index/${choice}`;
+function callOf({ entity, project }: ModelObject, { id }: ChatCompletion): CompletionKey {
+  return { projectId: `${entity}/${project}`, requestId: id.replace(/^chatcmpl-/, "") };
 }
 
 async function sayThumbs(
