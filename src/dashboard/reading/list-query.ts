@@ -1,6 +1,7 @@
 // Which page of a model's trajectories is shown, as the address says it.
 import type { TrajectoryOutline } from "../../client/api.ts";
 import type { OutlineFilter } from "../../client/calls/trajectory-calls.ts";
+import { filtersNamed } from "../parts/filters.ts";
 
 /** The filters of the list, by their names in the address and in the API. */
 const filterNames = [
@@ -19,12 +20,7 @@ export const rowsPerPage = 50;
 
 /** The filters that an address has; empty ones are none. */
 export function filtersIn(query: URLSearchParams): Filters {
-  return Object.fromEntries(
-    filterNames.flatMap((name) => {
-      const value = query.get(name);
-      return value === null || value === "" ? [] : [[name, value]];
-    }),
-  );
+  return filtersNamed(filterNames, query);
 }
 
 /** Whether the counts say how many trajectories the filters let through. */

@@ -1,11 +1,27 @@
 // A turn of a conversation: who speaks, what is said, which tools are called and with what.
-import type { ToolCall, Turn } from "./turns.ts";
+import type { Branch, ToolCall, Turn } from "./turns.ts";
 import { TokenText } from "./token-text.tsx";
 
 /** A text is cut here until the rest is asked for. */
 const textLengthMax = 20_000;
 
-export function TurnView({ turn, index }: { readonly turn: Turn; readonly index: number }) {
+/** The turns of a conversation, and which tools it had. */
+export function TurnList({ turns, toolNames }: Pick<Branch, "turns" | "toolNames">) {
+  return (
+    <>
+      {toolNames.length > 0 && (
+        <p class="muted">
+          Tools: <code>{toolNames.join(", ")}</code>
+        </p>
+      )}
+      {turns.map((turn, index) => (
+        <TurnView key={index} turn={turn} index={index} />
+      ))}
+    </>
+  );
+}
+
+function TurnView({ turn, index }: { readonly turn: Turn; readonly index: number }) {
   const { role, isReply, text, thoughts, toolCalls, toolCallId, finishReason, tokens } = turn;
   const name = isReply ? `${role}, as the model answered` : role;
   return (

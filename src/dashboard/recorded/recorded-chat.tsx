@@ -6,7 +6,7 @@ import { Facts, Shown, View, When } from "../parts/shown.tsx";
 import { RawJson } from "../reading/raw-json.tsx";
 import { LevelLegend } from "../reading/token-text.tsx";
 import { branchesOf } from "../reading/turns.ts";
-import { TurnView } from "../reading/turn-view.tsx";
+import { TurnList } from "../reading/turn-view.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -63,14 +63,7 @@ function Turns({ chat }: { readonly chat: RecordedCompletion }) {
         <p class="warning">It was too large to be recorded whole: neither messages nor tokens are kept.</p>
       )}
       {chat.has_logprobs && chat.is_whole && <LevelLegend />}
-      {toolNames.length > 0 && (
-        <p class="muted">
-          Tools: <code>{toolNames.join(", ")}</code>
-        </p>
-      )}
-      {turns.map((turn, index) => (
-        <TurnView key={index} turn={turn} index={index} />
-      ))}
+      <TurnList turns={turns} toolNames={toolNames} />
       <RawJson value={chat} />
     </div>
   );

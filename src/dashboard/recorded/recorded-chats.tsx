@@ -1,16 +1,15 @@
 // Recorded chats: what trained models answered, the newest first, filtered, a page at a time.
 import type { RecordedOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
+import { firstFound } from "../parts/filters.ts";
 import { Pager, Shown, View, When, WideTable } from "../parts/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
-import { askedPage, type FilterName, type Filters, filtersIn } from "./recorded-query.ts";
+import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
 
 /** How often the newest page is read again. */
 const everyMs = 10_000;
-
-/** Pages that found nothing are gone on from so often: each looked at many chats. */
-const emptyPagesMax = 20;
 
 export function RecordedChats({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
@@ -88,7 +87,6 @@ function chatAddress({ project_id: project, request_id: id }: RecordedOutline): 
   return addressOf("chats", [id], { project });
 }
 
-/** What is typed counts once it is sent; a choice counts at once. */
 function ChatFilters({
   filters,
   onChange,
@@ -97,63 +95,23 @@ function ChatFilters({
   readonly onChange: (filters: Filters) => void;
 }) {
   return (
-    <form
-      class="filters"
-      aria-label="Filters"
-      // Made anew where the address changes by other means than the form.
-      key={JSON.stringify(filters)}
-      onSubmit={(event) => {
-        event.preventDefault();
-        onChange(filtersOf(event.currentTarget));
-      }}
-    >
-      <label>
-        Feedback
-        <select
-          name="feedback"
-          defaultValue={filters.feedback ?? ""}
-          onChange={(event) => event.currentTarget.form?.requestSubmit()}
-        >
-          {[
-            ["", "with or without"],
-            ["any", "with"],
-            ["none", "without"],
-            ["vendor.reaction.1", "with a reaction"],
-            ["vendor.note.1", "with a note"],
-          ].map(([value, title]) => (
-            <option key={value} value={value} selected={value === (filters.feedback ?? "")}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
-      <TextField name="model" label="Model" value={filters.model} />
-      <TextField name="project" label="Project" value={filters.project} />
-      <TextField name="request_id" label="Request" value={filters.request_id} />
-      <button type="submit">Filter</button>
-      {Object.keys(filters).length > 0 && (
-        <button type="button" class="plain" onClick={() => onChange({})}>
-          Clear
-        </button>
-      )}
-    </form>
-  );
-}
-
-function TextField({
-  name,
-  label,
-  value = "",
-}: {
-  readonly name: FilterName;
-  readonly label: string;
-  readonly value: string | undefined;
-}) {
-  return (
-    <label>
-      {label}
-      <input name={name} defaultValue={value} />
-    </label>
+    <FilterForm filters={filters} onSubmit={(form) => onChange(filtersOf(form))} onClear={() => onChange({})}>
+      <FilterChoice
+        name="feedback"
+        label="Feedback"
+        value={filters.feedback}
+        choices={[
+          ["", "with or without"],
+          ["any", "with"],
+          ["none", "without"],
+          ["vendor.reaction.1", "with a reaction"],
+          ["vendor.note.1", "with a note"],
+        ]}
+      />
+      <FilterText name="model" label="Model" value={filters.model} />
+      <FilterText name="project" label="Project" value={filters.project} />
+      <FilterText name="request_id" label="Request" value={filters.request_id} />
+    </FilterForm>
   );
 }
 
@@ -171,12 +129,8 @@ interface ListedPage {
 }
 
 async function readPage(hone: Hone, query: URLSearchParams, signal: AbortSignal): Promise<ListedPage> {
-  let emptyCount = 0;
-  for await (const page of hone.recordings.list(askedPage(query), { signal }).pages()) {
-    emptyCount += 1;
-    const { data, last_id: lastId, has_more: hasMore } = page;
-    if (data.length === 0 && hasMore && emptyCount < emptyPagesMax) continue;
-    return { rows: data, older: hasMore ? lastId : null };
-  }
-  return { rows: [], older: null };
+  const page = await firstFound(hone.recordings.list(askedPage(query), { signal }).pages());
+  return page === null
+    ? { rows: [], older: null }
+    : { rows: page.data, older: page.has_more ? page.last_id : null };
 }

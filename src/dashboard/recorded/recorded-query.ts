@@ -1,5 +1,6 @@
 // Which page of recorded chats is shown, as the address says it.
 import type { RecordedFilter } from "../../client/calls/recording-calls.ts";
+import { filtersNamed } from "../parts/filters.ts";
 
 /** The filters of the list, by their names in the address and in the API. */
 export const filterNames = ["model", "project", "feedback", "since", "until", "request_id"] as const;
@@ -10,12 +11,7 @@ export const rowsPerPage = 50;
 
 /** The filters that an address has; empty ones are none. */
 export function filtersIn(query: URLSearchParams): Filters {
-  return Object.fromEntries(
-    filterNames.flatMap((name) => {
-      const value = query.get(name) ?? "";
-      return value === "" ? [] : [[name, value]];
-    }),
-  );
+  return filtersNamed(filterNames, query);
 }
 
 /** What the API is asked for: the newest first, behind the place that the address has. */

@@ -1,19 +1,17 @@
 // The stored trajectories of a model: filters and place in the address, the newest first, a page at a time.
 import type { TrajectoryCount, TrajectoryOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { firstFound } from "../parts/filters.ts";
 import { shortNumber } from "../parts/numbers.ts";
 import { Shown, View } from "../parts/shown.tsx";
-import { FilterForm } from "../reading/filter-form.tsx";
 import { askedPage, type Filters, filtersIn, isCounted } from "../reading/list-query.ts";
+import { TrajectoryFilters } from "../reading/trajectory-filters.tsx";
 import { TrajectoryTable } from "../reading/trajectory-table.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
 /** How often the newest page is read again. */
 const everyMs = 10_000;
-
-/** Pages that found nothing are gone on from so often: each looked at a hundred thousand trajectories. */
-const emptyPagesMax = 20;
 
 export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly modelId: string }) {
   const { query } = place.value;
@@ -37,7 +35,7 @@ export function Trajectories({ hone, modelId }: { readonly hone: Hone; readonly 
       <p class="links">
         <a href={addressOf("models", [modelId])}>Model</a>
       </p>
-      <FilterForm
+      <TrajectoryFilters
         filters={filters}
         counts={counts.value ?? []}
         onChange={(chosen) => go(addressOf("trajectories", [modelId], chosen))}
@@ -109,17 +107,13 @@ async function readPage(
   signal: AbortSignal,
 ): Promise<ListedPage> {
   const { filter, isReversed } = askedPage(query);
-  let emptyCount = 0;
-  for await (const page of hone.trajectories.outlines(modelId, filter, { signal }).pages()) {
-    emptyCount += 1;
-    const { data, last_id: lastId, has_more: hasMore } = page;
-    if (data.length === 0 && hasMore && emptyCount < emptyPagesMax) continue;
-    const rows = isReversed ? data.toReversed() : data;
-    const [first, last] = [rows[0]?.id ?? null, rows.at(-1)?.id ?? null];
-    if (isReversed) return { rows, older: last ?? query.get("before"), newer: hasMore ? first : null };
-    return { rows, older: hasMore ? lastId : null, newer: query.has("after") ? first : null };
-  }
-  return { rows: [], older: null, newer: null };
+  const page = await firstFound(hone.trajectories.outlines(modelId, filter, { signal }).pages());
+  if (page === null) return { rows: [], older: null, newer: null };
+  const { data, last_id: lastId, has_more: hasMore } = page;
+  const rows = isReversed ? data.toReversed() : data;
+  const [first, last] = [rows[0]?.id ?? null, rows.at(-1)?.id ?? null];
+  if (isReversed) return { rows, older: last ?? query.get("before"), newer: hasMore ? first : null };
+  return { rows, older: hasMore ? lastId : null, newer: query.has("after") ? first : null };
 }
 
 function stepOf({ step }: Filters): { readonly step?: number } {

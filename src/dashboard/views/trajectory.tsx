@@ -10,7 +10,7 @@ import { RawJson } from "../reading/raw-json.tsx";
 import { LevelLegend } from "../reading/token-text.tsx";
 import { sourceText } from "../reading/trajectory-table.tsx";
 import { branchesOf } from "../reading/turns.ts";
-import { TurnView } from "../reading/turn-view.tsx";
+import { TurnList } from "../reading/turn-view.tsx";
 import { addressOf, go } from "../router.ts";
 import { useShortcuts } from "../shortcuts.tsx";
 import { useLoaded } from "../use-loaded.ts";
@@ -77,14 +77,7 @@ function Turns({ trajectory }: { readonly trajectory: StoredTrajectory }) {
       {branches.map(({ name, turns, toolNames }) => (
         <section key={name} aria-label={name}>
           {branches.length > 1 && <h2>{name}</h2>}
-          {toolNames.length > 0 && (
-            <p class="muted">
-              Tools: <code>{toolNames.join(", ")}</code>
-            </p>
-          )}
-          {turns.map((turn, index) => (
-            <TurnView key={index} turn={turn} index={index} />
-          ))}
+          <TurnList turns={turns} toolNames={toolNames} />
           {turns.length === 0 && <p class="muted">Nothing was said.</p>}
         </section>
       ))}

@@ -1,0 +1,100 @@
+// The form above a list that filters it. What is typed counts once it is sent; a choice counts at once.
+import type { ComponentChildren } from "preact";
+
+export function FilterForm({
+  filters,
+  onSubmit,
+  onClear,
+  children,
+}: {
+  readonly filters: object;
+  readonly onSubmit: (form: HTMLFormElement) => void;
+  readonly onClear: () => void;
+  /** Its fields. */
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <form
+      class="filters"
+      aria-label="Filters"
+      // Made anew where the address changes by other means than the form.
+      key={JSON.stringify(filters)}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit(event.currentTarget);
+      }}
+    >
+      {children}
+      <button type="submit">Filter</button>
+      {Object.keys(filters).length > 0 && (
+        <button type="button" class="plain" onClick={onClear}>
+          Clear
+        </button>
+      )}
+    </form>
+  );
+}
+
+export function FilterChoice({
+  name,
+  label,
+  value = "",
+  choices,
+}: {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string | undefined;
+  /** Values and what they are called; the one without a value lets all through. */
+  readonly choices: readonly (readonly [value: string, title: string])[];
+}) {
+  return (
+    <label>
+      {label}
+      <select
+        name={name}
+        defaultValue={value}
+        onChange={(event) => event.currentTarget.form?.requestSubmit()}
+      >
+        {choices.map(([choice, title]) => (
+          <option key={choice} value={choice} selected={choice === value}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface FieldProperties {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string | undefined;
+}
+
+export function FilterText({ name, label, value = "" }: FieldProperties) {
+  return (
+    <label>
+      {label}
+      <input name={name} defaultValue={value} />
+    </label>
+  );
+}
+
+/** A number or a time. */
+export function FilterField({
+  name,
+  label,
+  value = "",
+  ...input
+}: FieldProperties & {
+  readonly type: "number" | "datetime-local";
+  readonly min?: number;
+  readonly step?: string;
+}) {
+  return (
+    <label>
+      {label}
+      <input name={name} defaultValue={value} {...input} />
+    </label>
+  );
+}

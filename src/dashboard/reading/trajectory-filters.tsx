@@ -1,0 +1,76 @@
+// The filters of a list of trajectories.
+import type { TrajectoryCount } from "../../client/api.ts";
+import { FilterChoice, FilterField, FilterForm } from "../parts/filter-form.tsx";
+import { type Filters, filtersIn } from "./list-query.ts";
+
+export function TrajectoryFilters({
+  filters,
+  counts,
+  onChange,
+}: {
+  readonly filters: Filters;
+  readonly counts: readonly TrajectoryCount[];
+  readonly onChange: (filters: Filters) => void;
+}) {
+  const splits = new Set([
+    ...counts.map(({ split }) => split),
+    ...(filters.split === undefined ? [] : [filters.split]),
+  ]);
+  return (
+    <FilterForm filters={filters} onSubmit={(form) => onChange(filtersOf(form))} onClear={() => onChange({})}>
+      <FilterChoice
+        name="source"
+        label="From"
+        value={filters.source}
+        choices={[
+          ["", "logs and jobs"],
+          ["log", "logs"],
+          ["job", "training jobs"],
+        ]}
+      />
+      <FilterChoice
+        name="split"
+        label="Split"
+        value={filters.split}
+        choices={[["", "all"], ...[...splits].sort().map((split) => [split, split] as const)]}
+      />
+      <FilterField name="step" label="Version" type="number" value={filters.step} min={0} step="1" />
+      <FilterField
+        name="reward_min"
+        label="Reward from"
+        type="number"
+        value={filters.reward_min}
+        step="any"
+      />
+      <FilterField name="reward_max" label="Reward to" type="number" value={filters.reward_max} step="any" />
+      <FilterField
+        name="recorded_from"
+        label="Stored from"
+        type="datetime-local"
+        value={localTime(filters.recorded_from)}
+      />
+      <FilterField
+        name="recorded_before"
+        label="Stored before"
+        type="datetime-local"
+        value={localTime(filters.recorded_before)}
+      />
+    </FilterForm>
+  );
+}
+
+function filtersOf(form: HTMLFormElement): Filters {
+  const given = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value !== "string" || value === "") continue;
+    given.set(name, name.startsWith("recorded_") ? new Date(value).toISOString() : value);
+  }
+  return filtersIn(given);
+}
+
+/** As a field has a time: in the reader's zone, to the minute. */
+function localTime(iso: string | undefined): string | undefined {
+  const time = new Date(iso ?? NaN);
+  if (Number.isNaN(time.getTime())) return undefined;
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
