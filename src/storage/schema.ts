@@ -276,8 +276,9 @@ export interface FeedbackFieldTable {
 export interface FeedbackNumberTable {
   readonly field_id: number;
   readonly number: number;
-  /** Of the record. */
+  /** Of the record, as its time, in milliseconds since 1970. */
   readonly sequence: number;
+  readonly created_ms: number;
 }
 
 export interface FeedbackRevisionTable {

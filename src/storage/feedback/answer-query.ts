@@ -7,6 +7,7 @@ import type { Connection } from "../dialect.ts";
 import type { SearchTurn } from "../searches/searches.ts";
 import { fieldText } from "./condition-sql.ts";
 import { fieldPath } from "./numeric-index.ts";
+import { inRange, numericRanges } from "./numeric-ranges.ts";
 import { orderSql } from "./order-sql.ts";
 import { recordsAt } from "./records-at.ts";
 import {
@@ -29,6 +30,7 @@ export async function answerQuery(
   const totalCount = await countOf(connection, query, facts, search);
   if (query.limit === 0 || query.offset >= totalCount) return { items: [], totalCount };
   const sequences =
+    (await byTime(connection, { query, facts, totalCount }, search)) ??
     (await byNumber(tools, { query, facts, totalCount }, search)) ??
     (await inOrder(connection, query, facts, search));
   const { queries } = connection;
@@ -68,26 +70,52 @@ async function inOrder(
   return sequencesOf(connection, sql`from ${from} where ${where} order by ${order}`, query, turn);
 }
 
+/** Rows of the table of numbers that are sorted by their times, in some thirty milliseconds. */
+const sortedMax = 150_000;
+
+/** The page of a range alone that is sorted by the time: the table of numbers has both. Null of any other. */
+async function byTime(
+  { queries, searches }: Connection,
+  { query, facts, totalCount }: Asked,
+  turn: SearchTurn,
+): Promise<readonly number[] | null> {
+  const [key, ...further] = query.sortBy;
+  const isByTime = key?.field.kind === "createdAt" && further.length === 0;
+  if (facts.all === null || !isByTime || totalCount > sortedMax) return null;
+  const way = key.direction === "asc" ? sql`asc` : sql`desc`;
+  const page = sql<{ readonly sequence: number }>`
+    select sequence from feedback_numbers where ${facts.all}
+    order by created_ms ${way}, sequence limit ${query.limit} offset ${query.offset}`;
+  return (await searches.run(page.compile(queries), turn)).map(({ sequence }) => sequence);
+}
+
+interface Asked {
+  readonly query: FeedbackQuery;
+  readonly facts: NumericFacts;
+  readonly totalCount: number;
+}
+
 /**
  * The page of many records that are sorted by a number first: those that have one come first, in the order of the index.
  * Null where that is not how they are found, or where others are on the page.
  */
 async function byNumber(
   { connection, numbers, few }: SearchTools,
-  asked: { readonly query: FeedbackQuery; readonly facts: NumericFacts; readonly totalCount: number },
+  { query, facts, totalCount }: Asked,
   turn: SearchTurn,
 ): Promise<readonly number[] | null> {
-  const { query, facts, totalCount } = asked;
   const [first, ...rest] = query.sortBy;
   if (totalCount <= few || first?.field.kind !== "payload") return null;
-  const fieldId = await numbers.find(connection.queries, query.projectId, fieldPath(first.field.path));
+  const path = fieldPath(first.field.path);
+  const fieldId = await numbers.find(connection.queries, query.projectId, path);
   if (fieldId === null) return null;
+  const range = numericRanges(query.condition).find((each) => each.path === path);
   const isComplete = facts.isComplete || (await hasAllNumbers(connection, query.projectId, turn));
   if (!isComplete) return null;
   const { form } = connection;
   const way = first.direction === "asc" ? sql`asc` : sql`desc`;
   const { where } = sourceOf(connection, query, { ...facts, few: null });
-  const ofRecord = sql`feedback_numbers.field_id = ${fieldId} and feedback.sequence = feedback_numbers.sequence`;
+  const ofRecord = sql`${inRange(fieldId, { bounds: range?.bounds ?? [] })} and feedback.sequence = feedback_numbers.sequence`;
   const order = sql`feedback_numbers.number ${way}, ${form.ordered(fieldText(first.field, form))} ${way}, ${orderSql(rest, form)}`;
   const found = await sequencesOf(
     connection,

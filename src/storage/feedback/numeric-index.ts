@@ -22,7 +22,7 @@ const pathLengthMax = 200;
 const fieldsMax = 2000;
 /** Kept in memory, of all projects. */
 const knownMax = 100_000;
-/** Of one statement, of three parameters each. */
+/** Of one statement, of four parameters each. */
 const rowsMax = 1000;
 
 interface PlacedNumber {
@@ -96,7 +96,7 @@ function numberOf(value: Json): number | null {
 }
 
 interface Numbered {
-  readonly record: Pick<FeedbackRecord, "projectId" | "payload">;
+  readonly record: Pick<FeedbackRecord, "projectId" | "payload" | "createdAt">;
   readonly sequence: number;
 }
 
@@ -115,7 +115,7 @@ export class FeedbackNumbers {
    */
   async add(transaction: Transaction<Schema>, records: readonly Numbered[]): Promise<Fields> {
     const made = new Map<string, Map<string, number>>();
-    const rows: (readonly [number, number, number])[] = [];
+    const rows: (readonly number[])[] = [];
     for (const { record, sequence } of records) {
       const { projectId, payload } = record;
       const [known, fresh] = [this.#known.get(projectId), made.get(projectId)];
@@ -125,12 +125,17 @@ export class FeedbackNumbers {
           fieldId = await makeField(transaction, projectId, path);
           if (fieldId !== null) note(made, projectId, path, fieldId);
         }
-        if (fieldId !== null) rows.push([fieldId, number, sequence]);
+        if (fieldId !== null) rows.push([fieldId, number, sequence, record.createdAt.getTime()]);
         else await markAsMore(transaction, projectId, sequence);
       }
     }
     for (const portion of portions(rows, { rowsMax, lengthOf: () => 0 }))
-      await insertRows(transaction, "feedback_numbers", ["field_id", "number", "sequence"], portion);
+      await insertRows(
+        transaction,
+        "feedback_numbers",
+        ["field_id", "number", "sequence", "created_ms"],
+        portion,
+      );
     return made;
   }
 

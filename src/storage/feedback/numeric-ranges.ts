@@ -34,11 +34,18 @@ function rangeOf(condition: Condition): NumericRange | null {
   return { path: fieldPath(left.input.field.path), bounds: [{ operator, value: right.value }] };
 }
 
+/** What a condition says beside a range, which is all that it says of the number at that path. */
+export function besideRange(
+  condition: Condition,
+  { path }: Pick<NumericRange, "path">,
+): readonly Condition[] {
+  return conjuncts(condition).filter((part) => rangeOf(part)?.path !== path);
+}
+
 /** Whether a condition says nothing but that a number is in a range. */
 export function isRangeAlone(condition: Condition): boolean {
-  return (
-    conjuncts(condition).every((part) => rangeOf(part) !== null) && numericRanges(condition).length === 1
-  );
+  const ranges = numericRanges(condition);
+  return ranges.length === 1 && besideRange(condition, ranges[0]).length === 0;
 }
 
 const operators: Readonly<Record<Comparison, RawBuilder<unknown>>> = {

@@ -8,10 +8,19 @@ import type { SearchTurn } from "../searches/searches.ts";
 import { conditionSql } from "./condition-sql.ts";
 import { emojiLengthMax } from "./feedback-rows.ts";
 import type { FeedbackNumbers } from "./numeric-index.ts";
-import { conjuncts, inRange, isRangeAlone, numericRanges, type NumericRange } from "./numeric-ranges.ts";
+import {
+  besideRange,
+  conjuncts,
+  inRange,
+  isRangeAlone,
+  numericRanges,
+  type NumericRange,
+} from "./numeric-ranges.ts";
 
-/** Records that are few: read in some fifty milliseconds, one by one. */
-export const fewRecords = 20_000;
+/** Records that are few: sorted in some fifty milliseconds, each of them read. */
+export const fewRecords = 10_000;
+/** As many times more are few where else all records would be read to see what the condition says of them. */
+const fewBesideOthers = 8;
 
 /** What searches are made with. */
 export interface SearchTools {
@@ -31,7 +40,7 @@ export interface NumericFacts {
   /** Whether the index has all numbers of the project's records. */
   readonly isComplete: boolean;
   /** The range that lets the fewest through, where that is known to be few. */
-  readonly few: RawBuilder<SqlBool> | null;
+  readonly few: { readonly path: string; readonly where: RawBuilder<SqlBool> } | null;
   /** The condition, where it says nothing but that a number is in a range, and the index has them all. */
   readonly all: RawBuilder<SqlBool> | null;
 }
@@ -40,22 +49,24 @@ export const noNumbers: NumericFacts = { isComplete: false, few: null, all: null
 
 /** Looks up how many records the ranges of a condition let through, until they are no longer few. */
 export async function numericFacts(
-  { connection, numbers, few: fewMax }: SearchTools,
+  { connection, numbers, few: fewAlone }: SearchTools,
   { projectId, condition }: Pick<FeedbackQuery, "projectId" | "condition">,
   turn: SearchTurn,
 ): Promise<NumericFacts> {
   const ranges = numericRanges(condition);
   if (ranges.length === 0 || conjuncts(condition).some(isSelective)) return noNumbers;
   const isComplete = await hasAllNumbers(connection, projectId, turn);
-  let [few, fewest]: [RawBuilder<SqlBool> | null, number] = [null, fewMax + 1];
+  const isAlone = isComplete && isRangeAlone(condition);
+  const fewMax = isAlone ? fewAlone : fewBesideOthers * fewAlone;
+  let [few, fewest]: [NumericFacts["few"], number] = [null, fewMax + 1];
   let all: RawBuilder<SqlBool> | null = null;
   for (const range of ranges) {
     const where = await rangeSql(connection, numbers, projectId, range);
     const counted = sql<{ readonly count: number }>`
       select count(*) as count from (select 1 from feedback_numbers where ${where} limit ${fewMax + 1}) as few`;
     const [{ count }] = await connection.searches.run(counted.compile(connection.queries), turn);
-    if (count < fewest) [few, fewest] = [where, count];
-    if (isComplete && isRangeAlone(condition)) all = where;
+    if (count < fewest) [few, fewest] = [{ path: range.path, where }, count];
+    if (isAlone) all = where;
   }
   return { isComplete, few, all };
 }
@@ -98,16 +109,22 @@ export function sourceOf(
   { few, isComplete }: NumericFacts,
 ): SearchSource {
   const ofProject = sql<SqlBool>`feedback.project_id = ${projectId}`;
-  const holds = sql<SqlBool>`${conditionSql(condition, form)}${emojiSql(condition)}`;
-  if (few === null) return { from: sql`feedback`, where: sql`${ofProject} and ${holds}` };
+  if (few === null) {
+    const holds = sql<SqlBool>`${conditionSql(condition, form)}${emojiSql(condition)}`;
+    return { from: sql`feedback`, where: sql`${ofProject} and ${holds}` };
+  }
+  // What the index says of a number is not asked of the payload again.
+  const rest: Condition = isComplete ? { kind: "and", conditions: besideRange(condition, few) } : condition;
+  const holds =
+    rest.kind === "and" && rest.conditions.length === 0 ? sql`` : sql` and ${conditionSql(rest, form)}`;
   // Those whose numbers are not all in the index are looked at too.
   const marked = isComplete
     ? sql``
     : sql` union select sequence from feedback where project_id = ${projectId} and has_more_numbers = 1`;
   return {
     // In this order, which SQLite keeps: from the few to their records.
-    from: sql`(select sequence from feedback_numbers where ${few}${marked}) as numbered cross join feedback`,
-    where: sql`feedback.sequence = numbered.sequence and ${ofProject} and ${holds}`,
+    from: sql`(select sequence from feedback_numbers where ${few.where}${marked}) as numbered cross join feedback`,
+    where: sql`feedback.sequence = numbered.sequence and ${ofProject}${holds}`,
   };
 }
 

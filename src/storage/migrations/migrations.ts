@@ -12,6 +12,7 @@ import { addVersion19 } from "./version-19.ts";
 import { addVersion20 } from "./version-20.ts";
 import { addVersion21 } from "./version-21.ts";
 import { annotationTables } from "./version-22.ts";
+import { addVersion23 } from "./version-23.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -84,6 +85,7 @@ const steps: readonly Step[] = [
   addVersion20,
   addVersion21,
   annotationTables,
+  addVersion23,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

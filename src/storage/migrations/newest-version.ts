@@ -7,6 +7,7 @@ import { completionTables } from "./version-19.ts";
 import { rewardTables } from "./version-20.ts";
 import { feedbackTables } from "./version-21.ts";
 import { annotationTables } from "./version-22.ts";
+import { numbersTable } from "./version-23.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables = (form: SqlForm): readonly string[] => [
@@ -98,7 +99,8 @@ export const newestTables = (form: SqlForm): readonly string[] => [
   )`,
   ...outlineTables,
   ...completionTables,
-  ...feedbackTables(form),
+  ...feedbackTables,
+  numbersTable(form),
   `create table feedback_revisions (
     sequence integer, project_id text not null, id text not null, replaced_at text not null,
     record text not null

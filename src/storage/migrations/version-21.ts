@@ -1,19 +1,16 @@
 // To version 21: feedback in columns, with what queries go by beside it.
 import { sql, type Transaction } from "kysely";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import { FeedbackNumbers } from "../feedback/numeric-index.ts";
 import { insertRecords, type NumberedRecord } from "../feedback/feedback-rows.ts";
 import type { Schema } from "../schema.ts";
-import type { SqlForm } from "../sql-form.ts";
 import { feedbackByCall } from "./version-19.ts";
 
 /**
  * Those of feedback/, which a new database has too. The indexes are those of the usual questions, each in the order in
  * which it is usually asked; those of columns that few records have hold these records alone.
  */
-export function feedbackTables({ clusteredTable }: SqlForm): readonly string[] {
-  return [
-    `create table feedback (
+export const feedbackTables: readonly string[] = [
+  `create table feedback (
       project_id text not null, sequence bigint not null, id text not null, vendor_ref text not null,
       feedback_type text not null, vendor_user_id text not null, creator text, annotation_ref text,
       runnable_ref text, call_ref text, trigger_ref text, queue_id text, created_at text not null,
@@ -22,22 +19,23 @@ export function feedbackTables({ clusteredTable }: SqlForm): readonly string[] {
       call_id text,
       unique (project_id, id)
     )`,
-    "create unique index feedback_as_stored on feedback (project_id, sequence)",
-    "create index feedback_on_reference on feedback (project_id, vendor_ref, created_at, sequence)",
-    "create index feedback_of_type on feedback (project_id, feedback_type, created_at, sequence)",
-    "create index feedback_of_user on feedback (project_id, vendor_user_id, created_at, sequence)",
-    "create index feedback_by_time on feedback (project_id, created_at, sequence)",
-    "create index feedback_of_queue on feedback (project_id, queue_id, created_at, sequence) where queue_id is not null",
-    "create index feedback_with_emoji on feedback (project_id, emoji, created_at, sequence) where emoji is not null",
-    "create index feedback_with_more_numbers on feedback (project_id, sequence) where has_more_numbers = 1",
-    feedbackByCall,
-    "create table feedback_fields (id bigint primary key, project_id text not null, path text not null, unique (project_id, path))",
-    `create table feedback_numbers (
-      field_id bigint not null, number double precision not null, sequence bigint not null,
-      primary key (field_id, number, sequence)
-    ) ${clusteredTable}`,
-  ];
-}
+  "create unique index feedback_as_stored on feedback (project_id, sequence)",
+  "create index feedback_on_reference on feedback (project_id, vendor_ref, created_at, sequence)",
+  "create index feedback_of_type on feedback (project_id, feedback_type, created_at, sequence)",
+  "create index feedback_of_user on feedback (project_id, vendor_user_id, created_at, sequence)",
+  "create index feedback_by_time on feedback (project_id, created_at, sequence)",
+  "create index feedback_of_queue on feedback (project_id, queue_id, created_at, sequence) where queue_id is not null",
+  "create index feedback_with_emoji on feedback (project_id, emoji, created_at, sequence) where emoji is not null",
+  "create index feedback_with_more_numbers on feedback (project_id, sequence) where has_more_numbers = 1",
+  feedbackByCall,
+  "create table feedback_fields (id bigint primary key, project_id text not null, path text not null, unique (project_id, path))",
+];
+
+/** As this version had it; the next but one makes and fills it anew. */
+const numbersTable = `create table feedback_numbers (
+  field_id bigint not null, number double precision not null, sequence bigint not null,
+  primary key (field_id, number, sequence)
+)`;
 
 const earlierTables = [
   "drop index feedback_by_reference",
@@ -50,10 +48,9 @@ const earlierTables = [
 /** Read at once; each may have a megabyte. */
 const recordsPerPortion = 50;
 
-export async function addVersion21(transaction: Transaction<Schema>, form: SqlForm): Promise<void> {
-  for (const statement of [...earlierTables, ...feedbackTables(form)])
+export async function addVersion21(transaction: Transaction<Schema>): Promise<void> {
+  for (const statement of [...earlierTables, ...feedbackTables, numbersTable])
     await sql.raw(statement).execute(transaction);
-  const numbers = new FeedbackNumbers();
   for (let last = 0; ;) {
     const rows = await earlierRows(transaction, last);
     if (rows.length === 0) break;
@@ -62,7 +59,6 @@ export async function addVersion21(transaction: Transaction<Schema>, form: SqlFo
       return { record: recordOf(row), sequence: row.sequence, lastRevision: row.last_revision_sequence };
     });
     await insertRecords(transaction, numbered);
-    numbers.learn(await numbers.add(transaction, numbered));
   }
   await sql`drop table earlier_feedback`.execute(transaction);
 }
