@@ -181,6 +181,15 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ),
       teach({ model_id: own.modelId, training_data_url: other.jobId }, 422),
     ],
+    "POST /v1/preview/preference-training-jobs": [
+      ...creations(other, own, (modelId) => prefer({ model_id: modelId, pairs }, 0)).filter(
+        ({ headers }) => headers?.["idempotency-key"] === undefined,
+      ),
+      ...[other.fileId, other.fileId.toUpperCase(), `hone-file://${other.fileId}`].map((fileId) =>
+        prefer({ model_id: own.modelId, file_id: fileId }, 404),
+      ),
+      prefer({ model_id: own.modelId, file_id: other.jobId }, 422),
+    ],
     "GET /v1/preview/training-jobs/:job_id": ofJob(other, (id) => get(`${jobs}/${id}`, 404)),
     "POST /v1/preview/training-jobs/:job_id/cancel": ofJob(other, (id) => ({
       method: "POST",
@@ -456,6 +465,12 @@ const upload = `${purposePart}${partOf('name="file"; filename="a"', oneExample)}
 function teach(body: object, status: number): Attempt {
   return post("/v1/preview/sft-training-jobs", body, status);
 }
+
+function prefer(body: object, status: number): Attempt {
+  return post("/v1/preview/preference-training-jobs", body, status);
+}
+
+const pairs = [{ prompt: "Hi", chosen: "Ho", rejected: "Hum" }];
 
 const examples = [
   {

@@ -103,6 +103,10 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   const lines = new Blob([`${JSON.stringify(lesson)}\n`]);
   const file = await hone.files.upload(lines, "lessons.jsonl");
   await hone.jobs.createSupervised({ model_id: model.id, training_data_url: file.id });
+  await hone.jobs.createPreference({
+    model_id: model.id,
+    pairs: [{ prompt: messages, chosen: "Hello", rejected: "Go" }],
+  });
   assert.equal((await hone.files.list().all())[0]?.id, file.id);
   assert.equal((await hone.files.get(file.id)).filename, "lessons.jsonl");
   assert.equal(Buffer.concat(await drained(await hone.files.content(file.id))).length, lines.size);

@@ -1,6 +1,7 @@
 // A training job: its states, its events, and the store that makes both durable.
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
+import type { PreferenceConfig } from "./preferences/preference-config.ts";
 import type { FeedbackOrigin } from "./rewards/training-source.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
 import type { TrainerProfile } from "./trainer/profile.ts";
@@ -28,9 +29,13 @@ export type JobTask =
   /** Reinforcement learning; each line is a trajectory group. */
   | { readonly kind: "rl"; readonly config: TrainingConfig }
   /** Supervised fine-tuning; each line is an example conversation. */
-  | { readonly kind: "sft"; readonly config: SupervisedConfig };
+  | { readonly kind: "sft"; readonly config: SupervisedConfig }
+  /** Preference training; each line is a prompt with a chosen and a rejected answer, or one of them. */
+  | { readonly kind: "preference"; readonly config: PreferenceConfig };
 
 export type JobKind = JobTask["kind"];
+
+export const jobKinds = ["rl", "sft", "preference"] as const satisfies readonly JobKind[];
 
 /** What a running job is about: making sequences of its data, taking its steps, or making a version of the result. */
 export type JobPhase = "preparing" | "training" | "publishing";
@@ -48,15 +53,15 @@ export interface JobProgress {
   readonly endsAt: Date | null;
 }
 
-/** Conversations, or trajectory groups. */
+/** Conversations, trajectory groups, or preferences. */
 export interface PreparedProgress {
   readonly count: number;
   readonly total: number;
 }
 
 /**
- * Why trajectories did not train, and how many; and what did. The conversations of supervised jobs count as
- * trajectories, in no group.
+ * Why trajectories did not train, and how many; and what did. The conversations of supervised jobs, and the pairs or judged
+ * answers of preference jobs, count as trajectories, in no group.
  */
 export interface JobCounts {
   readonly groupsSubmitted: number;

@@ -95,7 +95,7 @@ export interface ModelVersion {
   /** Hex SHA-256 of the adapter's files; null for step 0, and where it was not recorded yet. */
   readonly adapterHash: string | null;
   /** Of a version that was copied from another model's, what kind of job had made that one; null of all others. */
-  readonly copiedKind: "rl" | "sft" | null;
+  readonly copiedKind: "rl" | "sft" | "preference" | null;
   readonly createdAt: Date;
 }
 

@@ -47,6 +47,7 @@ import { fileRoutes } from "./routes/supervised/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { servedModelRoutes } from "./routes/served-models.ts";
+import { preferenceJobRoutes } from "./routes/supervised/preference-jobs.ts";
 import { supervisedJobRoutes } from "./routes/supervised/supervised-jobs.ts";
 import { structuredOutputRoutes } from "./routes/structured-outputs.ts";
 import { tokenizationRoutes } from "./routes/texts/tokenization.ts";
@@ -171,6 +172,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     feedbackJobRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);
     supervisedJobRoutes(scope, dependencies, bodies, budget);
+    preferenceJobRoutes(scope, dependencies, { bodies, budget });
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
   });
   await app.register(async (scope) => {

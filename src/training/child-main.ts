@@ -5,6 +5,7 @@ import { setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
+import { unreachable } from "../domain/assert.ts";
 import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
@@ -205,9 +206,16 @@ async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<L
 type Lines = Pick<RunDescription, "linesFile" | "lineCount">;
 
 function workOf(task: JobTask, lines: Lines): JobWork {
-  return task.kind === "rl"
-    ? { ...task, groups: linesOf(lines) }
-    : { ...task, conversations: linesOf(lines) };
+  switch (task.kind) {
+    case "rl":
+      return { ...task, groups: linesOf(lines) };
+    case "sft":
+      return { ...task, conversations: linesOf(lines) };
+    case "preference":
+      return { ...task, preferences: linesOf(lines) };
+    default:
+      return unreachable(task);
+  }
 }
 
 function linesOf<Item>({ linesFile, lineCount }: Lines): WorkLines<Item> {

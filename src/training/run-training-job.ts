@@ -2,6 +2,7 @@
 // how progress becomes durable are given.
 import { join } from "node:path";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
+import { unreachable } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobKind, JobOutcome, JobReport } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -12,6 +13,7 @@ import type { JsonObject } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
 import type { TrainingPlan } from "./plans/plan.ts";
+import { planPreference } from "./plans/preference.ts";
 import { planReinforcement } from "./plans/reinforcement.ts";
 import { movementWarning } from "./plans/step-counts.ts";
 import { planSupervised } from "./plans/supervised.ts";
@@ -117,18 +119,29 @@ function planJob(
   const { profile } = trainers;
   // It was asked when the job came; another trainer may have come since.
   const { basePrecision } = settings;
-  const task: TrainerTask =
-    work.kind === "rl"
-      ? { kind: "rl", config: { ...work.config, basePrecision } }
-      : { kind: "sft", config: { basePrecision } };
+  // What each kind of task names is of its own configuration.
+  const task = { kind: work.kind, config: { ...work.config, basePrecision } } as TrainerTask;
   requireTrainerFor(profile, task, from ?? { adapterFolder: null, trainerState: null });
   const model = { tokenizer, sequenceLengthMax: sequenceLengthMaxOf(trainers, settings) };
   const prepared = <Item>(lines: WorkLines<Item>): PreparedLines<Item> =>
     new PreparedLines(file, lines, { clock, report: (...reported) => report.prepared(...reported) });
   const read: TrainingPlan["read"] = (batch) => readBatch(file, batch);
-  return work.kind === "rl"
-    ? planReinforcement(work, prepared(work.groups), model, { profile, settings, seed, startStep, read })
-    : planSupervised(work, prepared(work.conversations), model, { seed, read });
+  switch (work.kind) {
+    case "rl":
+      return planReinforcement(work, prepared(work.groups), model, {
+        profile,
+        settings,
+        seed,
+        startStep,
+        read,
+      });
+    case "sft":
+      return planSupervised(work, prepared(work.conversations), model, { seed, read });
+    case "preference":
+      return planPreference(work, prepared(work.preferences), model, { seed, read });
+    default:
+      return unreachable(work);
+  }
 }
 
 /** Takes the steps of the plan, and publishes what comes of them. */

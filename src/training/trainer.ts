@@ -2,6 +2,7 @@
 // A trainer holds one adapter, its optimizer and the gradient accumulated since the last step; it knows nothing of
 // jobs or rewards. The suite that every trainer passes is contract/check-trainer.ts.
 import { ServiceError } from "../domain/service-error.ts";
+import type { PreferenceConfig } from "../domain/preferences/preference-config.ts";
 import type { TrainerProfile } from "../domain/trainer/profile.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { TokenSequence } from "../trajectories/sequences.ts";
@@ -21,6 +22,19 @@ export const policyLossFields = [
 
 export type PolicyLossConfig = Pick<TrainingConfig, (typeof policyLossFields)[number]>;
 
+/** What of a preference configuration shapes its loss. */
+export const preferenceLossFields = [
+  "loss",
+  "beta",
+  "labelSmoothing",
+  "gamma",
+  "lengthNormalized",
+  "desirableWeight",
+  "undesirableWeight",
+] as const satisfies readonly (keyof PreferenceConfig)[];
+
+export type PreferenceLossConfig = Pick<PreferenceConfig, (typeof preferenceLossFields)[number]>;
+
 /**
  * What a gradient step makes smaller: the sum of L_t · w_t over the trained tokens of all given sequences, divided by
  * their number + 1e-6, with w_t the weight of the token's sequence, times its own where it has one. L_t is the policy
@@ -30,15 +44,26 @@ export type PolicyLossConfig = Pick<TrainingConfig, (typeof policyLossFields)[nu
  * With a KL penalty β every advantage A_t of the policy gradient is A_t + β · (k̄ - k_t), where k_t is the token's current
  * log-probability less its reference log-probability, without gradient, and k̄ the mean of k over all trained tokens given.
  * With the source `sample` its old log-probability stands there in place of the current one, where it is known.
+ *
+ * A loss of preferences is a number for each preference and not for each token: the sum of f(m_p) · w_p over the preferences
+ * of all given sequences, divided by their number, with m_p the margin of losses/preference.ts and w_p the weight of its first
+ * sequence. It ignores advantages, old log-probabilities and weights of tokens.
  */
 export type Loss =
   | { readonly kind: "policy"; readonly config: PolicyLossConfig }
-  | { readonly kind: "cross-entropy" };
+  | { readonly kind: "cross-entropy" }
+  | { readonly kind: "preference"; readonly config: PreferenceLossConfig };
 
 /** The policy loss of a job's configuration, and nothing else of it: programs are made for a loss. */
 export function policyLossOf(config: TrainingConfig): Loss & { readonly kind: "policy" } {
   const fields = policyLossFields.map((field) => [field, config[field]]);
   return { kind: "policy", config: Object.fromEntries(fields) as PolicyLossConfig }; // Exactly its fields.
+}
+
+/** The loss of a preference job's configuration, likewise. */
+export function preferenceLossOf(config: PreferenceConfig): Loss & { readonly kind: "preference" } {
+  const fields = preferenceLossFields.map((field) => [field, config[field]]);
+  return { kind: "preference", config: Object.fromEntries(fields) as PreferenceLossConfig }; // Exactly its fields.
 }
 
 /** A sequence with what its trajectory earned, weighed over the whole job. */
@@ -47,10 +72,28 @@ export interface TrainingSequence extends TokenSequence {
   readonly weight: number;
   /** At trained tokens: what each counts for beside the sequence's weight, finite and at least 0; 1 where absent. */
   readonly tokenWeights?: Float32Array;
-  /** At trained tokens: what the base model gives them, finite; what is elsewhere does not count. For a KL penalty alone. */
+  /**
+   * At trained tokens: what the base model gives them, or another reference that preferences are compared with, finite; what
+   * is elsewhere does not count. For losses that compare alone ({@link hasReference}).
+   */
   readonly referenceLogprobs?: Float32Array;
+  /** For a loss of preferences alone. */
+  readonly preference?: PreferenceSide;
   /** Index of the trajectory group it came from: sequences of one group tend to begin alike. */
   readonly group: number;
+}
+
+/** Whose answer a sequence is, or a part of. */
+export interface PreferenceSide {
+  /** The same of all sequences of one preference: two answers to one prompt, or with KTO a single one. */
+  readonly index: number;
+  /** Whether people preferred it. */
+  readonly isChosen: boolean;
+  /**
+   * At least 0, in nats, the same for all of a call: KTO's z, how far the model has moved from the reference, which an
+   * answer's log ratio is compared with. 0 where absent.
+   */
+  readonly referencePoint?: number;
 }
 
 /** What every call brings along. */
@@ -199,19 +242,44 @@ export function requireTrainable(
   }
 }
 
-/** Whether a loss compares with the base model, and so takes `referenceLogprobs`. */
+/** Whether a loss compares the policy with the base model. */
 export function hasKlPenalty(loss: Loss): boolean {
   return loss.kind === "policy" && loss.config.klPenaltyCoefficient > 0;
 }
 
-/** @throws ServiceError `invalid` when the loss has a KL penalty and a trained token has no reference log-probability */
-export function requireReference(data: readonly TrainingSequence[], loss: Loss): void {
-  if (!hasKlPenalty(loss)) return;
+/** Whether a loss takes `referenceLogprobs`. */
+export function hasReference(loss: Loss): boolean {
+  return hasKlPenalty(loss) || (loss.kind === "preference" && loss.config.loss !== "simpo");
+}
+
+/**
+ * What a loss needs of sequences beside tokens that train.
+ *
+ * @throws ServiceError `invalid` when the loss compares with a reference and a trained token has no log-probability of it, or
+ *   when it is of preferences and a sequence is of none, or a preference lacks an answer
+ */
+export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss): void {
+  if (loss.kind === "preference") requirePreferences(data, loss.config);
+  if (!hasReference(loss)) return;
   for (const [index, { mask, referenceLogprobs }] of data.entries()) {
     const isKnown = mask.every((trains, at) => trains === 0 || Number.isFinite(referenceLogprobs?.[at]));
     if (isKnown) continue;
-    throw invalid(`Sequence ${index} has no reference log-probabilities, which a KL penalty compares with.`);
+    throw invalid(`Sequence ${index} has no reference log-probabilities, which the loss compares with.`);
   }
+}
+
+/** With KTO each answer is a preference of its own; else there is a chosen one and a rejected one. */
+function requirePreferences(data: readonly TrainingSequence[], { loss }: PreferenceLossConfig): void {
+  const sides = new Map<number, Set<boolean>>();
+  for (const [row, { preference }] of data.entries()) {
+    if (preference === undefined) throw invalid(`Sequence ${row} is of no preference, which the loss compares.`);
+    const { index, isChosen } = preference;
+    sides.set(index, (sides.get(index) ?? new Set()).add(isChosen));
+  }
+  const sideCount = loss === "kto" ? 1 : 2;
+  for (const [index, { size }] of sides)
+    if (size !== sideCount)
+      throw invalid(`Preference ${index} has answers of ${size} kinds; the loss ${loss} takes ${sideCount}.`);
 }
 
 /** @throws ServiceError `unsupported` when a number of the adapter, as its file holds it, is not finite */

@@ -21,7 +21,10 @@ import {
 } from "./messages/read-messages-request.ts";
 import { readEmbedding, type ReadEmbedding } from "./embeddings/embedding-request.ts";
 import { readResponsesRequest, type ReadResponsesRequest } from "./responses/read-responses-request.ts";
+import { readPreferenceJob, type ReadPreferenceJob } from "./preferences/preference-job.ts";
+import { isPreference, readPreferenceFile, type StoredPreferences } from "./preferences/preferences.ts";
 import { readConversationFile, type StoredConversations } from "./supervised/conversations.ts";
+import { firstLineOf } from "./supervised/line-file.ts";
 import { readSupervisedJob, type ReadSupervisedJob } from "./supervised/supervised-job.ts";
 import { readTrainingJob, type ReadTrainingJob } from "./training-job.ts";
 import type { Checked } from "./checked.ts";
@@ -52,7 +55,9 @@ interface BodyKinds {
   readonly "training job": ReadTrainingJob & { readonly hash: string };
   readonly "supervised job": ReadSupervisedJob & { readonly hash: string };
   readonly "conversation file": StoredConversations;
-  readonly "uploaded file": Pick<StoredConversations, "conversationCount">;
+  readonly "preference job": ReadPreferenceJob & { readonly hash: string };
+  readonly "preference file": StoredPreferences;
+  readonly "uploaded file": { readonly lineCount: number };
   readonly log: ReadLog;
   readonly "feedback batch": ReadFeedbackBatch;
   readonly feedback: Checked<FeedbackBody>;
@@ -99,9 +104,9 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   })),
   "supervised job": whole((bytes, limits) => ({ ...readSupervisedJob(bytes, limits), hash: hashOf(bytes) })),
   "conversation file": whole((bytes, limits) => readConversationFile(bytes, limits, "conversation file")),
-  "uploaded file": whole((bytes, limits) => ({
-    conversationCount: readConversationFile(bytes, limits, "uploaded file").conversationCount,
-  })),
+  "preference job": whole((bytes, limits) => ({ ...readPreferenceJob(bytes, limits), hash: hashOf(bytes) })),
+  "preference file": whole((bytes, limits) => readPreferenceFile(bytes, limits, "preference file")),
+  "uploaded file": whole(readUploadedFile),
   log: whole(readLog),
   "feedback batch": whole((bytes, limits, { caller }) => readFeedbackBatch(bytes, limits, caller)),
   feedback: whole((bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json))),
@@ -114,6 +119,14 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
 /** For a pool of workers, whose module this is. */
 export const bodyTaskModule = new URL("./body-tasks.js", import.meta.url);
 export const openTasks = (): typeof bodyTasks => bodyTasks;
+
+/** As the job would that it is for, which its first line tells. */
+function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploaded file"]["result"] {
+  const lineCount = isPreference(firstLineOf(bytes, limits))
+    ? readPreferenceFile(bytes, limits, "uploaded file").preferenceCount
+    : readConversationFile(bytes, limits, "uploaded file").conversationCount;
+  return { lineCount };
+}
 
 /** Reads a body in one place; one that is there already is not copied. */
 function whole<Result>(

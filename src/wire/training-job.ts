@@ -1,6 +1,6 @@
 // Training jobs as the interface spells them: creation, the job, its events.
 import { Type } from "typebox";
-import type { JobEvent, ReplayComparison, TrainingJob } from "../domain/job.ts";
+import { type JobEvent, jobKinds, type ReplayComparison, type TrainingJob } from "../domain/job.ts";
 import { type BasePrecision, basePrecisions } from "../domain/trainer/base-precision.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
 import type { BodyLimits } from "./body-limits.ts";
@@ -10,6 +10,7 @@ import { isUuid } from "../domain/ids.ts";
 import { textMemberAtHead } from "../validation/json-head.ts";
 import { readGroupBody, trajectoryGroupSchema } from "./trajectory.ts";
 import { nullable, orNull } from "./nullable.ts";
+import { preferenceConfigBody, preferenceConfigSchema } from "./preferences/preference-config.ts";
 import { supervisedConfigBody, supervisedConfigSchema } from "./supervised/supervised-config.ts";
 import { pageQueryFields, pageSchema } from "./page.ts";
 import { type GreatestTokenId, RecordedTokensCheck } from "./training/recorded-tokens.ts";
@@ -21,7 +22,6 @@ import {
   trainingConfigSchema,
 } from "./training/training-config.ts";
 
-const jobKinds = ["rl", "sft"] as const;
 const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
 
 const jobPhases = ["preparing", "training", "publishing"] as const;
@@ -133,7 +133,9 @@ export const trainingJobSchema = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
     model_id: Type.String({ format: "uuid" }),
-    kind: Type.Enum([...jobKinds], { description: "Reinforcement learning, or supervised fine-tuning." }),
+    kind: Type.Enum([...jobKinds], {
+      description: "Reinforcement learning, supervised fine-tuning, or preference training.",
+    }),
     state: Type.Enum([...jobStates]),
     created_at: dateTime,
     started_at: orNull(dateTime),
@@ -163,7 +165,7 @@ export const trainingJobSchema = Type.Object(
       Type.Object({
         prepared: orNull(count, {
           description:
-            "Conversations, or trajectory groups, that are made into tokens; null in jobs from before.",
+            "Conversations, trajectory groups or preferences that are made into tokens; null in jobs from before.",
         }),
         prepared_total: orNull(count),
         gradient_steps: count,
@@ -189,6 +191,9 @@ export const trainingJobSchema = Type.Object(
     ),
     config: orNull(supervisedConfigSchema, {
       description: "Of supervised fine-tuning, as it takes effect; null of a job of another kind.",
+    }),
+    preference_config: orNull(preferenceConfigSchema, {
+      description: "Of preference training, as it takes effect; null of a job of another kind.",
     }),
     config_not_applied: Type.Array(Type.String(), {
       description: "Keys that were sent and ask for what is not done.",
@@ -270,6 +275,10 @@ export function trainingJobBody(
     config:
       task.kind === "sft"
         ? supervisedConfigBody({ ...task.config, basePrecision: precisionInEffect(task.config, job.pins) })
+        : null,
+    preference_config:
+      task.kind === "preference"
+        ? preferenceConfigBody({ ...task.config, basePrecision: precisionInEffect(task.config, job.pins) })
         : null,
     config_not_applied: job.configNotApplied,
     counts:

@@ -26,6 +26,7 @@ import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { embeddingForm } from "../../src/wire/embeddings/embedding-request.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
+import { preferenceJobForm } from "../../src/wire/preferences/preference-job.ts";
 import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
 import { feedbackJobForm } from "../../src/wire/rewards/feedback-job.ts";
 import { ruleChangeForm, ruleCreateForm } from "../../src/wire/rewards/reward-rule.ts";
@@ -383,6 +384,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     tokens: [...namesIn(tokenizeForm.schema), ...namesIn(detokenizeForm.schema)],
     job: namesIn(trainingJobForm.schema),
     supervised: namesIn(supervisedJobForm.schema),
+    preference: namesIn(preferenceJobForm.schema),
     log: namesIn(logSchema),
     feedback: namesIn(feedbackReplaceForm.schema),
     constraint: [...namesIn(chatForm.schema), ...schemaKeywords],
@@ -480,6 +482,11 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         "/v1/preview/sft-training-jobs",
         { model_id: modelId, training_data: [{ messages: [user, { role: "assistant", content: "Ho" }] }] },
         { names: names.supervised },
+      ),
+      post(
+        "/v1/preview/preference-training-jobs",
+        { model_id: modelId, pairs: [{ prompt: [user], chosen: "Ho", rejected: "Hum" }] },
+        { names: names.preference },
       ),
       post(
         `${models}/${modelId}/log`,

@@ -12,14 +12,15 @@ import {
 import { duration } from "../duration.ts";
 import { shownConfig, shownSteps } from "../watch/job-config.ts";
 import { addReplayCommand } from "./replay-job.ts";
-import { addTeachCommand } from "./teach-job.ts";
+import { addPreferenceCommand } from "../taught/preference-job.ts";
+import { addTeachCommand } from "../taught/teach-job.ts";
 import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command("jobs").description("Training jobs.");
   addConnectionFlags(jobs.command("list", { isDefault: true }).description("List training jobs."))
     .option("--model <id>", "those of one model")
-    .option("--kind <kind>", "rl or sft")
+    .option("--kind <kind>", "rl, sft or preference")
     .option("--state <state>", "queued, running, succeeded, failed or cancelled")
     .option("--json", "as JSON")
     .action(
@@ -54,6 +55,7 @@ export function addJobsCommand(program: Command): void {
       else showJob(job);
     });
   addTeachCommand(jobs);
+  addPreferenceCommand(jobs);
   addWatchCommand(jobs);
   addConnectionFlags(jobs.command("cancel <id>").description("Cancel a queued or running job."))
     .option("--json", "as JSON")
@@ -100,9 +102,17 @@ function shownProgress({ progress }: TrainingJob): string | null {
   return `${progress.gradient_steps} of ${progress.gradient_steps_total}`;
 }
 
+/** What a job of this kind trains on; with KTO a preference is a single answer. */
+function itemsOf({ kind, preference_config: config }: TrainingJob): string {
+  if (kind === "sft") return "conversations";
+  if (kind === "preference") return config?.loss === "kto" ? "answers" : "pairs";
+  return "trajectories";
+}
+
 function showJob(job: TrainingJob): void {
   const { counts, warnings } = job;
-  const items = job.kind === "sft" ? "conversations" : "trajectories";
+  const items = itemsOf(job);
+  const isGrouped = job.kind === "rl";
   const facts = {
     id: job.id,
     model: job.model_id,
@@ -121,7 +131,7 @@ function showJob(job: TrainingJob): void {
     "gradient steps": shownProgress(job),
     "time left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups:
-      counts === null || job.kind === "sft"
+      counts === null || !isGrouped
         ? null
         : `${counts.groups_submitted}, ${counts.groups_trainable} train`,
     [items]: counts && `${counts.trajectories}, ${counts.sequences} sequences train`,
@@ -136,7 +146,7 @@ function showJob(job: TrainingJob): void {
       [items]: count,
     }));
     process.stdout.write("\n");
-    const columns = ["does not train", ...(job.kind === "sft" ? [] : ["groups"]), items];
+    const columns = ["does not train", ...(isGrouped ? ["groups"] : []), items];
     printRows(rows, { columns });
   }
   for (const warning of warnings) process.stdout.write(`\nwarning: ${warning}\n`);

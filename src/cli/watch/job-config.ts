@@ -25,15 +25,19 @@ export function shownSteps({ counts, kind }: TrainingJob): string | null {
   const steps = counts?.steps ?? null;
   if (counts === null || steps === null) return null;
   const { count, passes, sequences_max: most } = steps;
-  const items = kind === "sft" ? `conversations (${counts.sequences} sequences)` : "sequences";
-  const number = kind === "sft" ? counts.trajectories : counts.sequences;
+  const ofSequences = `(${counts.sequences} sequences)`;
+  const [number, items] = {
+    rl: [counts.sequences, "sequences"],
+    sft: [counts.trajectories, `conversations ${ofSequences}`],
+    preference: [counts.trajectories, `preferences ${ofSequences}`],
+  }[kind];
   const often = passes === 1 ? "" : `, ${passes} times`;
   return `${count} over ${number} ${items}${often}, up to ${most} ${most === 1 ? "sequence" : "sequences"} each`;
 }
 
-/** The options of either kind of job, by name. */
+/** The options of a job of any kind, by name. */
 function configOf(job: TrainingJob): Readonly<Record<string, unknown>> {
-  return job.experimental_config ?? job.config ?? {};
+  return job.experimental_config ?? job.config ?? job.preference_config ?? {};
 }
 
 function shownValue(value: unknown): string {

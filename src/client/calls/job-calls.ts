@@ -3,6 +3,7 @@ import type {
   FeedbackJob,
   FeedbackJobCreate,
   Page,
+  PreferenceJobCreate,
   SupervisedJobCreate,
   TrainingEvent,
   TrainingJob,
@@ -48,6 +49,11 @@ export class JobCalls extends CallGroup {
   /** Has a model trained on the feedback on its recorded answers; where there is nothing to train on, the id is null. */
   createFromFeedback(body: FeedbackJobCreate, options?: CreateJobOptions): Promise<FeedbackJob> {
     return this.calls.value(`POST ${all}/from-feedback`, { body }, this.#once(options));
+  }
+
+  /** Has a model learn which of two answers people preferred; the job goes on as any other. */
+  createPreference(body: PreferenceJobCreate, options?: CreateJobOptions): Promise<Created> {
+    return this.calls.value("POST /v1/preview/preference-training-jobs", { body }, this.#once(options));
   }
 
   /** The newest first unless asked. */

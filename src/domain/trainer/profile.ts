@@ -2,10 +2,11 @@
 // more are refused as they come. The contract of trainers is training/trainer.ts.
 import type { ModelVersion } from "../model.ts";
 import { ServiceError } from "../service-error.ts";
+import type { PreferenceReference } from "../preferences/preference-config.ts";
 import type { BasePrecision } from "./base-precision.ts";
 import { ownState } from "./state.ts";
 
-export type LossKind = "policy" | "cross-entropy";
+export type LossKind = "policy" | "cross-entropy" | "preference";
 
 export interface TrainerProfile {
   /** Is stored with each of its states, so that no other trainer loads them: lowercase letters, digits, hyphens. */
@@ -25,6 +26,7 @@ export interface TrainerProfile {
 const lossOfKind: { readonly [Kind in TrainerTask["kind"]]: LossKind } = {
   rl: "policy",
   sft: "cross-entropy",
+  preference: "preference",
 };
 
 /** What of a job decides who can train it. */
@@ -36,13 +38,20 @@ export type TrainerTask =
         readonly basePrecision: BasePrecision | null;
       };
     }
-  | { readonly kind: "sft"; readonly config: { readonly basePrecision: BasePrecision | null } };
+  | { readonly kind: "sft"; readonly config: { readonly basePrecision: BasePrecision | null } }
+  | {
+      readonly kind: "preference";
+      readonly config: {
+        readonly reference: PreferenceReference | null;
+        readonly basePrecision: BasePrecision | null;
+      };
+    };
 
 /**
  * Refuses a job that this trainer cannot do.
  *
  * @param from the version that it would start from
- * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient` or `basePrecision`, with what the trainer lacks and the cure
+ * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient`, `reference` or `basePrecision`, with what the trainer lacks and the cure
  */
 export function requireTrainerFor(
   trainer: TrainerProfile,
@@ -62,6 +71,11 @@ export function requireTrainerFor(
       "klPenaltyCoefficient",
       `\`klPenaltyCoefficient\` is ${penalty}, and ${named} does not compute the base model beside one that ` +
         "it trains; leave it out, or set it to 0.",
+    );
+  if (task.kind === "preference" && task.config.reference === "base" && !trainer.hasBasePass)
+    throw refusal(
+      "reference",
+      `\`reference\` is base, and ${named} does not compute the base model beside one that it trains; set it to start.`,
     );
   const { basePrecision } = task.config;
   if (basePrecision !== null && !trainer.basePrecisions.includes(basePrecision))

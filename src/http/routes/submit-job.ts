@@ -69,7 +69,8 @@ export async function submitJob(
   } catch (error) {
     const config = task.kind === "rl" ? "experimental_config" : "config";
     const basePrecision = ["body", config, "base_precision"];
-    throw locate(error, { ...keyPlace, ...trainerPlaces, basePrecision });
+    const reference = ["body", config, "reference"];
+    throw locate(error, { ...keyPlace, ...trainerPlaces, basePrecision, reference });
   }
 }
 

@@ -12,6 +12,10 @@ import type {
 } from "../../domain/job.ts";
 import { missingBaseError } from "../../domain/obstacles/missing-base.ts";
 import {
+  resolvePreferenceConfig,
+  type PreferenceConfigInput,
+} from "../../domain/preferences/preference-config.ts";
+import {
   resolveSupervisedConfig,
   type SupervisedConfigInput,
 } from "../../domain/supervised/supervised-config.ts";
@@ -111,9 +115,14 @@ export function jobOf(row: JobRow): TrainingJob {
 /** A field of the configuration that there was not yet when the job came is at its default. */
 function taskOf({ kind, config }: Pick<Selectable<JobTable>, "kind" | "config">): JobTask {
   const stored: unknown = JSON.parse(config);
-  return kind === "sft"
-    ? { kind, config: resolveSupervisedConfig(stored as SupervisedConfigInput) }
-    : { kind: "rl", config: resolveTrainingConfig(stored as TrainingConfigInput) };
+  switch (kind) {
+    case "sft":
+      return { kind, config: resolveSupervisedConfig(stored as SupervisedConfigInput) };
+    case "preference":
+      return { kind, config: resolvePreferenceConfig(stored as PreferenceConfigInput) };
+    default:
+      return { kind: "rl", config: resolveTrainingConfig(stored as TrainingConfigInput) };
+  }
 }
 
 /** Progress that older programs stored has its steps alone. */

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
+import { resolvePreferenceConfig } from "../../domain/preferences/preference-config.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
-import type { Loss, Trainer } from "../trainer.ts";
-import { tinyBatch } from "./tiny-model.ts";
+import { type Loss, preferenceLossOf, type Trainer, type TrainingSequence } from "../trainer.ts";
+import { tinyBatch, tinyBatchFor } from "./tiny-model.ts";
 import {
   type MakeTrainers,
   TrainerBench,
@@ -128,6 +129,9 @@ export function checkCalls(make: MakeTrainers): void {
     const penalized: Loss = { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.1 }) };
     const { referenceLogprobs: _reference, ...incomparable } = sequence;
     await assertRejects(trainer.forwardBackward([incomparable], penalized, bench.call()), "invalid");
+    if (bench.trainers.profile.losses.includes("preference"))
+      for (const refused of refusedPreferences())
+        await assertRejects(trainer.forwardBackward(refused, dpo, bench.call()), "invalid");
     const boundless = { ...sequence, advantage: Infinity };
     await assertRejects(trainer.forwardBackward([boundless], policy, bench.call()), "unsupported");
     await assertRejects(trainer.optimStep(adamStep, bench.call()), "invalid");
@@ -156,4 +160,13 @@ export function checkCalls(make: MakeTrainers): void {
     await assertRejects(trainer.forward(tinyBatch(), bench.call()), "unavailable");
     await assertRejects(trainer.optimStep(adamStep, bench.call()), "unavailable");
   });
+}
+
+const dpo = preferenceLossOf(resolvePreferenceConfig({ loss: "dpo" }));
+
+/** Without preferences, with a chosen answer alone, and without a reference. */
+function refusedPreferences(): readonly (readonly TrainingSequence[])[] {
+  const [chosen, rejected] = tinyBatchFor(dpo);
+  const { referenceLogprobs: _reference, ...incomparable } = chosen;
+  return [tinyBatch(), [chosen], [incomparable, rejected]];
 }

@@ -1,12 +1,13 @@
 // The contract of every trainer, as far as it is numbers: log-probabilities, losses, gradients, steps, versions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { resolvePreferenceConfig } from "../../domain/preferences/preference-config.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { type BatchLoss, batchLoss } from "../losses/batch-loss.ts";
-import type { Loss, Trainer, TrainingSequence } from "../trainer.ts";
-import { expectedLogprobs, tinyBatch } from "./tiny-model.ts";
+import { type Loss, preferenceLossOf, type Trainer, type TrainingSequence } from "../trainer.ts";
+import { expectedLogprobs, tinyBatch, tinyBatchFor } from "./tiny-model.ts";
 import {
   type MakeTrainers,
   TrainerBench,
@@ -26,6 +27,10 @@ export const losses: readonly Loss[] = [
   { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.7 }) },
   { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.7, ppo: true, k2Tau: 0.1 }) },
   { kind: "cross-entropy" },
+  preferenceLossOf(resolvePreferenceConfig({ loss: "dpo", beta: 0.7, labelSmoothing: 0.1 })),
+  preferenceLossOf(resolvePreferenceConfig({ loss: "ipo" })),
+  preferenceLossOf(resolvePreferenceConfig({ loss: "simpo" })),
+  preferenceLossOf(resolvePreferenceConfig({ loss: "kto", beta: 0.7, desirableWeight: 1.5 })),
 ];
 
 /** Registers the tests of what a trainer computes; see {@link checkTrainer}. */
@@ -62,7 +67,7 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     test(`the loss and its gradient are those of the formula: ${nameOf(loss)}`, async (t) => {
       const bench = new TrainerBench(make, t);
       const trainer = await bench.open();
-      const batch = tinyBatch();
+      const batch = tinyBatchFor(loss);
       const computing = trainer.forwardBackward(batch, loss, bench.call());
       if (!bench.trainers.profile.losses.includes(loss.kind))
         return await assertRejects(computing, "unsupported");
@@ -193,6 +198,7 @@ function tokenCountOf(batch: readonly TrainingSequence[]): number {
 }
 
 function nameOf(loss: Loss): string {
+  if (loss.kind === "preference") return `preferences by ${loss.config.loss}`;
   if (loss.kind !== "policy") return loss.kind;
   const { ppo, importanceSamplingLevel, maskProbRatio, klPenaltyCoefficient } = loss.config;
   const extras = [...(maskProbRatio ? ["masked"] : []), ...(klPenaltyCoefficient > 0 ? ["KL penalty"] : [])];

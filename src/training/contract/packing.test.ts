@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { projectionNames } from "../../domain/model.ts";
-import { type Random, seededRandom } from "../../domain/random.ts";
+import { type Random, seededRandom, shuffled } from "../../domain/random.ts";
+import { resolvePreferenceConfig } from "../../domain/preferences/preference-config.ts";
 import { searchedOf } from "../../domain/testing/search.ts";
 import { importanceSamplingLevels, resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { ModelConfig } from "../../model/config.ts";
@@ -20,7 +21,14 @@ import { EmbeddedTrainers } from "../embedded/embedded-trainer.ts";
 import { cutIntoPacks } from "../packing/packs.ts";
 import { groupByPrefix } from "../packing/prefix-groups.ts";
 import { NaiveTrainers } from "../testing/naive-trainer.ts";
-import type { Loss, Trainer, TrainerCall, TrainerProvider, TrainingSequence } from "../trainer.ts";
+import {
+  type Loss,
+  preferenceLossOf,
+  type Trainer,
+  type TrainerCall,
+  type TrainerProvider,
+  type TrainingSequence,
+} from "../trainer.ts";
 import { tinyConfig } from "./tiny-model.ts";
 import { assertClose, flat, plainStep } from "./trainers-under-test.ts";
 
@@ -61,6 +69,7 @@ const losses: readonly Loss[] = [
     config: resolveTrainingConfig({ klPenaltyCoefficient: 0.3, klPenaltySource: "sample" }),
   },
   { kind: "cross-entropy" },
+  preferenceLossOf(resolvePreferenceConfig({ loss: "dpo", lengthNormalized: true, beta: 2 })),
 ];
 
 /**
@@ -101,6 +110,13 @@ function trained(random: Random, tokenIds: readonly number[], group: number): Tr
     weight: 0.5 + random.uniform(),
     group,
   };
+}
+
+/** In pairs at random, so that answers of one come to lie in several microbatches; of an odd number one is left out. */
+function paired(random: Random, batch: readonly TrainingSequence[]): readonly TrainingSequence[] {
+  return shuffled(random, batch)
+    .slice(batch.length % 2)
+    .map((sequence, row) => ({ ...sequence, preference: { index: row >> 1, isChosen: row % 2 === 0 } }));
 }
 
 interface Computed {
@@ -191,7 +207,8 @@ for (const [name, config] of Object.entries({ plain: tinyConfig, sliding: slidin
     const where = { config, dataFolder };
     for (const [index, loss] of losses.entries()) {
       const random = seededRandom("packed batch", name, index);
-      const batch = index === 1 ? evenBatch(random) : randomBatch(random);
+      const drawn = index === 1 ? evenBatch(random) : randomBatch(random);
+      const batch = loss.kind === "preference" ? paired(random, drawn) : drawn;
       const expected = await compute(oracle, where, { batch, loss });
       for (const size of sizes) for (const layout of layoutsOf(batch, size)) layouts.add(layout);
       for (const trainers of searchedOf(embedded, 1, `${name} ${index}`)) {

@@ -14,29 +14,28 @@ import { createRandomWeights } from "../../model/testing/random-weights.ts";
 import { addTrainingForward } from "../../model/training-forward.ts";
 import { weightsInMemory } from "../../model/testing/weights-in-memory.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
-import type { TrainingSequence } from "../trainer.ts";
+import type { Loss, TrainingSequence } from "../trainer.ts";
 
-export const tinyConfig = parseModelConfig(
-  {
-    architectures: ["LlamaForCausalLM"],
-    model_type: "llama",
-    vocab_size: 11,
-    hidden_size: 8,
-    intermediate_size: 12,
-    num_hidden_layers: 1,
-    num_attention_heads: 2,
-    num_key_value_heads: 1,
-    head_dim: 4,
-    hidden_act: "silu",
-    rms_norm_eps: 1e-5,
-    rope_theta: 100,
-    max_position_embeddings: 12,
-    tie_word_embeddings: true,
-    eos_token_id: 0,
-  },
-  {},
-  "the contract's tiny model",
-);
+/** Its config.json. */
+export const tinyModelConfig = {
+  architectures: ["LlamaForCausalLM"],
+  model_type: "llama",
+  vocab_size: 11,
+  hidden_size: 8,
+  intermediate_size: 12,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  num_key_value_heads: 1,
+  head_dim: 4,
+  hidden_act: "silu",
+  rms_norm_eps: 1e-5,
+  rope_theta: 100,
+  max_position_embeddings: 12,
+  tie_word_embeddings: true,
+  eos_token_id: 0,
+};
+
+export const tinyConfig = parseModelConfig(tinyModelConfig, {}, "the contract's tiny model");
 
 export const tinyWeights = createRandomWeights(tinyConfig, { seed: "contract", deviation: 0.4 });
 
@@ -73,6 +72,17 @@ export function tinyBatch(): readonly TrainingSequence[] {
       ...(index % 3 === 0 ? { tokenWeights: Float32Array.from(mask, () => 1.5 * random.uniform()) } : {}),
       group: index % 2,
     };
+  });
+}
+
+/** The same with what the loss needs: as pairs, or with KTO as single answers. */
+export function tinyBatchFor(loss: Loss): readonly TrainingSequence[] {
+  if (loss.kind !== "preference") return tinyBatch();
+  const isPaired = loss.config.loss !== "kto";
+  return tinyBatch().map((sequence, row) => {
+    const side = { isChosen: row % 2 === 0 };
+    const preference = isPaired ? { ...side, index: row >> 1 } : { ...side, index: row, referencePoint: 0.3 };
+    return { ...sequence, preference };
   });
 }
 

@@ -11,7 +11,7 @@ import { RemoteTrainers } from "../testing/remote/remote-trainer.ts";
 import type { Loss } from "../trainer.ts";
 import { losses } from "./check-numbers.ts";
 import { checkTrainer } from "./check-trainer.ts";
-import { tinyBatch, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
+import { tinyBatch, tinyBatchFor, tinyConfig, tinyLora, tinyWeights } from "./tiny-model.ts";
 import {
   type MakeTrainers,
   TrainerBench,
@@ -64,7 +64,8 @@ async function train(make: MakeTrainers, loss: Loss, t: TestContext): Promise<Ou
   const trainer = await bench.open();
   const lossValues: number[] = [];
   const norms: number[] = [];
-  for (const batch of [tinyBatch(), tinyBatch(), tinyBatch().slice(3)]) {
+  const all = tinyBatchFor(loss);
+  for (const batch of [all, all, all.slice(2)]) {
     lossValues.push((await trainer.forwardBackward(batch, loss, bench.call())).loss);
     const { metrics } = await trainer.optimStep(adamStep, bench.call());
     norms.push(metrics["gradient_norm"]);

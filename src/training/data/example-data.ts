@@ -2,11 +2,11 @@
 // the same data; their tokens stay on disk.
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import type { AssistantTurns } from "../../domain/supervised/supervised-config.ts";
-import { cut, quoted, ServiceError } from "../../domain/service-error.ts";
+import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { exampleSequences, type TurnRenderer } from "../../trajectories/example-sequences.ts";
 import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
+import { type Drop, Drops } from "./drops.ts";
 import type { PlannedSequence } from "./planned-sequence.ts";
-import type { SkipReason } from "./skips.ts";
 
 /** What one conversation gives; nothing, where it is dropped. */
 export interface Example {
@@ -23,19 +23,6 @@ export interface ExampleData {
   readonly warnings: readonly string[];
 }
 
-/** Why a conversation does not train. */
-interface Drop {
-  readonly reason: SkipReason;
-  readonly detail: string;
-}
-
-/** The first conversation that was dropped for a reason, and how many were. */
-interface Drops extends Drop {
-  /** From 0. */
-  readonly index: number;
-  count: number;
-}
-
 /** What a model asks of conversations. */
 interface ExampleModel {
   readonly tokenizer: TurnRenderer;
@@ -49,7 +36,7 @@ export async function prepareExamples(
   model: ExampleModel,
 ): Promise<ExampleData> {
   const examples: Example[] = [];
-  const drops = new Map<SkipReason, Drops>();
+  const drops = new Drops();
   const prepared = conversations.each((conversation, index) => readExample(conversation, index, model));
   for await (const { note: drop, sequences } of prepared) {
     const group = examples.length;
@@ -58,20 +45,12 @@ export async function prepareExamples(
       sequences: sequences.map((sequence) => ({ ...sequence, advantage: 1, weight: 1, group })),
       trainableTokenCount: sequences.reduce((sum, { trainedCount }) => sum + trainedCount, 0),
     });
-    if (drop === null) continue;
-    const earlier = drops.get(drop.reason);
-    if (earlier === undefined) drops.set(drop.reason, { ...drop, index: group, count: 1 });
-    else earlier.count += 1;
+    if (drop !== null) drops.add(group, drop);
   }
-  const dropped = [...drops.values()];
   return {
     examples,
-    dropped: Object.fromEntries(dropped.map(({ reason, count }) => [reason, count])),
-    warnings: dropped.map(
-      ({ reason, index, detail, count }) =>
-        `${reason}: ${count} of ${examples.length} conversations do not train; the first is ` +
-        `training_data.${index}: ${cut(detail, 400)}`,
-    ),
+    dropped: drops.counts,
+    warnings: drops.warnings({ name: "conversations", count: examples.length, field: "training_data" }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { StoredSequence, TokenFile } from "../prepared/token-file.ts";
 import type { TrainingSequence } from "../trainer.ts";
 
 export interface PlannedSequence
-  extends StoredSequence, Pick<TrainingSequence, "advantage" | "weight" | "group"> {}
+  extends StoredSequence, Pick<TrainingSequence, "advantage" | "weight" | "group" | "preference"> {}
 
 /** Those of one optimizer step. */
 export type PlannedBatch = readonly PlannedSequence[];
@@ -12,7 +12,7 @@ export type PlannedBatch = readonly PlannedSequence[];
 /** The same with their tokens. */
 export function readBatch(file: Pick<TokenFile, "read">, batch: PlannedBatch): readonly TrainingSequence[] {
   return batch.map((sequence) => {
-    const { advantage, weight, group } = sequence;
-    return { ...file.read(sequence), advantage, weight, group };
+    const { advantage, weight, group, preference } = sequence;
+    return { ...file.read(sequence), advantage, weight, group, ...(preference && { preference }) };
   });
 }

@@ -11,7 +11,9 @@ export type SkipReason =
   /** The trajectory earned what its group did on average. */
   | "at_group_mean"
   /** A history with more tokens than train. */
-  | "too_long";
+  | "too_long"
+  /** The answers of a preference have the same tokens. */
+  | "equal_answers";
 
 /** Something of a trajectory that does not train. */
 export interface Skip {

@@ -12,6 +12,7 @@ import type { ModelWeights } from "../../model/weights.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
 import { adamWStep, createAdamWState } from "../adamw.ts";
+import { batchLoss, type LossInput } from "../losses/batch-loss.ts";
 import { dividePack } from "../packing/divide-pack.ts";
 import { layoutOf } from "../packing/pack-layout.ts";
 import { cutIntoPacks, type Pack } from "../packing/packs.ts";
@@ -30,7 +31,7 @@ import {
   type TrainingSequence,
   hasKlPenalty,
   requireFiniteAdapter,
-  requireReference,
+  requireLossInputs,
   requireTrainable,
 } from "../trainer.ts";
 import { SerialCalls, throwIfAborted } from "./calls.ts";
@@ -47,6 +48,7 @@ import {
 } from "./feeds.ts";
 import { estimateMemory, hasSeveral, requireWithin, type MemoryEstimate } from "./memory-limit.ts";
 import { MemoryNeeds } from "./memory-needs.ts";
+import { type PreferenceTerms, preferenceTerms, sharedIndices } from "./preference-feeds.ts";
 import { discardState, embeddedProfile } from "./profile.ts";
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { Program } from "./program-graphs.ts";
@@ -147,9 +149,12 @@ export class EmbeddedTrainers implements TrainerProvider {
     const { sharesPrefixes } = this.#options;
     const groups = sharesPrefixes ? groupByPrefix(data) : ungrouped(data);
     const packs = cutIntoPacks(groups, this.#microbatchTokens);
-    // More than one microbatch would cost a forward pass beside the gradient; see `#klElsewhere`.
+    // More than one microbatch would cost a forward pass beside the gradient; see `#klElsewhere` and `#preferenceTerms`.
     const staysWhole = packs.length === 1 && loss !== null && hasKlPenalty(loss);
-    return packs.map((pack) => (staysWhole ? [pack] : dividePack(pack, this.threads.division)));
+    return packs.map((pack) => {
+      const parts = staysWhole ? [pack] : dividePack(pack, this.threads.division);
+      return loss?.kind === "preference" && sharedIndices(parts.map(sequencesOf)).size > 0 ? [pack] : parts;
+    });
   }
 
   /** Programs over the base in float32; where it is trained over in 8 bits, they stay no longer than they are needed. */
@@ -203,6 +208,10 @@ export class EmbeddedTrainers implements TrainerProvider {
 type PackedRound = readonly TrainingPack[];
 
 type TrainingPack = Pack<TrainingSequence>;
+
+function sequencesOf({ groups }: TrainingPack): readonly TrainingSequence[] {
+  return groups.flatMap((group) => group.flatMap(({ sequences }) => sequences));
+}
 
 function layoutsOf(round: PackedRound): Round {
   return round.map((pack) => layoutOf(pack));
@@ -265,16 +274,17 @@ class EmbeddedTrainer implements Trainer {
   ): Promise<ForwardBackwardResult> {
     return this.#calls.run("forwardBackward", call, async () => {
       requireTrainable(data, this.#trainers);
-      requireReference(data, loss);
+      requireLossInputs(data, loss);
       const rounds = this.#trainers.cut(data, loss);
       const klElsewhere = await this.#klElsewhere(rounds, loss, call.signal);
+      const preferences = await this.#preferenceTerms(data, { rounds, loss }, call.signal);
       const tokenCount = data.reduce((count, sequence) => count + trainedIndices(sequence).length, 0);
       const logprobs = new Map<TrainingSequence, Float32Array>();
       const sums = { loss: 0, entropy: 0 };
       let gradients: Gradients | null = null;
       const adapterFeeds = this.#adapterFeeds();
       const runOf = (microbatch: Microbatch, pack: TrainingPack): ProgramRun => {
-        const terms = { loss, tokenCount, klElsewhere: klElsewhere.get(pack) ?? 0 };
+        const terms = { loss, tokenCount, klElsewhere: klElsewhere.get(pack) ?? 0, preferences };
         return this.#gradientRun(microbatch, terms, adapterFeeds);
       };
       await this.#compute(rounds, runOf, call.signal, (microbatch, outputs) => {
@@ -283,6 +293,8 @@ class EmbeddedTrainer implements Trainer {
         gradients = added(gradients, this.#gradientsOf(outputs));
         collect(logprobs, microbatch, outputs);
       });
+      // Microbatches that share a preference have its loss each.
+      if (preferences !== null) sums.loss = batchLoss(inputsOf(data, logprobs), loss).loss;
       requireFinite(sums.loss, sums.entropy);
       // Only now, so that a call that was aborted or failed has added nothing.
       this.#gradients = added(this.#gradients, present<Gradients>(gradients, "a microbatch's gradient"));
@@ -387,6 +399,29 @@ class EmbeddedTrainer implements Trainer {
     return new Map([...sums].map(([pack, sum]) => [pack, total - sum]));
   }
 
+  /**
+   * What the microbatches of a loss of preferences take of the batch; null for other losses. Preferences whose answers lie in
+   * several of them cost a forward pass of these before the gradients.
+   */
+  async #preferenceTerms(
+    data: readonly TrainingSequence[],
+    { rounds, loss }: { readonly rounds: readonly PackedRound[]; readonly loss: Loss },
+    signal: AbortSignal,
+  ): Promise<PreferenceTerms | null> {
+    if (loss.kind !== "preference") return null;
+    const shared = sharedIndices(rounds.flat().map(sequencesOf));
+    const isShared = ({ preference }: TrainingSequence): boolean => shared.has(preference?.index ?? -1);
+    const computed = rounds.filter((round) => round.some((pack) => sequencesOf(pack).some(isShared)));
+    const logprobs = new Map<TrainingSequence, Float32Array>();
+    const adapterFeeds = this.#adapterFeeds();
+    const runOf = (microbatch: Microbatch): ProgramRun => this.#logprobRun(microbatch, adapterFeeds);
+    await this.#compute(computed, runOf, signal, (microbatch, outputs) =>
+      collect(logprobs, microbatch, outputs),
+    );
+    const ofShared = [...logprobs].filter(([sequence]) => isShared(sequence));
+    return preferenceTerms(data, loss.config, new Map(ofShared));
+  }
+
   #gradientsOf(outputs: ProgramOutputs): Gradients {
     const names = [...this.#adapter.matrices.keys()];
     return new Map(names.map((name) => [name, float32Data(outputs[gradientName(name)])]));
@@ -457,6 +492,14 @@ function inOrderOf(
   logprobs: ReadonlyMap<TrainingSequence, Float32Array>,
 ): readonly Float32Array[] {
   return data.map((sequence) => present(logprobs.get(sequence), "log-probabilities of every sequence"));
+}
+
+function inputsOf(
+  data: readonly TrainingSequence[],
+  logprobs: ReadonlyMap<TrainingSequence, Float32Array>,
+): readonly LossInput[] {
+  const rows = inOrderOf(data, logprobs);
+  return data.map((sequence, row) => ({ sequence, logprobs: rows[row] }));
 }
 
 function requireFinite(loss: number, entropy: number): void {

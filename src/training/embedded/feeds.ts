@@ -9,6 +9,7 @@ import {
 } from "../packing/pack-layout.ts";
 import { type Loss, type TrainingSequence, hasKlPenalty } from "../trainer.ts";
 import { needsOldLogprobs, needsSequences } from "./loss.ts";
+import { indicesOf, type PreferenceTerms, preferenceFeeds } from "./preference-feeds.ts";
 
 /** What a program computes at once. */
 export type Microbatch = PackLayout<TrainingSequence>;
@@ -66,6 +67,7 @@ export function sizesOf(layout: Microbatch): ReadonlyMap<string, number> {
     ["T", longest(rows_R)],
     ["N", trained_N.length],
     ["S", sequences_S.length],
+    ["Q", indicesOf(sequences_S).length],
   ]);
 }
 
@@ -87,12 +89,14 @@ export interface BatchTerms {
   readonly tokenCount: number;
   /** The sum of the differences from the base model over the batch's other microbatches; 0 without a KL penalty. */
   readonly klElsewhere: number;
+  /** Of a loss of preferences; null of others. */
+  readonly preferences: PreferenceTerms | null;
 }
 
 /** The tensors that the loss takes, as `addLoss` declares them. */
 export function lossFeeds(
   { sequences_S, trained_N }: Microbatch,
-  { loss, tokenCount, klElsewhere }: BatchTerms,
+  { loss, tokenCount, klElsewhere, preferences }: BatchTerms,
 ): Record<string, Tensor> {
   const floats = (value: (sequence: TrainingSequence, token: TrainedToken) => number): Tensor =>
     float32Tensor(
@@ -104,6 +108,8 @@ export function lossFeeds(
   const weights = {
     loss_weights: floats((sequence, token) => weightOf(sequence, token) / (tokenCount + 1e-6)),
   };
+  if (preferences !== null)
+    return { ...weights, ...preferenceFeeds({ sequences_S, trained_N }, preferences) };
   if (!needsOldLogprobs(loss)) return weights;
   const isKnown = ({ sequence, index }: TrainedToken): boolean =>
     !Number.isNaN(sequences_S[sequence].oldLogprobs[index]);

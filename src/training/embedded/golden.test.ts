@@ -125,7 +125,7 @@ async function check(
   const feeds = {
     ...tokenFeeds(microbatch),
     ...(hasDistinctPlaces ? wantedFeeds(microbatch) : {}),
-    ...lossFeeds(microbatch, { loss, tokenCount: losses.length, klElsewhere: 0 }),
+    ...lossFeeds(microbatch, { loss, tokenCount: losses.length, klElsewhere: 0, preferences: null }),
     ...adapterFeeds,
   };
   const outputs = await session.run(feeds);

@@ -77,6 +77,7 @@ function computeGraph(tokens: Tokens, kind: Loss): Result {
   const builder = new GraphBuilder();
   const logprobs_N = builder.input("logprobs", "float32", ["N"]);
   const { loss, perToken_N } = addLoss(builder, logprobs_N, kind);
+  assert.ok(perToken_N !== null);
   const [slope_N] = gradient(builder, loss, [logprobs_N]);
   const graph = builder.build({ loss, perToken: perToken_N, slope: slope_N });
   const list = (values: readonly number[]): Dense => ({

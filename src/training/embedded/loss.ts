@@ -1,17 +1,18 @@
 // The losses of ../losses as graph nodes over the trained tokens of a microbatch, computed with the model: as coefficients from
 // outside they would cost a forward pass before each gradient, which is a third of a step and more. Cross-entropy is one node;
-// the policy loss's configuration decides which nodes there are. Gradients are the caller's to add.
+// the configuration of the other losses decides which nodes there are. Gradients are the caller's to add.
 import { unreachable } from "../../domain/assert.ts";
 import type { GraphBuilder } from "../../graph/builder.ts";
 import type { Value } from "../../graph/graph.ts";
 import { LOG_RATIO_MAX } from "../losses/policy.ts";
 import { type Loss, type PolicyLossConfig, hasKlPenalty } from "../trainer.ts";
+import { preferenceLoss } from "./preference-loss.ts";
 
 export interface LossNodes {
-  /** Scalar: what a step makes smaller. */
+  /** Scalar: what a step makes smaller; of preferences that several microbatches share, in each of them. */
   readonly loss: Value;
-  /** [N]: before weights. */
-  readonly perToken_N: Value;
+  /** [N]: before weights; null of a loss that is not each token's. */
+  readonly perToken_N: Value | null;
   /** float32 [N], the input `loss_weights`: weights divided by the number of trained tokens. */
   readonly weights_N: Value;
 }
@@ -55,11 +56,17 @@ export function needsSequences(loss: Loss): boolean {
 /** Adds the loss of the given log-probabilities [N], and declares its inputs; which there are depends on `loss` alone. */
 export function addLoss(builder: GraphBuilder, logprobs_N: Value, loss: Loss): LossNodes {
   const weights_N = builder.input("loss_weights", "float32", ["N"]);
+  if (loss.kind === "preference")
+    return { loss: preferenceLoss(builder, logprobs_N, loss), perToken_N: null, weights_N };
   const perToken_N = lossPerToken(builder, logprobs_N, loss);
   return { loss: builder.reduceSum(builder.multiply(perToken_N, weights_N)), perToken_N, weights_N };
 }
 
-function lossPerToken(builder: GraphBuilder, logprobs_N: Value, loss: Loss): Value {
+function lossPerToken(
+  builder: GraphBuilder,
+  logprobs_N: Value,
+  loss: Exclude<Loss, { readonly kind: "preference" }>,
+): Value {
   switch (loss.kind) {
     case "policy":
       return policyLoss(builder, logprobs_N, loss);

@@ -4,7 +4,7 @@ import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 
 export const embeddedProfile: TrainerProfile = {
   name: "embedded",
-  losses: ["policy", "cross-entropy"],
+  losses: ["policy", "cross-entropy", "preference"],
   hasBasePass: true,
   isRepeatable: true,
   basePrecisions: ["float32", "int8"],

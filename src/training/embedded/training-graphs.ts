@@ -1,6 +1,6 @@
 // The tensor programs of training: one that gives loss and gradients, one that gives log-probabilities alone.
-// Shapes are symbols (L tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences), so one program
-// serves every microbatch of a layout.
+// Shapes are symbols (L tokens; G prefixes of P tokens; R rows of T tokens; N trained tokens of S sequences and Q preferences),
+// so one program serves every microbatch of a layout.
 import { present } from "../../domain/assert.ts";
 import { GraphBuilder } from "../../graph/builder.ts";
 import { dimensionProduct } from "../../graph/dimension.ts";
@@ -39,7 +39,7 @@ export function gradientName(matrix: string): string {
  * Builds the program of a gradient.
  *
  * Inputs: those of `tokenFeeds` and `lossFeeds`, of `wantedFeeds` where places are distinct, and the adapter's matrices by name.
- * Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N], and a gradient per matrix.
+ * Outputs: `loss` and `entropy` (scalars), `logprobs` [N], `per_token_loss` [N] where tokens have one, and a gradient per matrix.
  *
  * @param forms how the base's weights are stored; absent, all are float32
  */
@@ -59,7 +59,7 @@ export function buildGradientGraph(
     loss: nodes.loss,
     entropy: builder.reduceSum(weightedEntropy_N),
     logprobs: logprobs_N,
-    per_token_loss: nodes.perToken_N,
+    ...(nodes.perToken_N === null ? {} : { per_token_loss: nodes.perToken_N }),
     ...Object.fromEntries(names.map((name, index) => [gradientName(name), gradients[index]])),
   });
 }

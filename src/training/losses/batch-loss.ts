@@ -5,6 +5,7 @@ import { unreachable } from "../../domain/assert.ts";
 import type { Loss } from "../trainer.ts";
 import { type LossSequence, type LossTokens, type TokenLosses, lossTokensOf } from "./loss-tokens.ts";
 import { policyLosses } from "./policy.ts";
+import { preferenceBatchLoss } from "./preference.ts";
 
 export interface LossInput {
   readonly sequence: LossSequence;
@@ -20,6 +21,13 @@ export interface BatchLoss {
 
 /** See {@link Loss} for what it is. */
 export function batchLoss(batch: readonly LossInput[], loss: Loss): BatchLoss {
+  return loss.kind === "preference" ? preferenceBatchLoss(batch, loss.config) : tokenBatchLoss(batch, loss);
+}
+
+/** A loss that each token has. */
+type TokenLoss = Exclude<Loss, { readonly kind: "preference" }>;
+
+function tokenBatchLoss(batch: readonly LossInput[], loss: TokenLoss): BatchLoss {
   const sequences = batch.map(({ sequence, logprobs }) => lossTokensOf(sequence, logprobs));
   const size = sequences.reduce((count, { logprobs }) => count + logprobs.length, 0) + 1e-6;
   const computed = tokenLosses(sequences, loss);
@@ -29,7 +37,7 @@ export function batchLoss(batch: readonly LossInput[], loss: Loss): BatchLoss {
   };
 }
 
-function tokenLosses(sequences: readonly LossTokens[], loss: Loss): readonly TokenLosses[] {
+function tokenLosses(sequences: readonly LossTokens[], loss: TokenLoss): readonly TokenLosses[] {
   switch (loss.kind) {
     case "policy":
       return policyLosses(sequences, loss.config);

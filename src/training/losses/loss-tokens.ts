@@ -24,7 +24,7 @@ export interface TokenLosses {
 /** What of a sequence a loss sees. */
 export type LossSequence = Pick<
   TrainingSequence,
-  "mask" | "oldLogprobs" | "advantage" | "weight" | "tokenWeights" | "referenceLogprobs"
+  "mask" | "oldLogprobs" | "advantage" | "weight" | "tokenWeights" | "referenceLogprobs" | "preference"
 >;
 
 /** @param logprobs of the trained tokens */

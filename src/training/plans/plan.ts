@@ -2,7 +2,8 @@
 // the job's data, configuration, settings and seed alone, before the first step; each kind of job has its plan.
 import type { JobCounts } from "../../domain/job.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
-import type { PlannedBatch } from "../data/planned-sequence.ts";
+import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
+import type { PreferenceReference } from "../../domain/preferences/preference-config.ts";
 import type { Metrics } from "../job-metrics.ts";
 import type { BaseComparison } from "../steps/reference-logprobs.ts";
 import type {
@@ -32,7 +33,26 @@ export interface TrainingPlan {
   readonly warnings: readonly string[];
   /** Sequences whose log-probabilities are looked at before the first step changes anything; none where nobody asks. */
   readonly probe: PlannedBatch;
+  /** What a loss of preferences compares answers with; null of other losses. */
+  readonly preferences: PreferencePlan | null;
   readonly metrics: JobMetrics;
+}
+
+export interface PreferencePlan {
+  /** Computed once, before the first step; null where the loss compares with none. */
+  readonly reference: PreferenceReference | null;
+  /** Of each batch what KTO's reference point is estimated from; none with other losses. */
+  readonly mismatches: readonly (readonly PlannedMismatch[])[];
+  /** Reads their tokens, as sequences of which the answers train. */
+  readonly readMismatches: (mismatches: readonly PlannedMismatch[]) => OptimizerBatch;
+}
+
+/** A prompt with an answer to another one. */
+export interface PlannedMismatch {
+  /** Of the prompt. */
+  readonly prompt: PlannedSequence;
+  /** Of the answer. */
+  readonly answer: PlannedSequence;
 }
 
 /** What a job reports of its steps: metrics, and a warning before the first. */

@@ -84,6 +84,7 @@ export async function planReinforcement(
     warnings:
       baseComparisonShare < settings.baseComparisonShare ? [...warnings, uncompared(profile)] : warnings,
     probe,
+    preferences: null,
     metrics: {
       start: startMetrics(batches.length, counts),
       step: (index, taken) => ({

@@ -1,11 +1,11 @@
 // The plan of a supervised job: conversations in the order of the job's seed, so many a step, cross-entropy over the tokens
 // of the assistant's turns.
 import type { JobCounts } from "../../domain/job.ts";
-import { seededRandom, shuffled } from "../../domain/random.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import type { SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
 import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
 import { supervisedAdamW } from "../adamw.ts";
+import { cutIntoExampleBatches } from "../data/example-batches.ts";
 import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
 import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
@@ -47,6 +47,7 @@ export async function planSupervised(
     counts,
     warnings: data.warnings,
     probe: [],
+    preferences: null,
     metrics: {
       start: startMetrics(batches.length, counts),
       step: (index, { recorded, gradient, step, seconds }) => {
@@ -72,21 +73,17 @@ export async function planSupervised(
   };
 }
 
-/** Each epoch in an order of its own, its last batch as short as it comes. */
+/** Each with its learning rate. */
 function cutBatches(
   examples: readonly Example[],
-  { batchSize, epochCount, isShuffled, learningRate }: SupervisedConfig,
+  config: SupervisedConfig,
   seed: string,
 ): readonly ExampleBatch[] {
-  const batches: ExampleBatch[] = [];
-  for (let epoch = 0; epoch < epochCount; epoch++) {
-    const order = isShuffled ? shuffled(seededRandom("supervised epoch", epoch, seed), examples) : examples;
-    for (let start = 0; start < order.length; start += batchSize) {
-      const rate = typeof learningRate === "number" ? learningRate : learningRate[batches.length];
-      batches.push({ examples: order.slice(start, start + batchSize), learningRate: rate });
-    }
-  }
-  return batches;
+  const { learningRate } = config;
+  return cutIntoExampleBatches(examples, config, { kind: "supervised", seed }).map((batch, index) => ({
+    examples: batch,
+    learningRate: typeof learningRate === "number" ? learningRate : learningRate[index],
+  }));
 }
 
 function isKept({ sequences }: Example): boolean {

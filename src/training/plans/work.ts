@@ -1,11 +1,13 @@
 // What a job trains, with what it trains on as it is read.
+import type { PreferenceConfig } from "../../domain/preferences/preference-config.ts";
+import type { PreferenceExample } from "../../domain/preferences/preference.ts";
 import type { SupervisedConfig } from "../../domain/supervised/supervised-config.ts";
 import type { ExampleConversation } from "../../domain/supervised/conversation.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 
 /** A job's task with its lines in their order. */
-export type JobWork = ReinforcementWork | SupervisedWork;
+export type JobWork = ReinforcementWork | SupervisedWork | PreferenceWork;
 
 export interface ReinforcementWork {
   readonly kind: "rl";
@@ -17,6 +19,12 @@ export interface SupervisedWork {
   readonly kind: "sft";
   readonly config: SupervisedConfig;
   readonly conversations: WorkLines<ExampleConversation>;
+}
+
+export interface PreferenceWork {
+  readonly kind: "preference";
+  readonly config: PreferenceConfig;
+  readonly preferences: WorkLines<PreferenceExample>;
 }
 
 export interface WorkLines<Item> {

@@ -11,6 +11,7 @@ import { hasKlPenalty, type Trainer } from "../trainer.ts";
 import { comparePrecision } from "./base-precision.ts";
 import { bySequence, currentLogprobs, withOldLogprobs } from "./current-logprobs.ts";
 import type { JobSnapshots, PastSteps } from "./job-snapshots.ts";
+import { neededReference, preferenceReference } from "./preference-reference.ts";
 import { compareWithBase, withReferenceLogprobs } from "./reference-logprobs.ts";
 import { TimeLeft } from "./time-left.ts";
 
@@ -26,8 +27,8 @@ export interface StepContext {
 }
 
 /** What has to be kept for the steps of a plan to be gone on with. */
-export function neededArrays({ precalculatesLogprobs }: TrainingPlan): readonly string[] {
-  return precalculatesLogprobs ? [currentLogprobsName] : [];
+export function neededArrays(plan: TrainingPlan): readonly string[] {
+  return [...(plan.precalculatesLogprobs ? [currentLogprobsName] : []), ...neededReference(plan)];
 }
 
 const currentLogprobsName = "current-logprobs";
@@ -48,6 +49,7 @@ export async function takeSteps(
   const { batches, loss } = plan;
   const { report, clock, snapshots, secondsSpent, basePrecision, signal } = context;
   const withCompared = await oldLogprobs(trainer, plan, context);
+  const withReference = await preferenceReference(trainer, plan, context);
   const timeLeft = new TimeLeft(batches.map(tokenCountOf));
   // These grow in place: a copy for each step would take time by the square of their number.
   const metrics = [...past.metrics];
@@ -72,7 +74,7 @@ export async function takeSteps(
     if (index < past.metrics.length) continue;
     const startMs = clock.monotonicMs();
     const recorded = plan.read(planned);
-    const sequences = withCompared(planned, recorded);
+    const sequences = await withReference(index, withCompared(planned, recorded));
     const baseCall = { id: `base ${index}`, signal };
     const comparison = await compareWithBase(trainer, sequences, plan.comparedRows[index], baseCall);
     const batch = hasKlPenalty(loss) ? withReferenceLogprobs(sequences, comparison) : sequences;

@@ -32,7 +32,7 @@ import {
   type TrainerStart,
   type TrainingSequence,
   requireFiniteAdapter,
-  requireReference,
+  requireLossInputs,
   requireTrainable,
 } from "../trainer.ts";
 import { type Matrices, type NaiveState, steppedState, sumOf } from "./naive-adamw.ts";
@@ -57,7 +57,7 @@ interface Kept {
 export class NaiveTrainers implements TrainerProvider {
   readonly profile: TrainerProfile = {
     name: "naive",
-    losses: ["policy", "cross-entropy"],
+    losses: ["policy", "cross-entropy", "preference"],
     hasBasePass: true,
     isRepeatable: true,
     basePrecisions: ["float32"],
@@ -138,7 +138,7 @@ class NaiveTrainer implements Trainer {
   ): Promise<ForwardBackwardResult> {
     return this.#once("forwardBackward", call, () => {
       requireTrainable(data, this.#options);
-      requireReference(data, loss);
+      requireLossInputs(data, loss);
       const inputs = data.map((sequence) => ({ sequence, logprobs: this.#compute(sequence).logprobs }));
       const { loss: lossValue, slopes } = batchLoss(inputs, loss);
       if (!Number.isFinite(lossValue)) throw notFinite("loss");

@@ -68,7 +68,24 @@ const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   scale_learning_rate_by_reward_std_dev: only(false, "The learning rate does not follow the rewards."),
 };
 
-export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs } as const;
+/** Of preference training, as TRL has them. */
+const ofPreferences: Readonly<Record<string, ForeignOption>> = {
+  ...ofAllJobs,
+  cpo_alpha: only(0, "The losses have no term of likelihood beside the comparison."),
+  disable_dropout: accepted("Nothing is dropped out."),
+  f_divergence_type: only("reverse_kl", "Log ratios are compared."),
+  loss_type: refused("Say loss: TRL's sigmoid is dpo."),
+  max_completion_length: refused("Nothing is cut; what is too long is left out."),
+  max_length: refused("Nothing is cut; what is too long is left out (training.sequenceLengthMax)."),
+  max_prompt_length: refused("Nothing is cut; what is too long is left out."),
+  precompute_ref_log_probs: accepted("They are computed once, before the first step."),
+  reference_free: only(false, "Say loss simpo, which compares with no reference."),
+  rpo_alpha: refused("The losses have no term of likelihood beside the comparison."),
+  simpo_gamma: refused("Say gamma."),
+  sync_ref_model: only(false, "The reference does not move within a job."),
+};
+
+export const foreignOptions = { rl: ofReinforcement, sft: ofAllJobs, preference: ofPreferences } as const;
 
 /** As a configuration's schema lists them. */
 export function foreignProperties(options: Readonly<Record<string, ForeignOption>>): TProperties {

@@ -24,7 +24,7 @@ import { readQuery } from "../../input/query.ts";
 const documented = { tags: ["files"], security: [{ bearer: [] }] };
 const path = "/v1/files";
 
-/** What the conversations of a file are read with. */
+/** What the lines of a file are read with. */
 export interface FileReaders {
   readonly bodies: BodyReader;
   readonly budget: ByteBudget;
@@ -55,7 +55,7 @@ export async function fileRoutes(
       schema: {
         summary: "Upload a file",
         description:
-          "Takes a file of conversations, one a line as JSON, as a job would read it: what no job could use is refused with its lines. It is on disk when it is answered.",
+          "Takes a file of conversations, or of preferences, one a line as JSON, as a job would read it: what no job could use is refused with its lines. It is on disk when it is answered.",
         consumes: ["multipart/form-data"],
         body: uploadSchema,
         response: answered("The file.", { json: fileSchema }),
@@ -65,7 +65,7 @@ export async function fileRoutes(
     async (request) => {
       const { received, name, purpose } = await readUpload(request, files);
       try {
-        await checkConversations(received, request, files, readers);
+        await checkLines(received, request, files, readers);
         return fileBody(await files.keep(received, { entity: request.caller.entity, name, purpose }));
       } catch (error) {
         await files.discard(received);
@@ -139,7 +139,7 @@ export async function fileRoutes(
 }
 
 /** Its bytes count among those of bodies while they are read. */
-async function checkConversations(
+async function checkLines(
   received: ReceivedFile,
   { caller, id, headers }: FastifyRequest,
   files: HttpDependencies["files"],

@@ -1,10 +1,5 @@
 // Creating supervised fine-tuning jobs; everything else about them is as for any training job.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { quoted, ServiceError } from "../../../domain/service-error.ts";
-import type { UploadedFile } from "../../../domain/uploads/uploaded-file.ts";
-import { fileIdIn } from "../../../wire/files/file-url.ts";
-import { locate } from "../../../wire/places.ts";
-import type { StoredConversations } from "../../../wire/supervised/conversations.ts";
 import { createdJobSchema } from "../../../wire/training-job.ts";
 import { requireRates, supervisedJobForm } from "../../../wire/supervised/supervised-job.ts";
 import { readApart, type BodyReader } from "../../bodies/body-reader.ts";
@@ -13,6 +8,7 @@ import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
 import type { FileReaders } from "./files.ts";
+import { readNamedFile } from "./named-file.ts";
 import { modelCheck, submitJob, submittedBefore } from "../submit-job.ts";
 
 export function supervisedJobRoutes(
@@ -40,13 +36,6 @@ export function supervisedJobRoutes(
   );
 }
 
-/** Whatever else an address may lead to, it is not looked at. */
-function noSuchFile(url: string): ServiceError {
-  const message = `${quoted(url)} is no file of this server, and files elsewhere are not fetched. Upload the file here, or send the conversations in training_data.`;
-  const faults = [{ location: ["body", "training_data_url"], message, type: "value_error" }];
-  return new ServiceError({ code: "invalid", faults });
-}
-
 async function create(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -60,40 +49,9 @@ async function create(
   if (fileUrl === null) return { id: await submitJob(request, dependencies, { ...read, task }) };
   const earlierId = await submittedBefore(request, dependencies, read.hash);
   if (earlierId !== null) return { id: earlierId };
-  const { lines, conversationCount } = await readFile(fileUrl, request, dependencies, readers);
+  const named = { url: fileUrl, field: "training_data_url", inline: "training_data" };
+  const file = await readNamedFile("conversation file", named, request, dependencies, readers);
+  const { lines, conversationCount } = file;
   requireRates(config, conversationCount);
   return { id: await submitJob(request, dependencies, { ...read, lines, task }) };
-}
-
-/** The conversations of a file that the request names; its bytes count among those of bodies while they are read. */
-async function readFile(
-  url: string,
-  request: FastifyRequest,
-  { files }: HttpDependencies,
-  { bodies, budget }: FileReaders,
-): Promise<StoredConversations> {
-  const file = await findFile(url, request, files);
-  budget.take(file.byteCount);
-  try {
-    const bytes = await files.use(file);
-    const body = { pieces: [bytes], byteCount: bytes.length };
-    const { caller, id, headers } = request;
-    return await bodies.read("conversation file", { body, caller, id, headers });
-  } finally {
-    budget.giveBack(file.byteCount);
-  }
-}
-
-async function findFile(
-  url: string,
-  { caller, headers }: FastifyRequest,
-  files: HttpDependencies["files"],
-): Promise<UploadedFile> {
-  const id = fileIdIn(url, headers.host ?? null);
-  if (id === null) throw noSuchFile(url);
-  try {
-    return await files.find(id, caller);
-  } catch (error) {
-    throw locate(error, { not_found: ["body", "training_data_url"] });
-  }
 }

@@ -1,0 +1,16 @@
+// What preference training shows a model: a prompt, and an answer that people preferred, one that they did not, or both.
+import type { JsonObject, MessageRecord } from "../trajectory.ts";
+
+/** Of the two answers one may be missing where each is judged by itself (KTO); one at least is there. */
+export interface PreferenceExample {
+  /** What was answered, as it was sent, in the API's own spelling. */
+  readonly messages: readonly MessageRecord[];
+  readonly tools: readonly JsonObject[] | null;
+  readonly chosen: AnswerMessages | null;
+  readonly rejected: AnswerMessages | null;
+  /** Everything else that was sent with it, such as what the chat template is given. */
+  readonly extra: JsonObject;
+}
+
+/** What follows the prompt; the assistant's messages of it train. At least one. */
+export type AnswerMessages = readonly MessageRecord[];

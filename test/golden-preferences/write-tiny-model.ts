@@ -1,0 +1,36 @@
+// Writes the tiny model of the trainer's contract as Transformers and PEFT read it, with the preferences that the goldens of
+// test/fixtures/goldens/preferences are computed over: `node dist/test/golden-preferences/write-tiny-model.js <folder>`.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { present } from "../../src/domain/assert.ts";
+import { writeSafetensors } from "../../src/model-files/write-safetensors.ts";
+import { writeLoraAdapter } from "../../src/model/peft-folder.ts";
+import { modelParameters } from "../../src/model/parameters.ts";
+import { tinyConfig, tinyModelConfig, tinyWeights, trainedAdapter } from "../../src/training/contract/tiny-model.ts";
+import { tinyJudgedAnswers, tinyPairs } from "../../src/training/contract/tiny-preferences.ts";
+import type { TrainingSequence } from "../../src/training/trainer.ts";
+
+const [, , folder] = process.argv;
+if (folder === undefined) throw new Error("Name a folder to write.");
+const adapterFolder = join(folder, "adapter");
+mkdirSync(adapterFolder, { recursive: true });
+writeFileSync(join(folder, "config.json"), JSON.stringify(tinyModelConfig));
+const tensors = modelParameters(tinyConfig).map(({ name, shape }) => ({
+  name,
+  shape,
+  data: present(tinyWeights.get(name), name),
+}));
+writeSafetensors(join(folder, "model.safetensors"), tensors, { type: "F32" });
+writeLoraAdapter(adapterFolder, trainedAdapter(), { config: tinyConfig, baseModelName: "tiny" });
+
+/** Of a sequence: the prompt's tokens, the answer's, and whether it is the chosen one. */
+function written({ tokenIds, mask, preference }: TrainingSequence): object {
+  const start = mask.indexOf(1);
+  return {
+    prompt: [...tokenIds.subarray(0, start)],
+    answer: [...tokenIds.subarray(start)],
+    is_chosen: preference?.isChosen,
+  };
+}
+const preferences = { pairs: tinyPairs().map(written), judged: tinyJudgedAnswers().map(written) };
+writeFileSync(join(folder, "preferences.json"), JSON.stringify(preferences));
