@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { resolvePreferenceConfig } from "../domain/preferences/preference-config.ts";
 import { resolveSupervisedConfig } from "../domain/supervised/supervised-config.ts";
 import { bearer, fakeServer, keys, playJob, registeredModel } from "../http/testing/fake-server.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
@@ -270,6 +271,31 @@ test("commands that change something say as JSON what came of it", async (t) => 
   assert.equal(typeof retried["id"], "string");
   assert.deepEqual(version, { deleted: "m:step1", model_id: modelId, step: 1 });
   assert.deepEqual(model, { deleted: modelId, model_id: modelId, step: null });
+});
+
+test("hone jobs preference submits the preferences of a file, and leaves no upload behind", async (t) => {
+  const { server, modelId, member } = await listening(t);
+  const folder = mkdtempSync(join(tmpdir(), "hone-preferences-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "pairs.jsonl");
+  writeFileSync(file, `${JSON.stringify({ prompt: "Hi", chosen: "Ho", rejected: "Hum" })}\n`);
+  const options = ["--beta", "0.5", "--label-smoothing", "0.1", "--reference", "base", "--epochs", "2"];
+  const { outputs, errors } = await run(
+    [
+      ["jobs", "preference", modelId, file, ...options],
+      ["jobs", "preference", modelId, file, "--loss", "ipo", "--gamma", "1"],
+    ],
+    member,
+  );
+  const [id, status] = outputs[0].split("\n");
+  assert.equal(status, "status 0");
+  assert.deepEqual((await server.jobs.find(id))?.task, {
+    kind: "preference",
+    config: resolvePreferenceConfig({ beta: 0.5, labelSmoothing: 0.1, reference: "base", epochCount: 2 }),
+  });
+  assert.deepEqual(outputs.slice(1), ["status 1"]);
+  assert.match(errors, /422: config\.gamma: .*the loss ipo has no such option/);
+  assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
 
 test("hone jobs sft submits the conversations of a file, and leaves no upload behind", async (t) => {

@@ -2517,6 +2517,252 @@ export type OwnKey = {
   readonly role: "member" | "admin";
 };
 
+export type Preference = {
+  /**
+   * What is answered: messages, or the text of a user's. Without it the messages that both answers begin
+   * with, where they are lists.
+   */
+  readonly prompt?: string | readonly ExampleMessage[] | null;
+  /** The same as prompt, by another name. */
+  readonly messages?: readonly ExampleMessage[] | null;
+  /** The answer that people preferred: its text, a message, or the messages behind the prompt. */
+  readonly chosen?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  /** The answer that they did not. */
+  readonly rejected?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  /** With the loss kto: an answer that is judged by itself. */
+  readonly completion?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  /** Whether people wanted `completion`. */
+  readonly label?: boolean | null;
+  /** The prompt as OpenAI's files have it. */
+  readonly input?: PreferenceInput | null;
+  /** The same as chosen, as OpenAI's files have it. */
+  readonly preferred_output?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  /** The same as rejected, as OpenAI's files have it. */
+  readonly non_preferred_output?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  /** The tools that the request has. */
+  readonly tools?: readonly { readonly [name: string]: any }[] | null;
+  /** As the request had them. */
+  readonly documents?: readonly { readonly [name: string]: any }[] | null;
+  /** As the request had it. */
+  readonly chat_template?: string | null;
+  /** As the request had them. */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** As the request had it. */
+  readonly reasoning_effort?: string | null;
+  /** As the request had it. */
+  readonly add_generation_prompt?: boolean | null;
+  /** As the request had it. */
+  readonly continue_final_message?: boolean | null;
+  /** As the request had it. */
+  readonly add_special_tokens?: boolean | null;
+  /** As the request had it. */
+  readonly truncate_prompt_tokens?: number | null;
+  readonly [name: string]: any;
+};
+
+export type PreferenceConfig = {
+  /**
+   * dpo, ipo and simpo compare two answers to a prompt; kto judges each by itself, and takes pairs as two of
+   * them. Default: `"dpo"`.
+   */
+  readonly loss?: "dpo" | "ipo" | "simpo" | "kto" | null;
+  /**
+   * How much log ratios count; the greater, the nearer the model stays to the reference. Default: 0.1; 2 with
+   * simpo.
+   */
+  readonly beta?: number | null;
+  /** How often a preference is taken to be the wrong way round (cDPO); with dpo and simpo. Default: `0`. */
+  readonly label_smoothing?: number | null;
+  /**
+   * By how much the reward of a chosen answer is to exceed the other's; with simpo. Default: 0.5 with simpo.
+   */
+  readonly gamma?: number | null;
+  /**
+   * Whether the mean over an answer's tokens counts, and not their sum; with dpo, ipo and simpo. Default:
+   * true with ipo and simpo.
+   */
+  readonly length_normalized?: boolean | null;
+  /** What answers that people wanted count for; with kto. Default: `1`. */
+  readonly desirable_weight?: number | null;
+  /** What answers that they did not want count for; with kto. Default: `1`. */
+  readonly undesirable_weight?: number | null;
+  /**
+   * Whose log-probabilities answers are compared with: those of the version that the job starts from, or of
+   * the base model. simpo compares with none. Default: start.
+   */
+  readonly reference?: "start" | "base" | null;
+  /**
+   * Of the products with the base model's weights: int8 takes a step faster over rounded weights, and the job
+   * tells how far its log-probabilities are from those over float32. Default: left to the server
+   * (training.basePrecision).
+   */
+  readonly base_precision?: "float32" | "int8" | null;
+  /** Pairs of one step, with kto answers; auto is 8. Default: `8`. */
+  readonly batch_size?: number | "auto" | null;
+  /** Of AdamW, of every step. Default: `0.00005`. */
+  readonly learning_rate?: number | null;
+  /** How often each of them trains. Default: `1`. */
+  readonly epochs?: number | null;
+  /** The same as epochs, by another name. Default: `1`. */
+  readonly num_epochs?: number | null;
+  /** Of AdamW, times the learning rate. Default: `0`. */
+  readonly weight_decay?: number | null;
+  /** Gradients are scaled down to this norm; 0 never scales. Default: `1`. */
+  readonly max_grad_norm?: number | null;
+  /** Whether they are shuffled, anew for each epoch; the same job shuffles alike. Default: `true`. */
+  readonly shuffle?: boolean | null;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly adam_beta1?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly adam_beta2?: unknown;
+  /** Refused with a value that asks for more than is done. The optimizer is AdamW with an epsilon of 1e-8. */
+  readonly adam_epsilon?: unknown;
+  /**
+   * Refused. The optimizer is AdamW with betas of 0.9 and 0.99. Its weight_decay and max_grad_norm are
+   * options of their own.
+   */
+  readonly adam_params?: unknown;
+  /** Accepted. Every job makes a version. */
+  readonly final_training_step?: unknown;
+  /** Refused with a value that asks for more than is done. Say batch_size, the sequences of a step. */
+  readonly gradient_accumulation_steps?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_alpha?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_config?: unknown;
+  /** Refused with a value that asks for more than is done. Adapters train without dropout. */
+  readonly lora_dropout?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly lora_rank?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly lr_scheduler?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly lr_scheduler_type?: unknown;
+  /** Refused with a value that asks for more than is done. Say steps and passes, or batch_size. */
+  readonly max_steps?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The optimizer is AdamW with betas of 0.9 and 0.99.
+   */
+  readonly optim?: unknown;
+  /** Accepted. The optimizer's state is kept with every version. */
+  readonly optimizer_save_interval?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly peft_args?: unknown;
+  /** Refused with a value that asks for more than is done. Every job makes a version. */
+  readonly save_checkpoint?: unknown;
+  /** Refused. What is random in a job is decided by its content: the same job trains the same. */
+  readonly seed?: unknown;
+  /** Refused. A job starts from the model's newest version. */
+  readonly start_step?: unknown;
+  /**
+   * Refused. The shape of adapters is the model's: say lora_rank, lora_alpha and target_modules when it is
+   * registered, before its first job.
+   */
+  readonly target_modules?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly warmup_ratio?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The learning rate stays as it is within a job; send
+   * jobs with rates of their own.
+   */
+  readonly warmup_steps?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The losses have no term of likelihood beside the
+   * comparison.
+   */
+  readonly cpo_alpha?: unknown;
+  /** Accepted. Nothing is dropped out. */
+  readonly disable_dropout?: unknown;
+  /** Refused with a value that asks for more than is done. Log ratios are compared. */
+  readonly f_divergence_type?: unknown;
+  /** Refused. Say loss: TRL's sigmoid is dpo. */
+  readonly loss_type?: unknown;
+  /** Refused. Nothing is cut; what is too long is left out. */
+  readonly max_completion_length?: unknown;
+  /** Refused. Nothing is cut; what is too long is left out (training.sequenceLengthMax). */
+  readonly max_length?: unknown;
+  /** Refused. Nothing is cut; what is too long is left out. */
+  readonly max_prompt_length?: unknown;
+  /** Accepted. They are computed once, before the first step. */
+  readonly precompute_ref_log_probs?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Say loss simpo, which compares with no reference.
+   */
+  readonly reference_free?: unknown;
+  /** Refused. The losses have no term of likelihood beside the comparison. */
+  readonly rpo_alpha?: unknown;
+  /** Refused. Say gamma. */
+  readonly simpo_gamma?: unknown;
+  /** Refused with a value that asks for more than is done. The reference does not move within a job. */
+  readonly sync_ref_model?: unknown;
+};
+
+export type PreferenceConfigInEffect = {
+  readonly loss: "dpo" | "ipo" | "simpo" | "kto";
+  readonly beta: number;
+  readonly label_smoothing: number;
+  readonly gamma: number;
+  readonly length_normalized: boolean;
+  readonly desirable_weight: number;
+  readonly undesirable_weight: number;
+  readonly reference: "start" | "base" | null;
+  readonly base_precision?: "float32" | "int8" | null;
+  readonly batch_size: number;
+  readonly learning_rate: number;
+  readonly epochs: number;
+  readonly shuffle: boolean;
+  readonly weight_decay: number;
+  readonly max_grad_norm: number;
+};
+
+export type PreferenceInput = {
+  readonly messages: readonly ExampleMessage[];
+  /** The tools that the request has. */
+  readonly tools?: readonly { readonly [name: string]: any }[] | null;
+  readonly [name: string]: any;
+};
+
+export type PreferenceJobCreate = {
+  /** The model to train; best sent first. */
+  readonly model_id: string;
+  /**
+   * What it is trained on: prompts with a chosen and a rejected answer, with the loss kto also single
+   * answers.
+   */
+  readonly pairs?: readonly Preference[] | null;
+  /**
+   * In place of pairs a file of this server with one a line: its id, `hone-file://<id>`, or its address here.
+   */
+  readonly file_id?: string | null;
+  /** How it is trained. */
+  readonly config?: PreferenceConfig | null;
+};
+
 export type Reasoning = {
   /**
    * How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking,
@@ -3677,8 +3923,8 @@ export type TrainingEvent = {
 export type TrainingJob = {
   readonly id: string;
   readonly model_id: string;
-  /** Reinforcement learning, or supervised fine-tuning. */
-  readonly kind: "rl" | "sft";
+  /** Reinforcement learning, supervised fine-tuning, or preference training. */
+  readonly kind: "rl" | "sft" | "preference";
   readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
   readonly created_at: string;
   readonly started_at: string | null;
@@ -3704,7 +3950,9 @@ export type TrainingJob = {
   /** What it is about; null unless it runs. */
   readonly phase: "preparing" | "training" | "publishing" | null;
   readonly progress: {
-    /** Conversations, or trajectory groups, that are made into tokens; null in jobs from before. */
+    /**
+     * Conversations, trajectory groups or preferences that are made into tokens; null in jobs from before.
+     */
     readonly prepared: number | null;
     readonly prepared_total: number | null;
     readonly gradient_steps: number;
@@ -3722,6 +3970,8 @@ export type TrainingJob = {
   readonly experimental_config: { readonly [name: string]: number | boolean | string | null } | null;
   /** Of supervised fine-tuning, as it takes effect; null of a job of another kind. */
   readonly config: SupervisedConfigInEffect | null;
+  /** Of preference training, as it takes effect; null of a job of another kind. */
+  readonly preference_config: PreferenceConfigInEffect | null;
   /** Keys that were sent and ask for what is not done. */
   readonly config_not_applied: readonly string[];
   readonly counts: {
@@ -4404,7 +4654,7 @@ export interface Operations {
       /** Only this model's. */
       readonly model_id?: string;
       /** Only those of this kind. */
-      readonly kind?: "rl" | "sft";
+      readonly kind?: "rl" | "sft" | "preference";
       /** Only those in this state. */
       readonly state?: "queued" | "running" | "succeeded" | "failed" | "cancelled";
     };
@@ -4556,6 +4806,13 @@ export interface Operations {
   /** Create a supervised fine-tuning job. */
   readonly "POST /v1/preview/sft-training-jobs": {
     readonly body: SupervisedJobCreate;
+    readonly answer: {
+      readonly id: string;
+    };
+  };
+  /** Create a preference training job. */
+  readonly "POST /v1/preview/preference-training-jobs": {
+    readonly body: PreferenceJobCreate;
     readonly answer: {
       readonly id: string;
     };

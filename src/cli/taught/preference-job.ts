@@ -65,6 +65,6 @@ async function train(name: string, path: string, flags: PreferenceFlags): Promis
 
 function shareOfLabels(text: string): number {
   const value = Number(text);
-  if (text.trim() !== "" && value >= 0 && value < 0.5) return value;
-  throw new InvalidArgumentError("It must be a number from 0 to below 0.5.");
+  if (text.trim() !== "" && value >= 0 && value <= 0.5) return value;
+  throw new InvalidArgumentError("It must be a number from 0 to 0.5.");
 }

@@ -43,6 +43,7 @@ const job: TrainingJob = {
     max_grad_norm: 1,
     assistant_turns: "all",
   },
+  preference_config: null,
   config_not_applied: [],
   counts: null,
 };

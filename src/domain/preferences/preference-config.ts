@@ -16,7 +16,7 @@ export interface PreferenceConfig {
    * stays to the reference.
    */
   readonly beta: number;
-  /** [0, 0.5): how often a preference is taken to be the wrong way round (cDPO), with `dpo` and `simpo`. */
+  /** [0, 0.5]: how often a preference is taken to be the wrong way round (cDPO), with `dpo` and `simpo`. */
   readonly labelSmoothing: number;
   /** At least 0: the γ of SimPO, by how much a chosen answer's reward is to exceed a rejected one's. */
   readonly gamma: number;

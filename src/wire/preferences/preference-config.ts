@@ -36,7 +36,7 @@ export const preferenceConfigForm = Type.Object(
       description: "How much log ratios count; the greater, the nearer the model stays to the reference.",
       "x-default": `${defaults.beta}; ${simpo.beta} with simpo`,
     }),
-    label_smoothing: nullable(Type.Number({ minimum: 0, exclusiveMaximum: 0.5 }), {
+    label_smoothing: nullable(Type.Number({ minimum: 0, maximum: 0.5 }), {
       description:
         "How often a preference is taken to be the wrong way round (cDPO); with dpo and simpo.",
       default: defaults.labelSmoothing,
