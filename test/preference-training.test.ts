@@ -39,7 +39,14 @@ const pairs = questions.map((prompt) => ({ prompt, chosen: preferred, rejected: 
 async function preferredShare(client: Hone, model: string): Promise<number> {
   const answers = await Promise.all(
     asked.map((content, seed) =>
-      client.chat.create({ model, messages: conversation(content), n: 8, seed, temperature: 1, max_tokens: 16 }),
+      client.chat.create({
+        model,
+        messages: conversation(content),
+        n: 8,
+        seed,
+        temperature: 1,
+        max_tokens: 16,
+      }),
     ),
   );
   const texts = answers.flatMap(({ choices }) => choices.map(({ message }) => message.content));
@@ -65,7 +72,11 @@ test("a model that could say either comes to say what people preferred", async (
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
   const { id } = await client.models.create({ project: "p", name: "answers", base_model: "hone-tiny" });
   const config = { batch_size: 8, learning_rate: 3e-3, epochs: 8 };
-  const { id: lessonId } = await client.jobs.createSupervised({ model_id: id, training_data: lessons, config });
+  const { id: lessonId } = await client.jobs.createSupervised({
+    model_id: id,
+    training_data: lessons,
+    config,
+  });
   await client.jobs.wait(lessonId);
   const before = await preferredShare(client, id);
   assert.ok(before > 0.1 && before < 0.9, `${before} before`);

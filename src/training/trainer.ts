@@ -272,7 +272,8 @@ export function requireLossInputs(data: readonly TrainingSequence[], loss: Loss)
 function requirePreferences(data: readonly TrainingSequence[], { loss }: PreferenceLossConfig): void {
   const sides = new Map<number, Set<boolean>>();
   for (const [row, { preference }] of data.entries()) {
-    if (preference === undefined) throw invalid(`Sequence ${row} is of no preference, which the loss compares.`);
+    if (preference === undefined)
+      throw invalid(`Sequence ${row} is of no preference, which the loss compares.`);
     const { index, isChosen } = preference;
     sides.set(index, (sides.get(index) ?? new Set()).add(isChosen));
   }

@@ -6,7 +6,12 @@ import { present } from "../../src/domain/assert.ts";
 import { writeSafetensors } from "../../src/model-files/write-safetensors.ts";
 import { writeLoraAdapter } from "../../src/model/peft-folder.ts";
 import { modelParameters } from "../../src/model/parameters.ts";
-import { tinyConfig, tinyModelConfig, tinyWeights, trainedAdapter } from "../../src/training/contract/tiny-model.ts";
+import {
+  tinyConfig,
+  tinyModelConfig,
+  tinyWeights,
+  trainedAdapter,
+} from "../../src/training/contract/tiny-model.ts";
 import { tinyJudgedAnswers, tinyPairs } from "../../src/training/contract/tiny-preferences.ts";
 import type { TrainingSequence } from "../../src/training/trainer.ts";
 

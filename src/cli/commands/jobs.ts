@@ -131,9 +131,7 @@ function showJob(job: TrainingJob): void {
     "gradient steps": shownProgress(job),
     "time left": job.seconds_left && `about ${duration(job.seconds_left)}`,
     groups:
-      counts === null || !isGrouped
-        ? null
-        : `${counts.groups_submitted}, ${counts.groups_trainable} train`,
+      counts === null || !isGrouped ? null : `${counts.groups_submitted}, ${counts.groups_trainable} train`,
     [items]: counts && `${counts.trajectories}, ${counts.sequences} sequences train`,
     tokens: counts && `${counts.trainable_tokens} train`,
   };

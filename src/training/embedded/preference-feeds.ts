@@ -2,12 +2,7 @@
 // other microbatches add. Numbers and tensors alone; the trainer computes the log-probabilities.
 import { present } from "../../domain/assert.ts";
 import { type Tensor, float32Tensor, int64Tensor } from "../../graph/tensor.ts";
-import {
-  logRatioOf,
-  marginFactors,
-  preferenceWeight,
-  referencePointOf,
-} from "../losses/preference.ts";
+import { logRatioOf, marginFactors, preferenceWeight, referencePointOf } from "../losses/preference.ts";
 import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "../trainer.ts";
 import type { Microbatch } from "./feeds.ts";
 
@@ -46,7 +41,10 @@ export function preferenceFeeds(
   const indices = indicesOf(sequences_S);
   const places = new Map(indices.map((index, place) => [index, place]));
   const first = indices.map((index) =>
-    present(sequences_S.find(({ preference }) => preference?.index === index), "a sequence"),
+    present(
+      sequences_S.find(({ preference }) => preference?.index === index),
+      "a sequence",
+    ),
   );
   const here = new Set(sequences_S);
   const elsewhere = indices.map((_, place) => -referencePointOf(first[place]));
@@ -77,9 +75,7 @@ export function preferenceFeeds(
 }
 
 /** Of preferences, in the order in which they come first. */
-export function indicesOf(
-  sequences: readonly Pick<TrainingSequence, "preference">[],
-): readonly number[] {
+export function indicesOf(sequences: readonly Pick<TrainingSequence, "preference">[]): readonly number[] {
   return [...new Set(sequences.flatMap(({ preference }) => preference?.index ?? []))];
 }
 

@@ -82,7 +82,12 @@ test("slopes are those of the loss, whatever the options and the margin", () => 
     const seed = `${searchSeed} ${each}`;
     const random = seededRandom("preference loss", seed);
     const loss = (["dpo", "ipo", "simpo", "kto"] as const)[random.index(4)];
-    const input = { loss, beta: 0.05 + 2 * random.uniform(), labelSmoothing: 0.45 * random.uniform(), gamma: random.uniform() };
+    const input = {
+      loss,
+      beta: 0.05 + 2 * random.uniform(),
+      labelSmoothing: 0.45 * random.uniform(),
+      gamma: random.uniform(),
+    };
     const margin = 20 * (random.uniform() - 0.5);
     const [above, below] = [1e-5, -1e-5].map((by) => compute(margin + by, input).loss);
     const { slope } = compute(margin, input);

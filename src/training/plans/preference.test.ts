@@ -25,7 +25,7 @@ import { preferenceLossOf, type TrainingSequence } from "../trainer.ts";
 /** The token that opens the assistant's turn, and the one that ends each turn. */
 const [opens, ends] = [9, 10];
 
-const idsOf = (content: unknown): readonly number[] => [...String(content)].map((id) => parseInt(id, 36));
+const idsOf = (content: unknown): readonly number[] => Array.from(String(content), (id) => parseInt(id, 36));
 
 /** Each character of a content is a token; the template ends every message. */
 const tokenizer: TrainingJobDependencies["tokenizer"] = {
@@ -146,7 +146,10 @@ test("both answers of a pair train behind one prompt, so many pairs a step", asy
       ["2+ 3 10 9 [1] [10]", "2- 3 10 9 [2] [10]"],
     ],
   );
-  assert.deepEqual(batches[0].map(({ group }) => group), [0, 0, 1, 1]);
+  assert.deepEqual(
+    batches[0].map(({ group }) => group),
+    [0, 0, 1, 1],
+  );
   const { counts } = outcome;
   assert.deepEqual([counts.trajectories, counts.sequences, counts.trainableTokens], [3, 6, 14]);
   assert.deepEqual(counts.steps, { count: 2, passCount: 1, sequencesMax: 4 });
@@ -159,10 +162,7 @@ test("an answer may be several messages, all of the assistant's in it train", as
     { role: "assistant", content: "4" },
   ];
   const { batches } = await run(t, [{ ...pair("1", "2", "5"), chosen }], {});
-  assert.deepEqual(batches[0].map(shown), [
-    "0+ 1 10 9 [2] [10] 3 10 9 [4] [10]",
-    "0- 1 10 9 [5] [10]",
-  ]);
+  assert.deepEqual(batches[0].map(shown), ["0+ 1 10 9 [2] [10] 3 10 9 [4] [10]", "0- 1 10 9 [5] [10]"]);
 });
 
 test("the reference's log-probabilities are computed once, however often a pair trains", async (t) => {
@@ -215,7 +215,14 @@ test("the loss of a step is the function's of what the trainer was given", async
 test("pairs whose answers are alike, too long, or cannot be shown are dropped whole, counted and warned of", async (t) => {
   const lost = { ...pair("1", "2", "3"), extra: { chat_template: "{{ 1 }}" } };
   const mute = { ...pair("1", "2", "3"), chosen: [{ role: "assistant", content: "2", weight: 0 }] };
-  const lines = [pairs[0], pair("1", "2", "2"), pair("1", "2", "3".repeat(9)), lost, mute, pair("1", "x", "2")];
+  const lines = [
+    pairs[0],
+    pair("1", "2", "2"),
+    pair("1", "2", "3".repeat(9)),
+    lost,
+    mute,
+    pair("1", "x", "2"),
+  ];
   const { outcome, warnings, batches } = await run(t, lines, {});
   assert.deepEqual(outcome.counts.skipped, {
     equal_answers: 1,
@@ -241,10 +248,7 @@ test("KTO takes answers one by one, and the two of a pair as two", async (t) => 
   const { batches, outcome, calls } = await run(t, lines, { loss: "kto", batchSize: 3, epochCount: 2 });
   assert.deepEqual(
     batches.slice(0, 2).map((batch) => batch.map(shown)),
-    [
-      ["0+ 1 10 9 [2] [10]", "1- 3 10 9 [4] [10]", "2+ 5 10 9 [6] [10]"],
-      ["3- 5 10 9 [7] [10]"],
-    ],
+    [["0+ 1 10 9 [2] [10]", "1- 3 10 9 [4] [10]", "2+ 5 10 9 [6] [10]"], ["3- 5 10 9 [7] [10]"]],
   );
   assert.equal(outcome.counts.trajectories, 4);
   // The references of answers and of mismatches, once each in two epochs, then the policy's of mismatches before each step.

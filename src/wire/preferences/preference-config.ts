@@ -37,8 +37,7 @@ export const preferenceConfigForm = Type.Object(
       "x-default": `${defaults.beta}; ${simpo.beta} with simpo`,
     }),
     label_smoothing: nullable(Type.Number({ minimum: 0, maximum: 0.5 }), {
-      description:
-        "How often a preference is taken to be the wrong way round (cDPO); with dpo and simpo.",
+      description: "How often a preference is taken to be the wrong way round (cDPO); with dpo and simpo.",
       default: defaults.labelSmoothing,
     }),
     gamma: nullable(Type.Number({ minimum: 0, maximum: numberMax }), {
@@ -129,26 +128,28 @@ type ConfigBody = Static<typeof preferenceConfigForm>;
 export const preferenceConfigFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
 
 /** Options that some losses have, and what asks for nothing with the others. */
-const lossOptions: Readonly<Record<string, { readonly losses: readonly unknown[]; readonly plain: unknown }>> =
-  {
-    label_smoothing: { losses: ["dpo", "simpo"], plain: 0 },
-    gamma: { losses: ["simpo"], plain: 0 },
-    length_normalized: { losses: ["dpo", "ipo", "simpo"], plain: false },
-    desirable_weight: { losses: ["kto"], plain: 1 },
-    undesirable_weight: { losses: ["kto"], plain: 1 },
-    reference: { losses: ["dpo", "ipo", "kto"], plain: null },
-  };
+const lossOptions: Readonly<
+  Record<string, { readonly losses: readonly unknown[]; readonly plain: unknown }>
+> = {
+  label_smoothing: { losses: ["dpo", "simpo"], plain: 0 },
+  gamma: { losses: ["simpo"], plain: 0 },
+  length_normalized: { losses: ["dpo", "ipo", "simpo"], plain: false },
+  desirable_weight: { losses: ["kto"], plain: 1 },
+  undesirable_weight: { losses: ["kto"], plain: 1 },
+  reference: { losses: ["dpo", "ipo", "kto"], plain: null },
+};
 
 /** Adds what the schema cannot say of a configuration. */
 export function checkPreferenceConfig(config: unknown, findings: Findings): void {
   refuseForeign(config, foreignOptions.preference, findings, { place: "config" });
   if (!isObject(config)) return;
   const { loss: given, epochs: first, num_epochs: second, batch_size: size } = config;
-  const name = given ?? defaults.loss;
+  // What is no loss is refused by the schema.
+  const name = typeof given === "string" ? given : defaults.loss;
   for (const [option, { losses, plain }] of Object.entries(lossOptions)) {
     const value = config[option] ?? null;
     if (value === null || value === plain || losses.includes(name)) continue;
-    const message = `Value error, ${option} is ${JSON.stringify(value)}, and the loss ${String(name)} has no such option; it goes with ${losses.join(", ")}. Leave it out.`;
+    const message = `Value error, ${option} is ${JSON.stringify(value)}, and the loss ${name} has no such option; it goes with ${losses.join(", ")}. Leave it out.`;
     report(findings, "value_error", message, "config", option);
   }
   if (name === "kto" && size === 1) {

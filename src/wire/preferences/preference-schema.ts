@@ -20,7 +20,8 @@ export const preferenceSchema = Type.Object(
     }),
     messages: nullable(messages, { description: "The same as prompt, by another name." }),
     chosen: nullable(answer, {
-      description: "The answer that people preferred: its text, a message, or the messages behind the prompt.",
+      description:
+        "The answer that people preferred: its text, a message, or the messages behind the prompt.",
     }),
     rejected: nullable(answer, { description: "The answer that they did not." }),
     completion: nullable(answer, { description: "With the loss kto: an answer that is judged by itself." }),

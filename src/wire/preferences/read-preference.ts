@@ -128,7 +128,8 @@ function requireAnswers({ chosen, rejected }: Answers, takesSingles: boolean, fi
   if (chosen === null && rejected === null)
     report(findings, "missing", "Field required: a preference has a chosen and a rejected answer.", lacking);
   else if ((chosen === null || rejected === null) && !takesSingles) {
-    const message = "Field required: this loss compares two answers. Answers that are judged one by one train with the loss kto.";
+    const message =
+      "Field required: this loss compares two answers. Answers that are judged one by one train with the loss kto.";
     report(findings, "missing", message, lacking);
   }
 }
@@ -137,14 +138,16 @@ function requireAnswers({ chosen, rejected }: Answers, takesSingles: boolean, fi
 function sharedBeginning(answers: Answers, findings: Findings): Part | null {
   const { chosen, rejected } = answers;
   const missing = (): null => {
-    const message = "Field required: give the prompt, or answers that are lists of messages and begin with it.";
+    const message =
+      "Field required: give the prompt, or answers that are lists of messages and begin with it.";
     report(findings, "missing", message, "prompt");
     return null;
   };
   if (chosen === null || rejected === null) return missing();
   const lengthMax = Math.min(chosen.messages.length, rejected.messages.length) - 1;
   let length = 0;
-  while (length < lengthMax && isDeepStrictEqual(chosen.messages[length], rejected.messages[length])) length += 1;
+  while (length < lengthMax && isDeepStrictEqual(chosen.messages[length], rejected.messages[length]))
+    length += 1;
   if (length === 0) return missing();
   answers.chosen = { ...chosen, messages: chosen.messages.slice(length) };
   answers.rejected = { ...rejected, messages: rejected.messages.slice(length) };

@@ -10,7 +10,7 @@ export interface LineReader {
   /** What the lines are, in words. */
   readonly holds: { readonly one: string; readonly many: string };
   /** @param place of the line, such as `line 3` */
-  read(value: unknown, place: string): void;
+  readonly read: (value: unknown, place: string) => void;
 }
 
 /** Reads each line; what is wrong with the file is added to the findings. */

@@ -179,8 +179,14 @@ test("options that a loss does not have, and other trainers' that are not done, 
   const pairs = [spellings["texts of TRL"]];
   const refusesConfig = (config: object, faults: Readonly<Record<string, RegExp>>) =>
     refuses(server, { model_id: modelId, pairs, config }, faults);
-  await refusesConfig({ loss: "ipo", label_smoothing: 0.1 }, { "config.label_smoothing": /goes with dpo, simpo/ });
-  await refusesConfig({ gamma: 1 }, { "config.gamma": /the loss dpo has no such option; it goes with simpo/ });
+  await refusesConfig(
+    { loss: "ipo", label_smoothing: 0.1 },
+    { "config.label_smoothing": /goes with dpo, simpo/ },
+  );
+  await refusesConfig(
+    { gamma: 1 },
+    { "config.gamma": /the loss dpo has no such option; it goes with simpo/ },
+  );
   await refusesConfig({ loss: "simpo", reference: "base" }, { "config.reference": /no such option/ });
   await refusesConfig({ desirable_weight: 2 }, { "config.desirable_weight": /goes with kto/ });
   await refusesConfig({ loss: "kto", batch_size: 1 }, { "config.batch_size": /give at least 2/ });
@@ -206,7 +212,10 @@ test("what is wrong with a pair is told at its place", async (t) => {
   await faultOf({ prompt }, { chosen: /a chosen and a rejected answer/ });
   await faultOf({ chosen, rejected }, { prompt: /give the prompt/ });
   await faultOf({ prompt, messages: [user], chosen, rejected }, { messages: /two spellings/ });
-  await faultOf({ prompt, chosen, preferred_output: [good], rejected }, { preferred_output: /two spellings/ });
+  await faultOf(
+    { prompt, chosen, preferred_output: [good], rejected },
+    { preferred_output: /two spellings/ },
+  );
   await faultOf({ prompt, chosen: "", rejected }, { "chosen.0.content": /needs content/ });
   await faultOf({ prompt, chosen: [user], rejected }, { chosen: /ends with a message of the assistant/ });
   await faultOf({ prompt, chosen: [], rejected }, { chosen: /./ });
