@@ -35,8 +35,8 @@ const lessons = questions.flatMap((question) =>
 
 const pairs = questions.map((prompt) => ({ prompt, chosen: preferred, rejected: other }));
 
-/** Of answers that are drawn, the share that is the preferred one. */
-async function preferredShare(client: Hone, model: string): Promise<number> {
+/** Of answers that are drawn, the shares of the two. */
+async function sharesOf(client: Hone, model: string): Promise<{ preferred: number; other: number }> {
   const answers = await Promise.all(
     asked.map((content, seed) =>
       client.chat.create({
@@ -50,7 +50,8 @@ async function preferredShare(client: Hone, model: string): Promise<number> {
     ),
   );
   const texts = answers.flatMap(({ choices }) => choices.map(({ message }) => message.content));
-  return texts.filter((text) => text === preferred).length / texts.length;
+  const shareOf = (wanted: string): number => texts.filter((text) => text === wanted).length / texts.length;
+  return { preferred: shareOf(preferred), other: shareOf(other) };
 }
 
 /** Runs a job to its end. @returns its steps' numbers */
@@ -68,9 +69,10 @@ async function steps(
   return taken;
 }
 
-test("a model that could say either comes to say what people preferred", async () => {
+test("a model that could say either comes to say what people preferred, by pairs or by thumbs", async () => {
   const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
-  const { id } = await client.models.create({ project: "p", name: "answers", base_model: "hone-tiny" });
+  const model = { project: "p", base_model: "hone-tiny" };
+  const { id } = await client.models.create({ ...model, name: "either" });
   const config = { batch_size: 8, learning_rate: 3e-3, epochs: 8 };
   const { id: lessonId } = await client.jobs.createSupervised({
     model_id: id,
@@ -78,28 +80,32 @@ test("a model that could say either comes to say what people preferred", async (
     config,
   });
   await client.jobs.wait(lessonId);
-  const before = await preferredShare(client, id);
-  assert.ok(before > 0.1 && before < 0.9, `${before} before`);
+  const before = await sharesOf(client, id);
+  assert.ok(before.preferred > 0.1 && before.other > 0.05, JSON.stringify(before));
+  const requireMoved = async (modelId: string): Promise<void> => {
+    const after = await sharesOf(client, modelId);
+    const shown = JSON.stringify({ before, after });
+    assert.ok(after.preferred >= before.preferred + 0.2 && after.other < before.other, shown);
+  };
 
-  const dpo = { batch_size: 4, learning_rate: 1e-3, epochs: 6, beta: 0.1 };
-  const taken = await steps(client, { model_id: id, pairs, config: dpo });
-  assert.equal(taken.length, 12);
+  const { id: paired } = await client.models.create({ ...model, name: "pairs", from: { model: id } });
+  const dpo = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
+  const taken = await steps(client, { model_id: paired, pairs, config: dpo });
+  assert.equal(taken.length, 8);
   const [first, last] = [taken[0], taken[taken.length - 1]];
   assert.ok(Math.abs(first["loss"] - Math.LN2) < 1e-3 && Math.abs(first["rewards/margins"]) < 1e-3);
-  assert.ok(last["rewards/margins"] > 0.5, `a margin of ${last["rewards/margins"]}`);
-  assert.ok(last["loss"] < 0.55 && last["rewards/accuracies"] === 1, JSON.stringify(last));
-  const after = await preferredShare(client, id);
-  assert.ok(after >= 0.9, `${before} before, ${after} after`);
+  assert.ok(last["rewards/margins"] > 0.5 && last["rewards/accuracies"] === 1, JSON.stringify(last));
+  assert.ok(last["logps/chosen"] - last["logps/rejected"] > first["logps/chosen"] - first["logps/rejected"]);
+  await requireMoved(paired);
 
-  // Thumbs alone turn it the other way.
+  const { id: judged } = await client.models.create({ ...model, name: "thumbs", from: { model: id } });
   const thumbs = pairs.flatMap(({ prompt, chosen, rejected }) => [
-    { prompt, completion: chosen, label: false },
-    { prompt, completion: rejected, label: true },
+    { prompt, completion: chosen, label: true },
+    { prompt, completion: rejected, label: false },
   ]);
-  const kto = { loss: "kto" as const, batch_size: 8, learning_rate: 1e-3, epochs: 6 };
-  const judged = await steps(client, { model_id: id, pairs: thumbs, config: kto });
-  assert.ok(judged.every((step) => step["kl"] >= 0));
-  assert.ok((judged.at(-1)?.["rewards/chosen"] ?? 0) > (judged.at(-1)?.["rewards/rejected"] ?? 0));
-  const turned = await preferredShare(client, id);
-  assert.ok(turned < after - 0.3, `${after} before thumbs, ${turned} after`);
+  const kto = { loss: "kto" as const, learning_rate: 3e-4, epochs: 4 };
+  const judgements = await steps(client, { model_id: judged, pairs: thumbs, config: kto });
+  assert.ok(judgements.every((step) => step["kl"] >= 0));
+  assert.ok(judgements[judgements.length - 1]["loss"] < judgements[0]["loss"]);
+  await requireMoved(judged);
 });

@@ -51,7 +51,8 @@ export type TrainerTask =
  * Refuses a job that this trainer cannot do.
  *
  * @param from the version that it would start from
- * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient`, `reference` or `basePrecision`, with what the trainer lacks and the cure
+ * @throws ServiceError `invalid` at `model`, `klPenaltyCoefficient`, `reference` or `basePrecision`, with what the trainer
+ *   lacks and the cure
  */
 export function requireTrainerFor(
   trainer: TrainerProfile,

@@ -5,7 +5,8 @@ import { resolvePreferenceConfig } from "../../domain/preferences/preference-con
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { LoraAdapter } from "../../model/lora.ts";
 import { trainedIndices } from "../../trajectories/sequences.ts";
-import { type BatchLoss, batchLoss } from "../losses/batch-loss.ts";
+import { batchLoss } from "../losses/batch-loss.ts";
+import type { BatchLoss } from "../losses/loss-tokens.ts";
 import { type Loss, preferenceLossOf, type Trainer, type TrainingSequence } from "../trainer.ts";
 import { expectedLogprobs, tinyBatch, tinyBatchFor } from "./tiny-model.ts";
 import {

@@ -3,21 +3,15 @@
 // with it; the embedded trainer has the same as graph nodes (embedded/loss.ts), which saves a forward pass.
 import { unreachable } from "../../domain/assert.ts";
 import type { Loss } from "../trainer.ts";
-import { type LossSequence, type LossTokens, type TokenLosses, lossTokensOf } from "./loss-tokens.ts";
+import {
+  type BatchLoss,
+  type LossInput,
+  type LossTokens,
+  type TokenLosses,
+  lossTokensOf,
+} from "./loss-tokens.ts";
 import { policyLosses } from "./policy.ts";
 import { preferenceBatchLoss } from "./preference.ts";
-
-export interface LossInput {
-  readonly sequence: LossSequence;
-  /** Of its trained tokens. */
-  readonly logprobs: ArrayLike<number>;
-}
-
-export interface BatchLoss {
-  readonly loss: number;
-  /** By each log-probability, a list for each sequence. */
-  readonly slopes: readonly (readonly number[])[];
-}
 
 /** See {@link Loss} for what it is. */
 export function batchLoss(batch: readonly LossInput[], loss: Loss): BatchLoss {

@@ -27,6 +27,19 @@ export type LossSequence = Pick<
   "mask" | "oldLogprobs" | "advantage" | "weight" | "tokenWeights" | "referenceLogprobs" | "preference"
 >;
 
+export interface LossInput {
+  readonly sequence: LossSequence;
+  /** Of its trained tokens. */
+  readonly logprobs: ArrayLike<number>;
+}
+
+/** Of a whole batch. */
+export interface BatchLoss {
+  readonly loss: number;
+  /** By each log-probability, a list for each sequence. */
+  readonly slopes: readonly (readonly number[])[];
+}
+
 /** @param logprobs of the trained tokens */
 export function lossTokensOf(sequence: LossSequence, logprobs: ArrayLike<number>): LossTokens {
   const { oldLogprobs, referenceLogprobs, tokenWeights, weight, advantage } = sequence;

@@ -4,7 +4,7 @@
 // can be computed in parts. Pure arithmetic in double precision.
 import { present, unreachable } from "../../domain/assert.ts";
 import type { PreferenceLossConfig } from "../trainer.ts";
-import type { LossInput, BatchLoss } from "./batch-loss.ts";
+import type { BatchLoss, LossInput } from "./loss-tokens.ts";
 
 /** What of a batch's sequences a loss of preferences sees. */
 export type PreferenceInput = Pick<LossInput, "logprobs"> & {
