@@ -3,8 +3,8 @@
 import { present } from "../../domain/assert.ts";
 import { type Tensor, float32Tensor, int64Tensor } from "../../graph/tensor.ts";
 import { logRatioOf, marginFactors, preferenceWeight, referencePointOf } from "../losses/preference.ts";
+import type { PackLayout } from "../packing/pack-layout.ts";
 import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "../trainer.ts";
-import type { Microbatch } from "./feeds.ts";
 
 /** Of a whole batch. */
 export interface PreferenceTerms {
@@ -34,7 +34,7 @@ export function preferenceTerms(
 
 /** The tensors that a loss of preferences takes, as `preferenceLoss` declares them. */
 export function preferenceFeeds(
-  { sequences_S, trained_N }: Pick<Microbatch, "sequences_S" | "trained_N">,
+  { sequences_S, trained_N }: Pick<PackLayout<TrainingSequence>, "sequences_S" | "trained_N">,
   terms: PreferenceTerms,
 ): Record<string, Tensor> {
   const { config, count, margins } = terms;
