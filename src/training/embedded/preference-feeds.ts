@@ -9,8 +9,8 @@ import { type PreferenceLossConfig, type TrainingSequence, hasReference } from "
 /** Of a whole batch. */
 export interface PreferenceTerms {
   readonly config: PreferenceLossConfig;
-  /** Of preferences. */
-  readonly count: number;
+  /** The first sequence of each preference by its index, whichever microbatch it is in. */
+  readonly firsts: ReadonlyMap<number, TrainingSequence>;
   /** What each token of a sequence counts for in its preference's margin. */
   readonly factors: ReadonlyMap<TrainingSequence, number>;
   /** What each sequence adds to it, where its preference lies in several microbatches; 0 where absent. */
@@ -29,7 +29,7 @@ export function preferenceTerms(
     ([sequence, values]) =>
       [sequence, factorOf({ factors }, sequence) * logRatioOf(sequence, values, config)] as const,
   );
-  return { config, count: indicesOf(data).length, factors, margins: new Map(margins) };
+  return { config, firsts: firstsOf(data), factors, margins: new Map(margins) };
 }
 
 /** The tensors that a loss of preferences takes, as `preferenceLoss` declares them. */
@@ -37,15 +37,10 @@ export function preferenceFeeds(
   { sequences_S, trained_N }: Pick<PackLayout<TrainingSequence>, "sequences_S" | "trained_N">,
   terms: PreferenceTerms,
 ): Record<string, Tensor> {
-  const { config, count, margins } = terms;
+  const { config, firsts, margins } = terms;
   const indices = indicesOf(sequences_S);
   const places = new Map(indices.map((index, place) => [index, place]));
-  const first = indices.map((index) =>
-    present(
-      sequences_S.find(({ preference }) => preference?.index === index),
-      "a sequence",
-    ),
-  );
+  const first = indices.map((index) => present(firsts.get(index), "the first sequence of a preference"));
   const here = new Set(sequences_S);
   const elsewhere = indices.map((_, place) => -referencePointOf(first[place]));
   for (const [sequence, margin] of margins) {
@@ -63,7 +58,7 @@ export function preferenceFeeds(
     ),
     margin_factors: floats(ofTokens((sequence) => factorOf(terms, sequence))),
     margins_elsewhere: floats(elsewhere),
-    preference_weights: floats(first.map((sequence) => preferenceWeight(sequence, config) / count)),
+    preference_weights: floats(first.map((sequence) => preferenceWeight(sequence, config) / firsts.size)),
     ...(hasReference({ kind: "preference", config })
       ? {
           reference_logprobs: floats(
@@ -72,6 +67,15 @@ export function preferenceFeeds(
         }
       : {}),
   };
+}
+
+function firstsOf(data: readonly TrainingSequence[]): ReadonlyMap<number, TrainingSequence> {
+  const firsts = new Map<number, TrainingSequence>();
+  for (const sequence of data) {
+    const { index } = present(sequence.preference, "the preference of a sequence");
+    if (!firsts.has(index)) firsts.set(index, sequence);
+  }
+  return firsts;
 }
 
 /** Of preferences, in the order in which they come first. */
