@@ -29,7 +29,7 @@ export const losses: readonly Loss[] = [
   { kind: "policy", config: resolveTrainingConfig({ klPenaltyCoefficient: 0.7, ppo: true, k2Tau: 0.1 }) },
   { kind: "cross-entropy" },
   preferenceLossOf(resolvePreferenceConfig({ loss: "dpo", beta: 0.7, labelSmoothing: 0.1 })),
-  preferenceLossOf(resolvePreferenceConfig({ loss: "ipo" })),
+  preferenceLossOf(resolvePreferenceConfig({ loss: "ipo", beta: 1 })),
   preferenceLossOf(resolvePreferenceConfig({ loss: "simpo" })),
   preferenceLossOf(resolvePreferenceConfig({ loss: "kto", beta: 0.7, desirableWeight: 1.5 })),
 ];
