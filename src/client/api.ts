@@ -2562,8 +2562,8 @@ export type Preference = {
 
 export type PreferenceConfig = {
   /**
-   * dpo, ipo and simpo compare two answers to a prompt; kto judges each by itself, and takes pairs as two of
-   * them. Default: `"dpo"`.
+   * How answers are compared: dpo, ipo and simpo take two answers to a prompt; kto judges each by itself, and
+   * takes pairs as two of them. Default: `"dpo"`.
    */
   readonly loss?: "dpo" | "ipo" | "simpo" | "kto" | null;
   /**
@@ -2741,6 +2741,7 @@ export type PreferenceConfigInEffect = {
 };
 
 export type PreferenceInput = {
+  /** What is answered. */
   readonly messages: readonly ExampleMessage[];
   /** The tools that the request has. */
   readonly tools?: readonly { readonly [name: string]: any }[] | null;

@@ -29,7 +29,7 @@ export const preferenceConfigForm = Type.Object(
   {
     loss: nullable(loss, {
       description:
-        "dpo, ipo and simpo compare two answers to a prompt; kto judges each by itself, and takes pairs as two of them.",
+        "How answers are compared: dpo, ipo and simpo take two answers to a prompt; kto judges each by itself, and takes pairs as two of them.",
       default: defaults.loss,
     }),
     beta: nullable(aboveZero, {

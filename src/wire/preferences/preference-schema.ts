@@ -8,6 +8,8 @@ const open = { additionalProperties: true };
 
 const messages = Type.Array(exampleMessageSchema, { minItems: 1, title: "list[ExampleMessage]" });
 
+const asked = Type.Array(exampleMessageSchema, { minItems: 1, description: "What is answered." });
+
 const answer = Type.Union([Type.String({ title: "str" }), exampleMessageSchema, messages]);
 
 const tools = nullable(Type.Array(Type.Object({}, open)), { description: "The tools that the request has." });
@@ -26,7 +28,7 @@ export const preferenceSchema = Type.Object(
     rejected: nullable(answer, { description: "The answer that they did not." }),
     completion: nullable(answer, { description: "With the loss kto: an answer that is judged by itself." }),
     label: nullable(Type.Boolean(), { description: "Whether people wanted `completion`." }),
-    input: nullable(Type.Object({ messages, tools }, { ...open, title: "PreferenceInput" }), {
+    input: nullable(Type.Object({ messages: asked, tools }, { ...open, title: "PreferenceInput" }), {
       description: "The prompt as OpenAI's files have it.",
     }),
     preferred_output: nullable(answer, { description: "The same as chosen, as OpenAI's files have it." }),
