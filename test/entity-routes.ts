@@ -56,6 +56,19 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /v1/preview/structured-outputs/check": answers(other, "/v1/preview/structured-outputs/check", {
       structured_outputs: { json: {} },
     }),
+    "GET /v1/chat/completions": [
+      get(`/v1/chat/completions?metadata[said]=${other.name}&entity=${other.entity}`, 200),
+      get(`/v1/chat/completions?after=chatcmpl-${other.requestId}`, 422),
+      ...modelNames(other).map(({ name, ...status }) => ({
+        ...get(`/v1/chat/completions?model=${encodeURIComponent(name)}`, 0),
+        ...status,
+      })),
+      ...cursors(other).map((after) => get(`/v1/chat/completions?after=${after}`, 422)),
+    ],
+    "GET /v1/chat/completions/:request_id": recordedAttempts(other, "GET", "/v1/chat/completions"),
+    "GET /v1/chat/completions/:request_id/messages": recordedIds(other).map((id) =>
+      get(`/v1/chat/completions/${id}/messages`, 404),
+    ),
     "GET /v1/preview/completions": [
       get(`/v1/preview/completions?request_id=${other.requestId}`, 200),
       get(`/v1/preview/completions?entity=${other.entity}&name=${other.name}&after=`, 200),
@@ -66,8 +79,16 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       })),
       ...cursors(other).map((after) => get(`/v1/preview/completions?after=${after}`, 422)),
     ],
-    "GET /v1/preview/completions/:request_id": recordedAttempts(other, "GET"),
-    "DELETE /v1/preview/completions/:request_id": recordedAttempts(other, "DELETE"),
+    "GET /v1/preview/completions/:request_id": recordedAttempts(other, "GET", "/v1/preview/completions"),
+    "DELETE /v1/preview/completions/:request_id": recordedAttempts(
+      other,
+      "DELETE",
+      "/v1/preview/completions",
+    ),
+    // The owner's is gone by now.
+    "DELETE /v1/chat/completions/:request_id": recordedAttempts(other, "DELETE", "/v1/chat/completions").map(
+      (attempt) => ({ ...attempt, statusOfOwner: 404 }),
+    ),
     "GET /v1/models": lists("/v1/models", other),
     "GET /v1/models/*": modelNames(other).map(({ name, ...status }) => ({
       ...get(`/v1/models/${encodeURIComponent(name)}`, 0),
@@ -331,12 +352,15 @@ function ofModel(other: Things, attempt: (id: string) => Attempt): readonly Atte
   ];
 }
 
+function recordedIds(other: Things): readonly string[] {
+  return [other.requestId, `chatcmpl-${other.requestId}`, ...otherIds(other), ...modelIds(other)];
+}
+
 /** Where a path takes a request's id, with the project and without. */
-function recordedAttempts(other: Things, method: "GET" | "DELETE"): readonly Attempt[] {
+function recordedAttempts(other: Things, method: "GET" | "DELETE", path: string): readonly Attempt[] {
   const project = encodeURIComponent(projectOf(other));
-  const ids = [other.requestId, `chatcmpl-${other.requestId}`, ...otherIds(other), ...modelIds(other)];
-  return ids.flatMap((id) => {
-    const url = `/v1/preview/completions/${id}`;
+  return recordedIds(other).flatMap((id) => {
+    const url = `${path}/${id}`;
     return [
       { method, url, status: 404 },
       { method, url: `${url}?project=${project}`, status: 403 },

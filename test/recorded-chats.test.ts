@@ -1,7 +1,7 @@
 // What a trained model answers, by whichever API, is recorded with its exact tokens, and there when its client has it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import OpenAI from "openai";
+import OpenAI, { NotFoundError } from "openai";
 import { call, serverOfFile, type RunningServer } from "./running-server.ts";
 
 let openai: OpenAI;
@@ -156,6 +156,40 @@ test("lists are filtered by what there is feedback on, and a recording names its
   assert.equal((await call(server(), "DELETE", path)).status, 200);
   assert.equal((await call(server(), "DELETE", path)).status, 404);
   assert.deepEqual(await listed("feedback=any&project=local%2Frecorded"), []);
+});
+
+test("OpenAI's client lists, reads and deletes what is stored, with its messages", async () => {
+  await registered();
+  const body = { project: "recorded", name: "stored", base_model: "hone-tiny", return_existing: true };
+  assert.equal((await call(server(), "POST", "/v1/preview/models", { body })).status, 200);
+  const ids: string[] = [];
+  for (const topic of ["a", "b", "a"]) {
+    const asked = { model: "recorded/stored", messages, max_tokens: 3, store: true, metadata: { topic } };
+    ids.push((await openai.chat.completions.create(asked)).id);
+  }
+  const stored = openai.chat.completions;
+  const listed = async (query: Parameters<typeof stored.list>[0]): Promise<readonly string[]> => {
+    const all: string[] = [];
+    for await (const { id } of stored.list({ model: "recorded/stored", ...query })) all.push(id);
+    return all;
+  };
+  assert.deepEqual(await listed({ limit: 2 }), ids);
+  assert.deepEqual(await listed({ order: "desc" }), ids.toReversed());
+  assert.deepEqual(await listed({ metadata: { topic: "a" }, limit: 1 }), [ids[0], ids[2]]);
+  const [first = ""] = ids;
+  const found = await stored.retrieve(first);
+  assert.equal(found.choices[0]?.message.content, (await recorded(first)).choices[0].message.content);
+  assert.deepEqual("metadata" in found && found.metadata, { topic: "a" });
+  const sent: unknown[] = [];
+  for await (const { role, content } of stored.messages.list(first)) sent.push({ role, content });
+  assert.deepEqual(sent, messages);
+  assert.deepEqual(await stored.delete(first), {
+    id: first,
+    object: "chat.completion.deleted",
+    deleted: true,
+  });
+  await assert.rejects(stored.retrieve(first), NotFoundError);
+  assert.deepEqual(await listed({}), ids.slice(1));
 });
 
 test("what cannot be asked for is refused, with the place and the cure", async () => {

@@ -3565,6 +3565,42 @@ export type StandingState = {
   readonly last_job_id: string | null;
 };
 
+export type StoredChatCompletion = {
+  /** `chatcmpl-` and the request's id. */
+  readonly id: string;
+  readonly object: "chat.completion";
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** The name that was asked for. */
+  readonly model: string;
+  /** Names base, version and engine build. */
+  readonly system_fingerprint: string;
+  readonly request_id: string;
+  readonly service_tier: "default";
+  readonly metadata: { readonly [name: string]: string };
+  readonly usage: {
+    /** Tokens of the prompt, once whatever n is. */
+    readonly prompt_tokens: number;
+    /** Tokens of all choices. */
+    readonly completion_tokens: number;
+    /** Both together. */
+    readonly total_tokens: number;
+    readonly prompt_tokens_details: {
+      /** Tokens of the prompt, from its first on, that an earlier request had computed. */
+      readonly cached_tokens: number;
+    };
+  };
+  /** Without log-probabilities; empty of one that was too large to be recorded whole. */
+  readonly choices: readonly Choice[];
+};
+
+export type StoredMessage = {
+  /** Of the message: the completion's, and its place. */
+  readonly id: string;
+  readonly role: string;
+  readonly [name: string]: unknown;
+};
+
 /** With every field of the trajectory as it was sent. */
 export type StoredTrajectory = {
   /** What `after` takes to go on behind it. */
@@ -4186,6 +4222,22 @@ export interface Operations {
     readonly answer: ChatCompletion;
     readonly events: ChatCompletionChunk;
   };
+  /** List stored chat completions. */
+  readonly "GET /v1/chat/completions": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only of this trained model. */
+      readonly model?: string;
+      /** As `metadata[name]=text`, and all of several: only those whose request said so. */
+      readonly metadata?: string;
+    };
+    readonly answer: Page<StoredChatCompletion>;
+  };
   /** Create a chat completion. */
   readonly "POST /v1/chat/completions/": {
     readonly body: ChatCompletionRequest;
@@ -4635,6 +4687,46 @@ export interface Operations {
       readonly project?: string;
     };
     readonly answer: RecordedDeletion;
+  };
+  /** Read a stored chat completion. */
+  readonly "GET /v1/chat/completions/{request_id}": {
+    readonly path: {
+      /** The answer's id. */
+      readonly request_id: string;
+    };
+    readonly query?: {
+      /** `<entity>/<project>`. */
+      readonly project?: string;
+    };
+    readonly answer: StoredChatCompletion;
+  };
+  /** Delete a stored chat completion. */
+  readonly "DELETE /v1/chat/completions/{request_id}": {
+    readonly path: {
+      /** The answer's id. */
+      readonly request_id: string;
+    };
+    readonly query?: {
+      /** `<entity>/<project>`. */
+      readonly project?: string;
+    };
+    readonly answer: RecordedDeletion;
+  };
+  /** List the messages of a stored chat completion. */
+  readonly "GET /v1/chat/completions/{request_id}/messages": {
+    readonly path: {
+      /** The answer's id. */
+      readonly request_id: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+    };
+    readonly answer: Page<StoredMessage>;
   };
   /** Create a training job. */
   readonly "POST /v1/preview/training-jobs": {

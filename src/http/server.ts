@@ -55,6 +55,7 @@ import { feedbackJobRoutes } from "./routes/rewards/feedback-jobs.ts";
 import { rewardRuleRoutes } from "./routes/rewards/reward-rules.ts";
 import { trainingJobRoutes } from "./routes/training-jobs.ts";
 import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
+import { storedChatRoutes } from "./routes/recordings/stored-chats.ts";
 import { recordingRoutes } from "./routes/recordings/recordings.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
 
@@ -168,6 +169,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     trajectoryRoutes(scope, dependencies, bodies);
     trajectoryRowRoutes(scope, dependencies, reads);
     recordingRoutes(scope, dependencies);
+    storedChatRoutes(scope, dependencies);
     trainingJobRoutes(scope, dependencies, bodies);
     feedbackJobRoutes(scope, dependencies);
     rewardRuleRoutes(scope, dependencies);

@@ -149,6 +149,38 @@ test("feedback is given by keys, listed, and one's own taken back", inBrowser, a
   await close();
 });
 
+test(
+  "recorded chats are listed, filtered, read with their tokens, and judged",
+  inBrowser,
+  async (context) => {
+    const { server, hone, modelId } = await newWorld(context);
+    const asked = { model: modelId, max_tokens: 6, n: 2, temperature: 1, seed: 1 };
+    for (const content of ["First question", "Second question"])
+      await hone.chat.create({ ...asked, messages: [{ role: "user", content }] });
+    const { page, close } = await openPage(server, { at: "#/chats" });
+    await page.getByRole("cell", { name: "First question" }).waitFor();
+    await page
+      .getByRole("row", { name: /Second question/ })
+      .getByRole("link")
+      .click();
+    await page.getByRole("heading", { name: "Chat", exact: true }).waitFor();
+    await page.getByText("Second question").first().waitFor();
+    await page.getByRole("listbox", { name: "Tokens of turn 3" }).waitFor();
+    const second = page.getByRole("region", { name: "Feedback on answer 2" });
+    await second.getByRole("button", { name: "React with 👎" }).click();
+    await second.getByText("1 record").waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
+    const [newest] = await hone.recordings.list({ feedback: "any" }).all();
+    assert.equal(newest?.prompt, "Second question");
+    await page.getByRole("link", { name: "All", exact: true }).click();
+    await page.getByLabel("Feedback").selectOption("none");
+    await page.getByRole("cell", { name: "First question" }).waitFor();
+    assert.equal(await page.getByRole("cell", { name: "Second question" }).count(), 0);
+    assert.deepEqual(await seriousFaults(page), []);
+    await close();
+  },
+);
+
 test("two models answer one prompt side by side, and are judged", inBrowser, async (context) => {
   const world = await newWorld(context);
   const { server, hone, modelId } = world;

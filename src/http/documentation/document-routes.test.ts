@@ -12,7 +12,7 @@ async function documentOf(server: Awaited<ReturnType<typeof fakeServer>>): Promi
 }
 
 const operations: Readonly<Record<string, readonly string[]>> = {
-  "/v1/chat/completions": ["post"],
+  "/v1/chat/completions": ["get", "post"],
   "/v1/chat/completions/": ["post"],
   "/tokenize": ["post"],
   "/detokenize": ["post"],
@@ -49,6 +49,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/training-jobs/{job_id}/events": ["get"],
   "/v1/preview/training-jobs/from-feedback": ["post"],
   "/v1/preview/models/{model_id}/checkpoints/{step}/sources": ["get"],
+  "/v1/chat/completions/{request_id}": ["delete", "get"],
+  "/v1/chat/completions/{request_id}/messages": ["get"],
   "/v1/preview/completions": ["get"],
   "/v1/preview/completions/{request_id}": ["delete", "get"],
   "/v1/preview/reward-rules": ["get", "post"],
