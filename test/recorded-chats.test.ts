@@ -189,6 +189,12 @@ test("OpenAI's client lists, reads and deletes what is stored, with its messages
     deleted: true,
   });
   await assert.rejects(stored.retrieve(first), NotFoundError);
+  const isMisplaced = { status: 422, message: /last_id/ };
+  await assert.rejects(
+    async () => stored.messages.list(ids[1] ?? "", { after: "chatcmpl-1-0" }),
+    isMisplaced,
+  );
+  await assert.rejects(async () => stored.list({ after: first }), isMisplaced);
   assert.deepEqual(await listed({}), ids.slice(1));
 });
 
@@ -205,6 +211,12 @@ test("what cannot be asked for is refused, with the place and the cure", async (
     assert.equal(status, 422, query);
     assert.deepEqual(body.detail[0].loc, ["query", place]);
     assert.match(body.detail[0].msg, words);
+  }
+  for (const query of ["metadata=topic", "metadata[topic]=a&metadata[topic]=b"]) {
+    const { status, body } = await call(server(), "GET", `/v1/chat/completions?${query}`);
+    assert.equal(status, 422, query);
+    assert.deepEqual(body.detail[0].loc, ["query", "metadata"]);
+    assert.match(body.detail[0].msg, /metadata\[name\]=text/);
   }
   const many = { model, messages, max_tokens: 1, metadata: { topic: 1 } };
   const refused = await call(server(), "POST", "/v1/chat/completions", { body: many });

@@ -6,7 +6,7 @@ import type {
   CompletionPage,
   ListedCompletion,
 } from "../../domain/recordings/completion-store.ts";
-import { type Fault, ServiceError } from "../../domain/service-error.ts";
+import { type Fault, quoted, ServiceError } from "../../domain/service-error.ts";
 import { usageSchema } from "../chat/chat-answer-schema.ts";
 import { usageBody } from "../chat/chat-response.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
@@ -140,4 +140,11 @@ export function outlineBody(listed: ListedCompletion): object {
 /** The number that a cursor is; null where it is none. */
 export function numberIn(after: string): number | null {
   return /^[1-9]\d{0,14}$/.test(after) ? Number(after) : null;
+}
+
+/** The refusal of a cursor that names nothing in its list. */
+export function noPlace(after: string): ServiceError {
+  const message = `after is ${quoted(after)}, which is no place in this list. Use last_id of the page before`;
+  const faults = [{ location: ["query", "after"], message, type: "value_error" }];
+  return new ServiceError({ code: "invalid", message: `${message}.`, faults });
 }

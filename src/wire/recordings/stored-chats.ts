@@ -1,9 +1,12 @@
 // Recorded completions as OpenAI's clients ask for stored ones: the answer without tokens, its messages, and which are asked for.
 import { Type, type Static } from "typebox";
+import type { Page } from "../../domain/page.ts";
 import type { StoredCompletion } from "../../domain/recordings/completion-store.ts";
+import { cut, ServiceError } from "../../domain/service-error.ts";
 import { choiceSchema, usageSchema } from "../chat/chat-answer-schema.ts";
 import { finishBody, usageBody } from "../chat/chat-response.ts";
 import { pageQueryFields, pageQuerySchema, pageSchema } from "../page.ts";
+import { noPlace } from "./outlines.ts";
 import { recordedMessage } from "./recorded-body.ts";
 
 export const storedQuerySchema = Type.Object({
@@ -18,20 +21,33 @@ export const storedQuerySchema = Type.Object({
 
 export const messageQuerySchema = pageQuerySchema;
 
-/** What a query of `metadata[name]=text` asks for; the other fields are left. */
+/**
+ * What a query of `metadata[name]=text` asks for; the other fields are left.
+ *
+ * @throws ServiceError `invalid` for metadata that is written in another way
+ */
 export function metadataIn(query: Readonly<Record<string, unknown>>): {
   readonly wanted: Readonly<Record<string, string>>;
   readonly others: Readonly<Record<string, unknown>>;
 } {
-  const isOfMetadata = (name: string): boolean => /^metadata\[.*\]$/s.test(name);
-  const entries = Object.entries(query);
-  const wanted = entries
-    .filter(([name]) => isOfMetadata(name))
-    .map(([name, value]) => [name.slice("metadata[".length, -1), String(value)] as const);
-  return {
-    wanted: Object.fromEntries(wanted),
-    others: Object.fromEntries(entries.filter(([name]) => !isOfMetadata(name))),
-  };
+  const wanted: [name: string, text: string][] = [];
+  const others: [name: string, value: unknown][] = [];
+  for (const [field, value] of Object.entries(query)) {
+    const name = /^metadata\[(.*)\]$/s.exec(field)?.[1];
+    if (name === undefined && field !== "metadata") others.push([field, value]);
+    else if (name !== undefined && typeof value === "string") wanted.push([name, value]);
+    // Nothing is what clients send of a filter that is null.
+    else if (value !== "") throw otherMetadata(field);
+  }
+  return { wanted: Object.fromEntries(wanted), others: Object.fromEntries(others) };
+}
+
+function otherMetadata(field: string): ServiceError {
+  const message = `${cut(field)} is no filter by metadata. Write each as metadata[name]=text, and each name once.`;
+  return new ServiceError({
+    code: "invalid",
+    faults: [{ location: ["query", "metadata"], message, type: "value_error" }],
+  });
 }
 
 export const storedAnswerSchema = Type.Object(
@@ -93,13 +109,17 @@ export function storedMessages({ requestId, content }: StoredCompletion): readon
   return messages.map((message, index) => ({ ...message, id: `chatcmpl-${requestId}-${index}` }));
 }
 
-/** A slice of a list that is in memory, as a page. */
+/**
+ * A slice of a list that is in memory, as a page.
+ *
+ * @throws ServiceError `invalid` where `after` names none of its items
+ */
 export function sliceOf<Item extends { readonly id: string }>(
   items: readonly Item[],
-  { after, limit = 20, order = "asc" }: Static<typeof pageQuerySchema>,
-): { readonly items: readonly Item[]; readonly hasMore: boolean } {
+  { after = "", limit = 20, order = "asc" }: Static<typeof pageQuerySchema>,
+): Page<Item> {
   const inOrder = order === "asc" ? items : items.toReversed();
-  // One that names none of them begins anew.
-  const start = inOrder.findIndex(({ id }) => id === after) + 1;
+  const start = after === "" ? 0 : inOrder.findIndex(({ id }) => id === after) + 1;
+  if (after !== "" && start === 0) throw noPlace(after);
   return { items: inOrder.slice(start, start + limit), hasMore: inOrder.length > start + limit };
 }

@@ -1,8 +1,8 @@
 // Recorded completions: lists of them, each whole with what was said of it, and deleting one.
 import type { FastifyInstance } from "fastify";
-import { quoted, ServiceError } from "../../../domain/service-error.ts";
 import {
   callQuerySchema,
+  noPlace,
   numberIn,
   outlinePageBody,
   outlinePageSchema,
@@ -102,7 +102,5 @@ function numberAfter(after: string | undefined): number | null {
   if (after === undefined || after === "") return null;
   const number = numberIn(after);
   if (number !== null) return number;
-  const message = `after is ${quoted(after)}, which is no place in this list. Use last_id of the page before`;
-  const faults = [{ location: ["query", "after"], message, type: "value_error" }];
-  throw new ServiceError({ code: "invalid", message: `${message}.`, faults });
+  throw noPlace(after);
 }

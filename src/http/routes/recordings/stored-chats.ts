@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { CompletionFilter, ListedCompletion } from "../../../domain/recordings/completion-store.ts";
 import { pageBytesMax } from "../../../domain/page.ts";
-import { quoted, ServiceError } from "../../../domain/service-error.ts";
+import { ServiceError } from "../../../domain/service-error.ts";
 import { pageBody } from "../../../wire/page.ts";
-import { callQuerySchema } from "../../../wire/recordings/outlines.ts";
+import { callQuerySchema, noPlace } from "../../../wire/recordings/outlines.ts";
 import { deletedSchema } from "../../../wire/recordings/recorded-body.ts";
 import {
   messagePageSchema,
@@ -76,7 +76,7 @@ export function storedChatRoutes(app: FastifyInstance, dependencies: HttpDepende
         order,
         wanted,
       });
-      const page = await wholePage(dependencies, found, limit);
+      const page = await wholePage(dependencies, found);
       return pageBody(page, (item) => item);
     },
   );
@@ -141,11 +141,20 @@ interface StoredPageRequest {
   readonly wanted: Readonly<Record<string, string>>;
 }
 
-/** The outlines of a page, and one more where there are more. */
+interface Found {
+  readonly listed: readonly ListedCompletion[];
+  readonly hasMore: boolean;
+}
+
+/**
+ * The outlines of a page.
+ *
+ * @throws ServiceError `too_slow` where none of the first ten thousand has the metadata
+ */
 async function matching(
   { completions }: Pick<HttpDependencies, "completions">,
   { filter, after, limit, order, wanted }: StoredPageRequest,
-): Promise<readonly ListedCompletion[]> {
+): Promise<Found> {
   const found: ListedCompletion[] = [];
   let [place, lookedAt, hasMore] = [after, 0, true];
   while (hasMore && found.length <= limit && lookedAt < lookedAtMax) {
@@ -155,7 +164,15 @@ async function matching(
     place = page.last;
     ({ hasMore } = page);
   }
-  return found.slice(0, limit + 1);
+  if (hasMore && found.length === 0) throw tooFew();
+  return { listed: found.slice(0, limit), hasMore: hasMore || found.length > limit };
+}
+
+function tooFew(): ServiceError {
+  return new ServiceError({
+    code: "too_slow",
+    message: `None of ${lookedAtMax} completions has this metadata, and there are more. Name a model, or start at another place (order, after).`,
+  });
 }
 
 function says(metadata: ListedCompletion["metadata"], wanted: Readonly<Record<string, string>>): boolean {
@@ -165,20 +182,16 @@ function says(metadata: ListedCompletion["metadata"], wanted: Readonly<Record<st
 }
 
 /** As many of them whole as fit in a page; those that went meanwhile are passed over. */
-async function wholePage(
-  { completions }: Pick<HttpDependencies, "completions">,
-  found: readonly ListedCompletion[],
-  limit: number,
-) {
+async function wholePage({ completions }: Pick<HttpDependencies, "completions">, { listed, hasMore }: Found) {
   const items: { readonly id: string }[] = [];
   let bytes = 0;
-  for (const listed of found.slice(0, limit)) {
-    bytes += listed.byteCount;
+  for (const outline of listed) {
+    bytes += outline.byteCount;
     if (items.length > 0 && bytes > pageBytesMax) return { items, hasMore: true };
-    const stored = await completions.find(listed);
+    const stored = await completions.find(outline);
     if (stored !== null) items.push(storedAnswer(stored));
   }
-  return { items, hasMore: found.length > limit };
+  return { items, hasMore };
 }
 
 /** @throws ServiceError `invalid` for the id of no answer that the caller sees */
@@ -192,8 +205,6 @@ async function placeOf(
   const filter = { ...everything, entity, requestId: after.replace(/^chatcmpl-/, "") };
   const { items } = await completions.list(filter, { after: null, limit: 1, order: "desc" });
   const [last] = items;
-  if (last !== undefined) return last.number;
-  const message = `after is ${quoted(after)}, which is the id of no stored completion. Use last_id of the page before`;
-  const faults = [{ location: ["query", "after"], message, type: "value_error" }];
-  throw new ServiceError({ code: "invalid", message: `${message}.`, faults });
+  if (last === undefined) throw noPlace(after);
+  return last.number;
 }
