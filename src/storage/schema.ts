@@ -260,6 +260,8 @@ export interface FeedbackTable {
   /** Whether the payload has numbers that the index of numbers lacks. */
   readonly has_more_numbers: Generated<number>;
   readonly last_revision_sequence: Generated<number>;
+  /** Its number among all as it is now; null of one that was never replaced. */
+  readonly replaced_sequence: number | null;
   /** The call that it is on, as references spell its id; null where it is on none of its project. */
   readonly call_id: string | null;
 }

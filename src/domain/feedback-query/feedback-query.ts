@@ -36,10 +36,15 @@ export interface QueryTurn {
   readonly timeMs: number;
 }
 
-/** A page of the records that a condition holds for, in the order in which they were stored. */
+/** A page of the records that a condition holds for. */
 export interface FeedbackScan {
   readonly projectId: string;
   readonly condition: Condition;
+  /**
+   * In the order in which they were stored, unless given; or in that of what they say now, where one that is replaced comes
+   * last again, for who comes back for what changed.
+   */
+  readonly order?: "stored" | "changed";
   /** The number to go on behind; null for the first page. */
   readonly after: number | null;
   readonly limit: number;

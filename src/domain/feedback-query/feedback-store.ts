@@ -35,7 +35,7 @@ export interface FeedbackStore {
    * @throws ServiceError `too_slow` when it takes longer than its turn has, `overloaded` when its turn does not come
    */
   query(query: FeedbackQuery, turn: QueryTurn): Promise<FeedbackResult>;
-  /** A page of the records that a condition holds for, in the order in which they were stored. @throws as `query` */
+  /** A page of the records that a condition holds for, in the order of a scan. @throws as `query` */
   scan(scan: FeedbackScan, turn: QueryTurn): Promise<FeedbackScanPage>;
   /** Removes records with their histories, at once; ids that the project does not have are passed over. */
   delete(projectId: string, ids: readonly string[]): Promise<void>;

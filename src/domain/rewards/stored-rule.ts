@@ -126,6 +126,8 @@ export interface RuleStore {
   advance(hold: StandingHold, advance: StandingAdvance): Promise<boolean>;
   /** The ids of the feedback that was noted on answers to these prompts, the newest so many. */
   notesOf(id: string, promptHash: string, limit: number): Promise<readonly string[]>;
+  /** The prompts on whose answers any of this feedback was noted, of a page's ids. */
+  notedPrompts(id: string, feedbackIds: readonly string[]): Promise<readonly string[]>;
   /** Prompts whose answers can train, those first that could first. */
   readyPrompts(id: string, limit: number): Promise<readonly string[]>;
   /** Has prompts train again whose jobs failed or were cancelled: nothing was learned of them. */

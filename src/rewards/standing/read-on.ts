@@ -1,5 +1,6 @@
-// A standing rule reads on: new feedback, in the order in which it was stored, is noted by the prompt of the answer that it is
-// on, and every prompt that it touches is looked at again. One transaction writes how far it has come with what it found.
+// A standing rule reads on: new feedback, and what was replaced, in the order in which it came, is noted by the prompt of the
+// answer that it is on, and every prompt that it touches is looked at again. One transaction writes how far it has come with
+// what it found.
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
 import type { Condition } from "../../domain/feedback-query/condition.ts";
@@ -12,7 +13,7 @@ import { turnOf } from "../rule-condition.ts";
 
 export interface ReadDependencies extends GatherDependencies {
   readonly feedback: Pick<FeedbackStore, "scan" | "find">;
-  readonly rules: Pick<RuleStore, "advance" | "notesOf">;
+  readonly rules: Pick<RuleStore, "advance" | "notesOf" | "notedPrompts">;
 }
 
 /** A standing rule as it is worked for. */
@@ -39,12 +40,17 @@ export async function readOn(
   const { feedback, rules } = dependencies;
   const { model, condition, cursor, hold } = task;
   const { projectId } = model;
-  const scan = { projectId, condition, after: cursor, limit: recordsMax };
+  const scan = { projectId, condition, order: "changed", after: cursor, limit: recordsMax } as const;
   const page = await feedback.scan(scan, turnOf(projectId));
   const notes = await notesOn(dependencies, task, page.items);
   const to = page.last ?? cursor;
   if (to === cursor) return { hasMore: page.hasMore, cursor };
-  const touched = new Set(notes.map(({ promptHash }) => promptHash));
+  // A record that was replaced may have been on an answer to another prompt.
+  const earlier = await rules.notedPrompts(
+    hold.ruleId,
+    page.items.map(({ id }) => id),
+  );
+  const touched = new Set([...earlier, ...notes.map(({ promptHash }) => promptHash)]);
   const looked = await lookAt(dependencies, task, touched, (hash) =>
     notes.filter(({ promptHash }) => promptHash === hash).map(({ feedbackId }) => feedbackId),
   );

@@ -110,6 +110,16 @@ class World {
     await this.stores.feedback.create([record]);
   }
 
+  /** Has a record say something else, of whichever answer. */
+  async changeMind(random: Random, requestId: string, emoji: string): Promise<void> {
+    const { feedback } = this.stores;
+    const { items } = await feedback.scan({ ...allFeedback, limit: 1000 }, turn);
+    if (items.length === 0) return;
+    const { id, creator } = items[random.index(items.length)];
+    const { id: _id, createdAt: _at, ...content } = thumb(refTo(requestId, 0), emoji, { creator });
+    await feedback.replace("team/games", id, content, this.clock.now());
+  }
+
   async look(server?: StandingRules): Promise<void> {
     await (server ?? (await this.server())).look(new AbortController().signal);
   }
@@ -308,9 +318,11 @@ async function happen(world: World, random: Random, answers: string[], newId: ()
     answers.push(...ids);
     const record = (): Promise<void> => world.answer(`prompt ${random.index(3)}`, ...ids);
     await record();
-  } else if (chance <= 5)
-    await world.thumb(any(), random.index(2) === 0 ? "👍" : "👎", `person ${random.index(3)}`);
-  else if (chance === 6) {
+  } else if (chance <= 5) {
+    const emoji = random.index(2) === 0 ? "👍" : "👎";
+    if (chance === 5) await world.changeMind(random, any(), emoji);
+    else await world.thumb(any(), emoji, `person ${random.index(3)}`);
+  } else if (chance === 6) {
     if (random.index(2) === 0) await world.succeedJobs();
     else await world.endJobs(random.index(2) === 0 ? "failed" : "cancelled");
   } else {

@@ -10,7 +10,7 @@ import type { RewardSettings } from "../settings.ts";
 import { lookAt, type ReadDependencies, type StandingTask } from "./read-on.ts";
 
 export interface TrainDependencies extends ReadDependencies {
-  readonly rules: Pick<RuleStore, "advance" | "notesOf" | "readyPrompts">;
+  readonly rules: Pick<RuleStore, "advance" | "notesOf" | "notedPrompts" | "readyPrompts">;
   readonly submit: SubmitJob;
   readonly settings: Pick<RewardSettings, "jobBytesMax">;
   readonly clock: Clock;

@@ -217,6 +217,38 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await scanned()).items, ["b"]);
   });
 
+  test("a record that is replaced comes last again in the order of changes, once", async (t) => {
+    const [{ feedback }, other] = await openTwice(makeStorage, t);
+    const scanned = async (changes: Partial<FeedbackScan> = {}) => {
+      const asked = { projectId: "team/games", condition: always, order: "changed", after: null, limit: 10 };
+      const page = await feedback.scan({ ...asked, ...changes } as FeedbackScan, turn);
+      return { ...page, items: page.items.map(({ id, contentHash }) => `${id} ${contentHash}`) };
+    };
+    const { id: _id, createdAt: _at, ...content } = sampleFeedback("a");
+    const replace = (id: string, contentHash: string) =>
+      other.feedback.replace("team/games", id, { ...content, contentHash }, moment(1));
+    await feedback.create(["a", "b", "c"].map((id) => sampleFeedback(id, { contentHash: "1" })));
+    const { last } = await scanned();
+    await replace("b", "2");
+    assert.deepEqual((await scanned()).items, ["a 1", "c 1", "b 2"]);
+    await feedback.create([sampleFeedback("d", { contentHash: "1" })]);
+    await replace("a", "2");
+    await replace("a", "3");
+    await replace("none", "2");
+    assert.deepEqual((await scanned({ after: last })).items, ["b 2", "d 1", "a 3"]);
+    assert.deepEqual((await scanned({ order: "stored" })).items, ["a 3", "b 2", "c 1", "d 1"]);
+    const paged: string[] = [];
+    for (let after: number | null = null, hasMore = true; hasMore;) {
+      const page = await scanned({ limit: 1, after });
+      paged.push(...page.items);
+      ({ last: after, hasMore } = page);
+    }
+    assert.deepEqual(paged, ["c 1", "b 2", "d 1", "a 3"]);
+    await feedback.delete("team/games", ["a"]);
+    await feedback.create([sampleFeedback("a", { contentHash: "4" })]);
+    assert.deepEqual((await scanned({ after: last })).items, ["b 2", "d 1", "a 4"]);
+  });
+
   test("who scans while others write skips nothing", async (t) => {
     const [one, other] = await openTwice(makeStorage, t);
     const ids = Array.from({ length: 60 }, (_, index) => `r${index}`);

@@ -195,6 +195,8 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.equal(await rules.advance({ ...hold, updatedAt: moment(1) }, { ...step, from: 7 }), false);
     assert.deepEqual([...(await rules.notesOf("r", "p", 10))], ["2", "1"]);
     assert.deepEqual([...(await rules.notesOf("r", "p", 1))], ["2"]);
+    assert.deepEqual([...(await rules.notedPrompts("r", ["3", "2", "none"]))].toSorted(), ["p", "q"]);
+    assert.deepEqual([...(await rules.notedPrompts("r", []))], []);
     const moved = {
       from: 7,
       to: 9,

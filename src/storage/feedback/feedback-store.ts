@@ -8,7 +8,7 @@ import type { Connection } from "../dialect.ts";
 import { GroupCommit, type Outcome } from "../group-commit.ts";
 import { readPage } from "../paging.ts";
 import type { FeedbackRevisionTable, Schema } from "../schema.ts";
-import { nextSequences } from "../sequences.ts";
+import { nextSequence, nextSequences } from "../sequences.ts";
 import {
   changedColumns,
   insertRecords,
@@ -69,9 +69,10 @@ export function createFeedbackStore(connection: Connection, few = fewRecords): F
         const earlier = await putInHistory(transaction, projectId, id, at);
         if (earlier === null) return null;
         const record = { ...content, projectId, id, createdAt: earlier.record.createdAt };
+        const replaced_sequence = await nextSequence(transaction, "feedback");
         await transaction
           .updateTable("feedback")
-          .set(changedColumns(record))
+          .set({ ...changedColumns(record), replaced_sequence })
           .where("project_id", "=", projectId)
           .where("id", "=", id)
           .execute();

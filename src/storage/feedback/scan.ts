@@ -1,6 +1,6 @@
-// The records that a condition holds for, in the order in which they were stored: for whoever goes through all of them, or
-// comes back for what is new. A page looks at so many records and no more, whether or not the condition holds for them.
-import { sql } from "kysely";
+// The records that a condition holds for, in the order in which they were stored or changed: for whoever goes through all of
+// them, or comes back for what is new. A page looks at so many records and no more, whether or not the condition holds for them.
+import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type {
   FeedbackScan,
   FeedbackScanPage,
@@ -18,27 +18,49 @@ const lookedAtMax = 20_000;
 /** @throws ServiceError as `Searches.run` */
 export async function scanPage(
   { queries, searches, form }: Connection,
-  { projectId, condition, after, limit, bytesMax = pageBytesMax }: FeedbackScan,
+  { projectId, condition, order = "stored", after, limit, bytesMax = pageBytesMax }: FeedbackScan,
   turn: QueryTurn,
 ): Promise<FeedbackScanPage> {
   const search = searchTurn(turn);
   const start = after ?? 0;
+  // Each source has an index that is in its order, so that they are merged as they are read.
+  const placed = (holds: (place: RawBuilder<number>) => RawBuilder<SqlBool>): RawBuilder<unknown> =>
+    sql.join(
+      placesOf[order].map(
+        ({ place, where }) => sql`
+          select ${place} as place, feedback.sequence as sequence from feedback
+          where feedback.project_id = ${projectId} and ${where} and ${place} > ${start} and ${holds(place)}`,
+      ),
+      sql` union all `,
+    );
   const looked = sql<{ readonly end: number | null; readonly count: number }>`
-    select max(sequence) as "end", count(*) as count from (
-      select sequence from feedback where project_id = ${projectId} and sequence > ${start}
-      order by sequence limit ${lookedAtMax}
+    select max(place) as "end", count(*) as count from (
+      ${placed(() => sql<SqlBool>`true`)} order by place limit ${lookedAtMax}
     ) as looked`;
   const [{ end, count }] = await searches.run(looked.compile(queries), search);
   if (end === null) return { items: [], last: null, hasMore: false };
-  const found = sql<{ readonly sequence: number }>`
-    select feedback.sequence as sequence from feedback
-    where feedback.project_id = ${projectId} and feedback.sequence > ${start} and feedback.sequence <= ${end}
-      and ${conditionSql(condition, form)}
-    order by feedback.sequence limit ${limit}`;
-  const sequences = (await searches.run(found.compile(queries), search)).map(({ sequence }) => sequence);
+  const found = sql<{ readonly place: number; readonly sequence: number }>`
+    ${placed((place) => sql<SqlBool>`${place} <= ${end} and ${conditionSql(condition, form)}`)}
+    order by place limit ${limit}`;
+  const places = await searches.run(found.compile(queries), search);
+  const sequences = places.map(({ sequence }) => sequence);
   const { items, lastIndex } = await recordsAt(queries, projectId, sequences, bytesMax);
   // Behind a full page, or one that is cut at its bytes, there may be more of those that were looked at.
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
-  if (isCut && lastIndex >= 0) return { items, last: sequences[lastIndex], hasMore: true };
+  if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
   return { items, last: end, hasMore: count === lookedAtMax };
 }
+
+/** Where a record stands in an order: it has one place. */
+const placesOf: Readonly<
+  Record<
+    NonNullable<FeedbackScan["order"]>,
+    readonly { readonly place: RawBuilder<number>; readonly where: RawBuilder<SqlBool> }[]
+  >
+> = {
+  stored: [{ place: sql`feedback.sequence`, where: sql`true` }],
+  changed: [
+    { place: sql`feedback.sequence`, where: sql`feedback.replaced_sequence is null` },
+    { place: sql`feedback.replaced_sequence`, where: sql`feedback.replaced_sequence is not null` },
+  ],
+};

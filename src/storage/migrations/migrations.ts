@@ -13,6 +13,7 @@ import { addVersion20 } from "./version-20.ts";
 import { addVersion21 } from "./version-21.ts";
 import { annotationTables } from "./version-22.ts";
 import { addVersion23 } from "./version-23.ts";
+import { replacedOrder } from "./version-24.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -86,6 +87,7 @@ const steps: readonly Step[] = [
   addVersion21,
   annotationTables,
   addVersion23,
+  replacedOrder,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

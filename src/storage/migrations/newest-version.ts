@@ -8,6 +8,7 @@ import { rewardTables } from "./version-20.ts";
 import { feedbackTables } from "./version-21.ts";
 import { annotationTables } from "./version-22.ts";
 import { numbersTable } from "./version-23.ts";
+import { replacedOrder } from "./version-24.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables = (form: SqlForm): readonly string[] => [
@@ -100,6 +101,7 @@ export const newestTables = (form: SqlForm): readonly string[] => [
   ...outlineTables,
   ...completionTables,
   ...feedbackTables,
+  ...replacedOrder,
   numbersTable(form),
   `create table feedback_revisions (
     sequence integer, project_id text not null, id text not null, replaced_at text not null,

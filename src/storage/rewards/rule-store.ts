@@ -100,7 +100,14 @@ export function createRuleStore({ queries: database, isMissingParent }: Connecti
 
 type StandingQueries = Pick<
   RuleStore,
-  "claim" | "progress" | "advance" | "notesOf" | "readyPrompts" | "releaseFailed" | "setFault"
+  | "claim"
+  | "progress"
+  | "advance"
+  | "notesOf"
+  | "notedPrompts"
+  | "readyPrompts"
+  | "releaseFailed"
+  | "setFault"
 >;
 
 /** What servers do with standing rules. */
@@ -146,6 +153,17 @@ function standingQueries(database: Kysely<Schema>): StandingQueries {
         .limit(limit)
         .execute();
       return rows.map((row) => row.feedback_id);
+    },
+    notedPrompts: async (id, feedbackIds) => {
+      if (feedbackIds.length === 0) return [];
+      const rows = await database
+        .selectFrom("rule_notes")
+        .select("prompt_hash")
+        .distinct()
+        .where("rule_id", "=", id)
+        .where("feedback_id", "in", feedbackIds)
+        .execute();
+      return rows.map((row) => row.prompt_hash);
     },
     readyPrompts: async (id, limit) => {
       const rows = await database

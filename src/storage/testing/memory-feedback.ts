@@ -33,11 +33,14 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         tables.feedback = [...byKey.values()];
         return answers;
       }),
-    scan: ({ projectId, condition, after, limit, bytesMax = pageBytesMax }) =>
+    scan: ({ projectId, condition, order = "stored", after, limit, bytesMax = pageBytesMax }) =>
       exclusively(({ feedback, feedbackOrder }) => {
         const numbered = feedback
           .filter((record) => record.projectId === projectId)
-          .map((record) => ({ record, number: feedbackOrder.lastIndexOf(keyOf(record)) + 1 }))
+          .map((record) => {
+            const places = [keyOf(record), ...(order === "changed" ? [replacedKeyOf(record)] : [])];
+            return { record, number: Math.max(...places.map((key) => feedbackOrder.lastIndexOf(key))) + 1 };
+          })
           .filter(({ number }) => number > (after ?? 0))
           .toSorted((one, other) => one.number - other.number);
         const listed = numbered.slice(0, limit);
@@ -63,6 +66,7 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         const revision = { id: String(tables.revisions.length), replacedAt: at, record: earlier };
         tables.revisions = [...tables.revisions, revision];
         tables.feedback = tables.feedback.map((one) => (one === earlier ? record : one));
+        tables.feedbackOrder = [...tables.feedbackOrder, replacedKeyOf(record)];
         return record;
       }),
     query: ({ limit, offset, bytesMax = pageBytesMax, ...query }) =>
@@ -88,6 +92,10 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
 
 function keyOf({ projectId, id }: Pick<FeedbackRecord, "projectId" | "id">): string {
   return JSON.stringify([projectId, id]);
+}
+
+function replacedKeyOf(record: FeedbackRecord): string {
+  return `replaced ${keyOf(record)}`;
 }
 
 function isRecord(projectId: string, id: string) {

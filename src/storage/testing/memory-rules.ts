@@ -62,7 +62,14 @@ function standing(
   exclusively: Exclusively,
 ): Pick<
   RuleStore,
-  "claim" | "progress" | "advance" | "notesOf" | "readyPrompts" | "releaseFailed" | "setFault"
+  | "claim"
+  | "progress"
+  | "advance"
+  | "notesOf"
+  | "notedPrompts"
+  | "readyPrompts"
+  | "releaseFailed"
+  | "setFault"
 > {
   return {
     claim: (owner) =>
@@ -114,6 +121,12 @@ function standing(
         const notes = tables.rules.find(({ rule }) => rule.id === id)?.notes ?? [];
         const ids = notes.filter((note) => note.promptHash === promptHash).map((note) => note.feedbackId);
         return ids.toSorted().toReversed().slice(0, limit);
+      }),
+    notedPrompts: (id, feedbackIds) =>
+      exclusively((tables) => {
+        const notes = tables.rules.find(({ rule }) => rule.id === id)?.notes ?? [];
+        const noted = notes.filter(({ feedbackId }) => feedbackIds.includes(feedbackId));
+        return [...new Set(noted.map(({ promptHash }) => promptHash))];
       }),
     readyPrompts: (id, limit) =>
       exclusively((tables) => {

@@ -71,7 +71,7 @@ export interface Tables {
   /** How many were ever stored. */
   completionCount: number;
   feedback: readonly FeedbackRecord[];
-  /** Projects and ids, in the order in which they were stored. */
+  /** Projects and ids, in the order in which they were stored and replaced. */
   feedbackOrder: readonly string[];
   revisions: readonly FeedbackRevision[];
   files: readonly UploadedFile[];
