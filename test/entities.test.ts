@@ -51,6 +51,7 @@ function comparable({ statusCode, headers, body }: LightMyRequestResponse, thing
   );
   return text
     .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, "<id>")
+    .replaceAll(/whsec_[\w+/]+=*/g, "<secret>")
     .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\b(?:created|created_at|completed_at)\W+\d{10}/g, "<time>");
 }
 
@@ -106,7 +107,7 @@ function described({ method, url, body }: Attempt): string {
 
 /** Everything that the API says of an entity's things, asked by the entity and by the administrator. */
 async function everythingOf(things: Things): Promise<readonly string[]> {
-  const { modelId, jobId, endedJobId, fileId, ruleId, entity, project, feedbackId } = things;
+  const { modelId, jobId, endedJobId, fileId, ruleId, webhookId, entity, project, feedbackId } = things;
   const model = `/v1/preview/models/${modelId}`;
   const jobs = "/v1/preview/training-jobs";
   const reads = [
@@ -115,6 +116,7 @@ async function everythingOf(things: Things): Promise<readonly string[]> {
     `${jobs}?model_id=${modelId}`,
     `/v1/preview/reward-rules/${ruleId}`,
     ...["", "/content"].map((tail) => `/v1/files/${fileId}${tail}`),
+    ...["", "/deliveries"].map((tail) => `/v1/preview/webhooks/${webhookId}${tail}`),
     ...[jobId, endedJobId].flatMap((id) => [`${jobs}/${id}`, `${jobs}/${id}/events`]),
   ].map((url) => ({ method: "GET", url }) as const);
   const projectId = `${entity}/${project}`;

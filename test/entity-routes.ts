@@ -14,6 +14,7 @@ export interface Attempt extends Request {
 const models = "/v1/preview/models";
 const jobs = "/v1/preview/training-jobs";
 const rules = "/v1/preview/reward-rules";
+const webhooks = "/v1/preview/webhooks";
 
 /** That a model is another entity's is said to whoever has its id; a name is refused whether or not it is one. */
 const foreignId = { status: 403, statusOfNone: 404 } as const;
@@ -106,6 +107,35 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       ...get(`/v1/files/${id}`, 404),
       method: "DELETE",
     })),
+    "GET /v1/preview/webhooks": [
+      ...lists(webhooks, other),
+      ...[...cursors(other), other.webhookId, other.deliveryId].map((after) =>
+        get(`${webhooks}?after=${after}`, 422),
+      ),
+    ],
+    "POST /v1/preview/webhooks": [
+      hook({ entity: other.entity }, 403),
+      hook({ entity: other.entity.toUpperCase() }, 403),
+      hook({ project_id: projectOf(other) }, 403),
+      hook({}, 200),
+    ],
+    "GET /v1/preview/webhooks/:webhook_id": ofWebhook(other, (id) => get(`${webhooks}/${id}`, 404)),
+    "POST /v1/preview/webhooks/:webhook_id": [
+      ...ofWebhook(other, (id) => post(`${webhooks}/${id}`, { records_max: 1 }, 404)),
+      post(`${webhooks}/${own.webhookId}`, { project_id: projectOf(other) }, 403),
+    ],
+    "GET /v1/preview/webhooks/:webhook_id/deliveries": [
+      ...ofWebhook(other, (id) => get(`${webhooks}/${id}/deliveries`, 404)),
+      get(`${webhooks}/${own.webhookId}/deliveries?after=${other.deliveryId}`, 422),
+    ],
+    "POST /v1/preview/webhooks/:webhook_id/replay": [
+      ...ofWebhook(other, (id) => ({
+        ...post(`${webhooks}/${id}/replay`, { delivery_id: other.deliveryId }, 404),
+        // It waits to be sent.
+        statusOfOwner: 409,
+      })),
+      post(`${webhooks}/${own.webhookId}/replay`, { delivery_id: other.deliveryId }, 404),
+    ],
     "GET /v1/preview/base-models": lists("/v1/preview/base-models", other),
     "GET /v1/preview/key": lists("/v1/preview/key", other),
     "GET /v1/preview/models": [...lists(models, other), get(`${models}?after=${other.modelId}`, 422)],
@@ -304,6 +334,10 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
       post("/feedback/batch/create", { batch: [recordOf(own, "good"), record] }, status),
     ]),
     ...queueAttempts(other, own),
+    "DELETE /v1/preview/webhooks/:webhook_id": ofWebhook(other, (id) => ({
+      ...get(`${webhooks}/${id}`, 404),
+      method: "DELETE",
+    })),
     "DELETE /v1/preview/models/:model_id": ofModel(other, (id) => ({
       ...get(`${models}/${id}`, 200),
       method: "DELETE",
@@ -388,6 +422,16 @@ function fromFeedback(modelId: string): object {
 function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { fileId, modelId, jobId } = other;
   return [fileId, fileId.toUpperCase(), modelId, jobId].map(attempt);
+}
+
+/** Where a path takes a webhook's id, or another's. */
+function ofWebhook(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
+  const { webhookId, deliveryId, modelId, jobId } = other;
+  return [webhookId, webhookId.toUpperCase(), deliveryId, modelId, jobId].map(attempt);
+}
+
+function hook(about: object, status: number): Attempt {
+  return post(webhooks, { url: "http://127.0.0.1:1/", events: ["feedback.created"], ...about }, status);
 }
 
 /** What a page may be asked to begin after. */

@@ -45,6 +45,9 @@ export interface Things {
   readonly fileId: string;
   /** A reward rule. */
   readonly ruleId: string;
+  readonly webhookId: string;
+  /** Of the webhook. */
+  readonly deliveryId: string;
   readonly requestId: string;
   readonly idempotencyKey: string;
 }
@@ -157,6 +160,8 @@ export function namesOf(entity: string): Things {
     itemId: newUuid(),
     fileId: `file-${newUuid()}`,
     ruleId: newUuid(),
+    webhookId: newUuid(),
+    deliveryId: `msg_${newUuid()}`,
     requestId: `request-${entity}`,
     idempotencyKey: `idempotency-${entity}`,
   };
@@ -185,6 +190,8 @@ async function fillOne(world: World, names: Things): Promise<Things> {
     request_id: names.requestId,
     max_tokens: 2,
   });
+  const hook = { url: "http://127.0.0.1:1/", events: ["feedback.created"] };
+  const { id: webhookId } = await post("/v1/preview/webhooks", hook);
   await post("/feedback/create", recordOf(names));
   await post("/feedback/replace", {
     ...recordOf(names),
@@ -202,6 +209,7 @@ async function fillOne(world: World, names: Things): Promise<Things> {
   const logs = await get(`/v1/preview/models/${modelId}/metrics`);
   const events = await get(`/v1/preview/training-jobs/${endedJobId}/events`);
   const { id: fileId } = await uploadFor(world, names);
+  const [{ id: deliveryId }] = (await get(`/v1/preview/webhooks/${webhookId}/deliveries`)).data;
   const { id: ruleId } = await post("/v1/preview/reward-rules", ruleOf({ ...names, modelId }));
   return {
     ...names,
@@ -213,6 +221,8 @@ async function fillOne(world: World, names: Things): Promise<Things> {
     ruleId,
     queueId,
     itemId: item.id,
+    webhookId,
+    deliveryId,
   };
 }
 

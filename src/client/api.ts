@@ -2450,6 +2450,27 @@ export type NamedToolChoice = {
   readonly [name: string]: any;
 };
 
+export type NewWebhook = {
+  readonly id: string;
+  readonly entity: string;
+  readonly url: string;
+  readonly events: readonly ("feedback.created" | "feedback.replaced" | "feedback.purged" | "training_ended" | "training_failed")[];
+  readonly project_id: string | null;
+  readonly feedback_type: string | null;
+  readonly records_max: number;
+  readonly created_at: string;
+  readonly enabled: boolean;
+  readonly disabled_at: string | null;
+  /** Why nothing is sent. */
+  readonly disabled_reason: string | null;
+  /** The first attempt that failed behind the last one that did not; null where that was the last. */
+  readonly failing_since: string | null;
+  /** Deliveries that are not over. */
+  readonly pending: number;
+  /** What requests are signed with; no other answer has it. */
+  readonly secret: string;
+};
+
 export type OutputCustomToolCall = {
   readonly type: "custom_tool_call";
   readonly id: string;
@@ -4176,6 +4197,92 @@ export type TransferRequest = {
   readonly entity: string;
 };
 
+export type Webhook = {
+  readonly id: string;
+  readonly entity: string;
+  readonly url: string;
+  readonly events: readonly ("feedback.created" | "feedback.replaced" | "feedback.purged" | "training_ended" | "training_failed")[];
+  readonly project_id: string | null;
+  readonly feedback_type: string | null;
+  readonly records_max: number;
+  readonly created_at: string;
+  readonly enabled: boolean;
+  readonly disabled_at: string | null;
+  /** Why nothing is sent. */
+  readonly disabled_reason: string | null;
+  /** The first attempt that failed behind the last one that did not; null where that was the last. */
+  readonly failing_since: string | null;
+  /** Deliveries that are not over. */
+  readonly pending: number;
+};
+
+export type WebhookChange = {
+  /** Where events are sent by POST; one of the places that the operator allows. */
+  readonly url?: string;
+  /** What is sent. */
+  readonly events?: readonly ("feedback.created" | "feedback.replaced" | "feedback.purged" | "training_ended" | "training_failed")[];
+  /** Only events of this `<entity>/<project>`. */
+  readonly project_id?: string | null;
+  /** Of feedback, only events of records of this type. */
+  readonly feedback_type?: string | null;
+  /** Most records of one event. */
+  readonly records_max?: number;
+  /** False sends nothing any more; true sends again what comes from now on. */
+  readonly enabled?: boolean;
+};
+
+export type WebhookCreate = {
+  /** Where events are sent by POST; one of the places that the operator allows. */
+  readonly url: string;
+  /** What is sent. */
+  readonly events: readonly ("feedback.created" | "feedback.replaced" | "feedback.purged" | "training_ended" | "training_failed")[];
+  /** Only events of this `<entity>/<project>`. */
+  readonly project_id?: string | null;
+  /** Of feedback, only events of records of this type. */
+  readonly feedback_type?: string | null;
+  /**
+   * Most records of one event: those that were written together come together, up to this and a megabyte.
+   * Default: `100`.
+   */
+  readonly records_max?: number | null;
+  /** What requests are signed with: `whsec_` and the base64 of 24 to 64 bytes. Default: a fresh one. */
+  readonly secret?: string | null;
+  /** Whose events; another than the key's for admins. */
+  readonly entity?: string | null;
+};
+
+export type WebhookDelivery = {
+  /** What receivers get as `webhook-id`, at each attempt. */
+  readonly id: string;
+  readonly type: "feedback.created" | "feedback.replaced" | "feedback.purged" | "training_ended" | "training_failed";
+  /** What it is about, by ids. */
+  readonly subject: { readonly [name: string]: unknown };
+  readonly state: "pending" | "delivered" | "failed";
+  readonly created_at: string;
+  readonly ended_at: string | null;
+  /** Null once it is over. */
+  readonly next_attempt_at: string | null;
+  readonly attempt_count: number;
+  /** The latest twenty, the oldest of them first. */
+  readonly attempts: readonly {
+    readonly at: string;
+    readonly duration_ms: number;
+    /** Null where nothing was answered. */
+    readonly status: number | null;
+    /** Why it does not count as taken; null where it does. */
+    readonly error: string | null;
+    /** The first bytes of the answer. */
+    readonly answer: string;
+  }[];
+};
+
+export type WebhookReplay = {
+  /** The one to send again, whether or not it was taken. */
+  readonly delivery_id?: string | null;
+  /** Or all that failed then or later. */
+  readonly failed_since?: string | null;
+};
+
 /** Every operation, by its method and path. */
 export interface Operations {
   /** Say whether the server can serve. */
@@ -4956,6 +5063,83 @@ export interface Operations {
       readonly file_id: string;
     };
     readonly bytes: true;
+  };
+  /** Create a webhook. */
+  readonly "POST /v1/preview/webhooks": {
+    readonly body: WebhookCreate;
+    readonly answer: NewWebhook;
+  };
+  /** List webhooks. */
+  readonly "GET /v1/preview/webhooks": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+    };
+    readonly answer: Page<Webhook>;
+  };
+  /** Read a webhook. */
+  readonly "GET /v1/preview/webhooks/{webhook_id}": {
+    readonly path: {
+      /** The webhook's id. */
+      readonly webhook_id: string;
+    };
+    readonly answer: Webhook;
+  };
+  /** Change a webhook. */
+  readonly "POST /v1/preview/webhooks/{webhook_id}": {
+    readonly path: {
+      /** The webhook's id. */
+      readonly webhook_id: string;
+    };
+    readonly body: WebhookChange;
+    readonly answer: Webhook;
+  };
+  /** Delete a webhook with its deliveries. */
+  readonly "DELETE /v1/preview/webhooks/{webhook_id}": {
+    readonly path: {
+      /** The webhook's id. */
+      readonly webhook_id: string;
+    };
+    readonly answer: {
+      readonly id: string;
+      readonly deleted: boolean;
+    };
+  };
+  /** List the deliveries of a webhook. */
+  readonly "GET /v1/preview/webhooks/{webhook_id}/deliveries": {
+    readonly path: {
+      /** The webhook's id. */
+      readonly webhook_id: string;
+    };
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only those in this state. */
+      readonly state?: "pending" | "delivered" | "failed";
+    };
+    readonly answer: Page<WebhookDelivery>;
+  };
+  /** Send deliveries of a webhook again. */
+  readonly "POST /v1/preview/webhooks/{webhook_id}/replay": {
+    readonly path: {
+      /** The webhook's id. */
+      readonly webhook_id: string;
+    };
+    readonly body: WebhookReplay;
+    readonly answer: {
+      /** Deliveries that are sent again. */
+      readonly replayed: number;
+      /** There may be more that failed; ask once more. */
+      readonly has_more: boolean;
+    };
   };
   /** Create feedback records. */
   readonly "POST /feedback/batch/create": {

@@ -159,6 +159,17 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.deepEqual(await hone.checkpoints.sources(model.id, 1).all(), []);
   assert.equal((await hone.rules.delete(rule.id)).deleted, true);
   await callQueues(hone);
+  const webhook = await hone.webhooks.create({ url: "http://127.0.0.1:1/", events: ["feedback.created"] });
+  assert.match(webhook.secret, /^whsec_/);
+  assert.equal((await hone.webhooks.list().all())[0]?.id, webhook.id);
+  assert.equal((await hone.webhooks.get(webhook.id)).enabled, true);
+  assert.equal((await hone.webhooks.change(webhook.id, { records_max: 1 })).records_max, 1);
+  assert.deepEqual(await hone.webhooks.deliveries(webhook.id).all(), []);
+  assert.equal(
+    (await hone.webhooks.replay(webhook.id, { failed_since: "2026-01-01T00:00:00Z" })).replayed,
+    0,
+  );
+  assert.equal((await hone.webhooks.delete(webhook.id)).deleted, true);
 
   assert.equal((await hone.server.health()).status, "ok");
   assert.equal((await hone.server.check()).status, "ok");

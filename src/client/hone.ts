@@ -13,6 +13,7 @@ import { QueueCalls } from "./calls/queue-calls.ts";
 import { ServerCalls } from "./calls/server-calls.ts";
 import { EmbeddingCalls, TextCalls } from "./calls/text-calls.ts";
 import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
+import { WebhookCalls } from "./calls/events/webhook-calls.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import type { Platform } from "./platform.ts";
 import { findOrCreateModel, type HoneCalls, type Model, type ModelOptions } from "./trained-model.ts";
@@ -40,6 +41,7 @@ export class Hone implements HoneCalls {
   readonly feedback: FeedbackCalls;
   readonly rules: RuleCalls;
   readonly queues: QueueCalls;
+  readonly webhooks: WebhookCalls;
   readonly server: ServerCalls;
 
   /** @throws HoneError `invalid` for a base URL that is none of a server */
@@ -66,6 +68,7 @@ export class Hone implements HoneCalls {
     this.feedback = new FeedbackCalls(calls);
     this.rules = new RuleCalls(calls);
     this.queues = new QueueCalls(calls);
+    this.webhooks = new WebhookCalls(calls);
     this.server = new ServerCalls(calls);
   }
 

@@ -52,6 +52,7 @@ const firstPage = { after: null, limit: 100, order: "asc" } as const;
 const takesEverything: FeedbackStore = {
   create: async (records) => records,
   find: async () => null,
+  findMany: async () => [],
   replace: async () => null,
   history: async () => ({ items: [], hasMore: false }),
   query: async () => ({ items: [], totalCount: 0 }),

@@ -23,6 +23,7 @@ import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { WebhookService } from "../webhooks/webhook-service.ts";
 import type { HttpSettings } from "./settings.ts";
 
 /** One chat completion, of chat/. */
@@ -120,6 +121,7 @@ export interface HttpDependencies {
   readonly rewards: RewardService;
   readonly annotation: AnnotationService;
   readonly files: FileService;
+  readonly webhooks: WebhookService;
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;

@@ -58,6 +58,7 @@ import { trajectoryRowRoutes } from "./routes/trajectories/rows.ts";
 import { storedChatRoutes } from "./routes/recordings/stored-chats.ts";
 import { recordingRoutes } from "./routes/recordings/recordings.ts";
 import { trajectoryRoutes } from "./routes/trajectories.ts";
+import { webhookRoutes } from "./routes/webhooks/webhooks.ts";
 
 /**
  * Builds the server with all its routes. `close` breaks off what still runs: drain first.
@@ -176,6 +177,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     supervisedJobRoutes(scope, dependencies, bodies, budget);
     preferenceJobRoutes(scope, dependencies, { bodies, budget });
     await scope.register((forms) => fileRoutes(forms, dependencies, answering));
+    webhookRoutes(scope, dependencies);
   });
   await app.register(async (scope) => {
     guard(scope, "Basic", dependencies, counts);

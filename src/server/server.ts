@@ -4,6 +4,7 @@ import { ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { ModelVersion } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
+import { freshSeed, seededRandom } from "../domain/random.ts";
 import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createAuditLog, type AuditLog } from "../telemetry/audit-log.ts";
@@ -51,6 +52,10 @@ import { createPromptExchange } from "../transfer/prompt-exchange.ts";
 import type { Address } from "../transfer/peers.ts";
 import { transferSettingsWith, type TransferSettings } from "../transfer/settings.ts";
 import { readFilter } from "../wire/rewards/feedback-filter.ts";
+import { readAllowedPlaces } from "../webhooks/allowed-places.ts";
+import { Deliverer } from "../webhooks/deliverer.ts";
+import { webhookSettingsWith, type WebhookSettings } from "../webhooks/settings.ts";
+import { createWebhookService } from "../webhooks/webhook-service.ts";
 import type { HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
@@ -77,6 +82,7 @@ import { engineHealth, listedBase } from "./bases/listed-bases.ts";
 import { usableDevice } from "../engine/device/usable-device.ts";
 import { createServedBases, servedBases, type EngineBase } from "./bases/served-bases.ts";
 import { answerFirstChats } from "./first-chats.ts";
+import { eventWriter } from "./webhooks/event-writer.ts";
 
 export interface Server extends Service {
   /** Where it listens; known once it has started. */
@@ -114,6 +120,7 @@ export interface ServerLimits {
   readonly rewards?: Partial<RewardSettings>;
   readonly memory?: Partial<SharedMemorySettings>;
   readonly transfer?: Partial<TransferSettings>;
+  readonly webhooks?: Partial<WebhookSettings>;
 }
 
 /** What an operator set, with the settings of each part that nobody sets. */
@@ -136,6 +143,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     models: config.models,
     memory: sharedMemorySettingsWith(limits.memory),
     transfer: transferSettingsWith({ ...config.transfer, ...limits.transfer }),
+    webhooks: webhookSettingsWith({ ...config.webhooks, ...limits.webhooks }),
   };
 }
 
@@ -219,6 +227,7 @@ async function build(
     warmUp,
     sweep,
     records,
+    deliverer,
   } = parts;
   await start(lease);
   await start(uses);
@@ -243,6 +252,7 @@ async function build(
   await start(records.adapters);
   await start(jobQueue);
   await start(standingRules);
+  await start(deliverer);
   const finishChats = async (): Promise<void> => {
     isDraining = true;
     await drain({ isIdle: () => chat.runningCount + embeddings.runningCount === 0, seconds: drainSeconds });
@@ -271,6 +281,7 @@ interface Parts {
   /** Removes what an earlier run left behind. */
   readonly sweep: () => Promise<void>;
   readonly records: VersionRecords;
+  readonly deliverer: Deliverer;
 }
 
 /** What the parts stand on. */
@@ -452,6 +463,21 @@ async function construct(
     onFault: (error) => logger.warn({ err: error }, "unused files could not be removed"),
   });
 
+  const allowed = readAllowedPlaces(settings.webhooks.allowed);
+  const deliverer = new Deliverer(
+    {
+      store: database.webhooks,
+      bodyOf: eventWriter(database),
+      allowed,
+      userAgent: build,
+      clock,
+      random: seededRandom(freshSeed()),
+      metrics,
+      logger,
+    },
+    settings.webhooks,
+  );
+
   const checker = createConstraintChecker({
     limits: settings.constraints,
     seconds: settings.http.checkSeconds,
@@ -527,6 +553,7 @@ async function construct(
       settings: settings.annotation,
     }),
     files,
+    webhooks: createWebhookService({ store: database.webhooks, clock, allowed, settings: settings.webhooks }),
     isDraining,
     metrics,
     logger,
@@ -572,6 +599,7 @@ async function construct(
     warmUp,
     sweep,
     records,
+    deliverer,
   };
 }
 

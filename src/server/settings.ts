@@ -13,6 +13,7 @@ import { modelSettings } from "../registry/settings.ts";
 import { rewardSettings } from "../rewards/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
 import { transferSettings } from "../transfer/settings.ts";
+import { webhookSettings } from "../webhooks/settings.ts";
 
 const serverSettings = {
   host: { kind: "text", default: "127.0.0.1", about: "Address to listen on.", isEssential: true },
@@ -119,6 +120,7 @@ export const sections = {
   annotation: annotationSettings,
   http: httpSettings,
   transfer: transferSettings,
+  webhooks: webhookSettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
 
 export type SectionName = keyof typeof sections;
@@ -201,6 +203,13 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "rewards.lookSeconds",
     "rewards.rulesPerProject",
     "rewards.feedbackPerJob",
+  ],
+  "Events that are sent to receivers": [
+    "webhooks.allowed",
+    "webhooks.retryHours",
+    "webhooks.disableHours",
+    "webhooks.timeoutSeconds",
+    "webhooks.keepDays",
   ],
   "What is kept, and what is logged": [
     "models.checkpointsKept",

@@ -30,6 +30,8 @@ export interface Schema extends RewardTables {
   readonly annotation_queues: AnnotationQueueTable;
   readonly annotation_items: AnnotationItemTable;
   readonly annotation_states: AnnotationStateTable;
+  readonly webhooks: WebhookTable;
+  readonly webhook_deliveries: WebhookDeliveryTable;
 }
 
 /** The servers that have a lease. */
@@ -366,4 +368,45 @@ export interface AnnotationStateTable {
   /** Null unless it is in progress. */
   readonly held_until: string | null;
   readonly updated_at: string;
+}
+
+export interface WebhookTable {
+  readonly id: string;
+  readonly sequence: number;
+  readonly entity: string;
+  readonly url: string;
+  /** As JSON. */
+  readonly events: string;
+  readonly project_id: string | null;
+  /** As JSON, since it may hold any character. */
+  readonly feedback_type: string | null;
+  readonly records_max: number;
+  readonly secret: string;
+  readonly created_at: string;
+  readonly disabled_at: string | null;
+  readonly disabled_reason: string | null;
+  readonly failing_since: string | null;
+  readonly last_sequence: Generated<number>;
+  /** Of its deliveries, those that are not over. */
+  readonly pending_count: Generated<number>;
+}
+
+export interface WebhookDeliveryTable {
+  readonly id: string;
+  readonly webhook_id: string;
+  /** Its number among those of its webhook. */
+  readonly sequence: number;
+  readonly type: string;
+  /** What it is about, as JSON. */
+  readonly subject: string;
+  readonly state: string;
+  readonly created_at: string;
+  readonly tried_since: string;
+  /** Null once it is over; of one that is being sent, when its owner loses it. */
+  readonly due_at: string | null;
+  readonly owner: string | null;
+  readonly ended_at: string | null;
+  readonly attempt_count: Generated<number>;
+  /** The latest, as JSON. */
+  readonly attempts: Generated<string>;
 }

@@ -16,7 +16,8 @@ export type RootList =
   | "feedback"
   | "feedback fields"
   | "rules"
-  | "annotation queues";
+  | "annotation queues"
+  | "webhooks";
 
 /**
  * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;

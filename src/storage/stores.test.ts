@@ -17,6 +17,7 @@ import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/two-connections.ts";
 import { checkTwoServers } from "./contract/two-servers.ts";
+import { checkWebhookStore } from "./contract/webhook-store.ts";
 import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { memoryStorage } from "./testing/memory-database.ts";
@@ -98,6 +99,7 @@ for (const [name, storageOf] of [
     checkFileStore(makeStorage);
     checkRuleStore(makeStorage);
     checkAnnotationStore(makeStorage);
+    checkWebhookStore(makeStorage);
     checkTwoConnections(makeStorage);
     checkTwoServers(makeStorage, searchSeeds(1));
   });

@@ -1,6 +1,7 @@
 // Opens the stores on a database: its newest version, and one store for each of domain's contracts. Where a database lies,
 // and what guards it, is its connection's own.
 import type { KeyStore } from "../domain/access.ts";
+import { type Clock, systemClock } from "../domain/clock.ts";
 import type { AnnotationStore } from "../domain/annotation/annotation-store.ts";
 import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { JobStore } from "../domain/job.ts";
@@ -13,6 +14,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { FileStore } from "../domain/uploads/uploaded-file.ts";
+import type { WebhookStore } from "../domain/webhooks/webhook-store.ts";
 import type { Connection } from "./dialect.ts";
 import { createCompletionStore } from "./completions/completion-store.ts";
 import { createFeedbackStore } from "./feedback/feedback-store.ts";
@@ -26,6 +28,9 @@ import { createRuleStore } from "./rewards/rule-store.ts";
 import { createSourceStore } from "./rewards/source-store.ts";
 import { createServerStore } from "./server-store.ts";
 import { createTrajectoryStore } from "./trajectory-store.ts";
+import { freeClaims } from "./webhooks/deliveries.ts";
+import { createOutbox } from "./webhooks/outbox.ts";
+import { createWebhookStore } from "./webhooks/webhook-store.ts";
 
 export interface Stores {
   readonly keys: KeyStore;
@@ -39,6 +44,7 @@ export interface Stores {
   readonly servers: ServerStore;
   readonly rules: RuleStore;
   readonly sources: TrainingSourceStore;
+  readonly webhooks: WebhookStore;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -50,29 +56,34 @@ export interface Stores {
  * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` when a newer program wrote it,
  *   `unavailable` when the disk is full, `internal` when it cannot be opened
  */
-export async function openStores(connection: Connection): Promise<Stores> {
+export async function openStores(connection: Connection, clock: Clock = systemClock): Promise<Stores> {
   const { queries } = connection;
   try {
     await migrate(connection);
     // No other server can be there: those that have a lease have died, and what they had is free at once.
-    if (connection.isExclusive) await queries.deleteFrom("servers").execute();
+    if (connection.isExclusive) {
+      await queries.deleteFrom("servers").execute();
+      await freeClaims(queries);
+    }
   } catch (cause) {
     await queries.destroy();
     throw openingError(connection, cause);
   }
+  const outbox = createOutbox(connection, clock);
   let closing: Promise<void> | null = null;
   return {
     keys: createKeyStore(queries),
     models: createModelStore(queries),
-    jobs: createJobStore(connection),
+    jobs: createJobStore(connection, outbox),
     trajectories: createTrajectoryStore(queries),
     completions: createCompletionStore(queries),
-    feedback: createFeedbackStore(connection),
+    feedback: createFeedbackStore(connection, outbox),
     annotation: createAnnotationStore(queries),
     files: createFileStore(queries),
     servers: createServerStore(queries),
     rules: createRuleStore(connection),
     sources: createSourceStore(queries),
+    webhooks: createWebhookStore(queries, outbox),
     close: () => (closing ??= queries.destroy()),
   };
 }

@@ -33,6 +33,7 @@ const sections: Readonly<Record<string, string>> = {
   trajectories: "Trajectories",
   feedback: "Feedback",
   annotation: "Annotation queues",
+  webhooks: "Webhooks",
   health: "Health",
 };
 

@@ -32,6 +32,8 @@ import { feedbackJobForm } from "../../src/wire/rewards/feedback-job.ts";
 import { ruleChangeForm, ruleCreateForm } from "../../src/wire/rewards/reward-rule.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
 import { transferRequestSchema } from "../../src/wire/transfer/transfer-request.ts";
+import { webhookReplayForm } from "../../src/wire/webhooks/delivery.ts";
+import { webhookChangeForm, webhookCreateForm } from "../../src/wire/webhooks/webhook.ts";
 import type { Random } from "../../src/domain/random.ts";
 import { countForm, messagesForm } from "../../src/wire/messages/messages-fields.ts";
 import { responsesForm } from "../../src/wire/responses/responses-fields.ts";
@@ -379,6 +381,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
   const models = "/v1/preview/models";
   const jobs = "/v1/preview/training-jobs";
   const rules = "/v1/preview/reward-rules";
+  const webhooks = "/v1/preview/webhooks";
   const names = {
     chat: namesIn(chatForm.schema),
     tokens: [...namesIn(tokenizeForm.schema), ...namesIn(detokenizeForm.schema)],
@@ -560,6 +563,25 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       models,
       { entity: "local", project: "p", name: "fuzzed", base_model: "tiny", return_existing: true },
       { names: namesIn(modelCreateForm.schema) },
+    ),
+    post(
+      webhooks,
+      { url: "http://127.0.0.1:1/", events: ["feedback.created", "training_ended"], project_id: "local/p" },
+      { names: namesIn(webhookCreateForm.schema), schema: webhookCreateForm.schema },
+    ),
+    get(`${webhooks}?limit=2&order=asc`),
+    get(`${webhooks}/${jobId}`),
+    post(
+      `${webhooks}/${jobId}`,
+      { events: ["feedback.purged"], enabled: false },
+      { names: namesIn(webhookChangeForm.schema) },
+    ),
+    { method: "DELETE", path: `${webhooks}/${jobId}`, names: names.page },
+    get(`${webhooks}/${jobId}/deliveries?state=failed&limit=5`),
+    post(
+      `${webhooks}/${jobId}/replay`,
+      { failed_since: "2026-11-26T00:00:00Z" },
+      { names: namesIn(webhookReplayForm.schema) },
     ),
     post(`${jobs}/${jobId}/cancel`, undefined),
     { method: "DELETE", path: `${models}/${spareModelId}`, names: names.page },

@@ -20,6 +20,17 @@ export interface FeedbackStore {
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
   find(projectId: string, id: string): Promise<FeedbackRecord | null>;
   /**
+   * Those of these ids that there are, in the order in which they were stored: at most so many bytes of them, as a page is
+   * bounded.
+   *
+   * @param ids up to a thousand
+   */
+  findMany(
+    projectId: string,
+    ids: readonly string[],
+    bounds?: { readonly bytesMax?: number },
+  ): Promise<readonly FeedbackRecord[]>;
+  /**
    * Replaces the content, keeps `id` and `createdAt`, and puts what was replaced in the history; atomic.
    * Null, and nothing written, when the project has no such record.
    */

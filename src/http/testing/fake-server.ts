@@ -43,6 +43,9 @@ import { rewardSettingsWith } from "../../rewards/settings.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { embeddedProfile } from "../../training/embedded/profile.ts";
+import { readAllowedPlaces } from "../../webhooks/allowed-places.ts";
+import { webhookSettingsWith } from "../../webhooks/settings.ts";
+import { createWebhookService } from "../../webhooks/webhook-service.ts";
 import type { ApiDocument } from "./api-document.ts";
 import type { ChatPort, EngineHealth, HttpDependencies } from "../dependencies.ts";
 import { createHttpServer } from "../server.ts";
@@ -295,6 +298,12 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       settings: annotationSettingsWith(),
     }),
     files,
+    webhooks: createWebhookService({
+      store: database.webhooks,
+      clock,
+      allowed: readAllowedPlaces(["127.0.0.0/8"]),
+      settings: webhookSettingsWith(),
+    }),
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),
     logger: options.logger ?? silentLogger,

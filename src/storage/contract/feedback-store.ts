@@ -25,6 +25,20 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     assert.equal(await feedback.find("team/other", "a"), null);
   });
 
+  test("records are found by their ids, as many as have room, in their project alone", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const there = ["c", "a", "b"].map((id) => sampleFeedback(id));
+    await feedback.create([...there, sampleFeedback("d", { projectId: "team/other" })]);
+    const idsOf = async (ids: readonly string[], bytesMax?: number) =>
+      (await feedback.findMany("team/games", ids, bytesMax === undefined ? {} : { bytesMax })).map(
+        ({ id }) => id,
+      );
+    assert.deepEqual(await feedback.findMany("team/games", ["a", "none", "d"]), [there[1]]);
+    assert.deepEqual(await idsOf(["c", "b", "a"]), ["c", "a", "b"]);
+    assert.deepEqual(await idsOf(["b", "c"], 1), ["c"]);
+    assert.deepEqual(await idsOf([]), []);
+  });
+
   test("ten thousand records go in as one", async (t) => {
     const { feedback } = await (await makeStorage(t))();
     const records = Array.from({ length: 10_000 }, (_, index) => sampleFeedback(`r${index}`));

@@ -5,12 +5,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { systemClock } from "../../domain/clock.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { searchCount, searchSeed } from "../../domain/testing/search.ts";
 import { feedbackQueryForm, toFeedbackQuery } from "../../wire/feedback/feedback-queries.ts";
 import { readForm } from "../../wire/body.ts";
 import type { Connection } from "../dialect.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
+import { createOutbox } from "../webhooks/outbox.ts";
 import { openStores } from "../stores.ts";
 import { createFeedbackStore } from "./feedback-store.ts";
 import { plainAnswer } from "../testing/feedback-queries/plain-answer.ts";
@@ -31,7 +33,7 @@ function sqliteFile(t: TestContext): Connection {
 async function checkQueries(connection: Connection, queryCount: number): Promise<void> {
   const stores = await openStores(connection);
   // To whom ten records are many looks for them in the ways that are for many.
-  const cautious = createFeedbackStore(connection, 10);
+  const cautious = createFeedbackStore(connection, createOutbox(connection, systemClock), 10);
   const random = seededRandom("feedback queries", searchSeed);
   const records = Array.from({ length: 2000 }, (_, index) => randomRecord(random, index));
   for (let start = 0; start < records.length; start += 250)

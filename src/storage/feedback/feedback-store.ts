@@ -7,6 +7,7 @@ import { type Fault, quoted, ServiceError } from "../../domain/service-error.ts"
 import type { Connection } from "../dialect.ts";
 import { GroupCommit, type Outcome } from "../group-commit.ts";
 import { readPage } from "../paging.ts";
+import { pageBytesMax } from "../../domain/page.ts";
 import type { FeedbackRevisionTable, Schema } from "../schema.ts";
 import { nextSequence, nextSequences } from "../sequences.ts";
 import {
@@ -18,8 +19,10 @@ import {
 } from "./feedback-rows.ts";
 import { FeedbackNumbers } from "./numeric-index.ts";
 import { answerQuery } from "./answer-query.ts";
+import { recordsAt } from "./records-at.ts";
 import { scanPage } from "./scan.ts";
 import { fewRecords } from "./search-sources.ts";
+import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 
 /** Records created one by one that share a transaction, and characters of their payloads. */
 const groupRecordsMax = 256;
@@ -31,9 +34,10 @@ const idsMax = 500;
 /**
  * The feedback store on a migrated database.
  *
+ * @param outbox where what is written is told to webhooks
  * @param few how many records a search reads one by one before it looks for a better way
  */
-export function createFeedbackStore(connection: Connection, few = fewRecords): FeedbackStore {
+export function createFeedbackStore(connection: Connection, outbox: Outbox, few = fewRecords): FeedbackStore {
   const { queries } = connection;
   const numbers = new FeedbackNumbers();
   const created = async <Answer>(
@@ -46,7 +50,12 @@ export function createFeedbackStore(connection: Connection, few = fewRecords): F
       for (const record of records)
         answers.push(await answerTo(transaction, record, storedOf(stored.records, record)));
       // What throws here has nothing stored.
-      return { result: answer(answers), fields: await numbers.add(transaction, stored.inserted) };
+      const given = answer(answers);
+      const added = await numbers.add(transaction, stored.inserted);
+      await outbox.addFeedback(transaction, "feedback.created", () =>
+        stored.inserted.map(({ record }) => eventRecord(record)),
+      );
+      return { result: given, fields: added };
     });
     numbers.learn(fields);
     return result;
@@ -64,6 +73,18 @@ export function createFeedbackStore(connection: Connection, few = fewRecords): F
       return created(records, (answers) => allOrNone(records, answers));
     },
     find: async (projectId, id) => (await findByIds(queries, projectId, [id]))[0]?.record ?? null,
+    findMany: async (projectId, ids, { bytesMax = pageBytesMax } = {}) => {
+      if (ids.length === 0) return [];
+      const rows = await queries
+        .selectFrom("feedback")
+        .select("sequence")
+        .where("project_id", "=", projectId)
+        .where("id", "in", ids)
+        .orderBy("sequence")
+        .execute();
+      const sequences = rows.map(({ sequence }) => sequence);
+      return (await recordsAt(queries, projectId, sequences, bytesMax)).items;
+    },
     replace: async (projectId, id, content, at) => {
       const replaced = await queries.transaction().execute(async (transaction) => {
         const earlier = await putInHistory(transaction, projectId, id, at);
@@ -77,7 +98,9 @@ export function createFeedbackStore(connection: Connection, few = fewRecords): F
           .where("id", "=", id)
           .execute();
         await numbers.remove(transaction, earlier);
-        return { record, fields: await numbers.add(transaction, [{ record, sequence: earlier.sequence }]) };
+        const fields = await numbers.add(transaction, [{ record, sequence: earlier.sequence }]);
+        await outbox.addFeedback(transaction, "feedback.replaced", () => [eventRecord(record)]);
+        return { record, fields };
       });
       if (replaced === null) return null;
       numbers.learn(replaced.fields);
@@ -87,8 +110,12 @@ export function createFeedbackStore(connection: Connection, few = fewRecords): F
     scan: (scan, turn) => scanPage(connection, scan, turn),
     delete: (projectId, ids) =>
       queries.transaction().execute(async (transaction) => {
+        const purged: FeedbackRecord[] = [];
         for (let start = 0; start < ids.length; start += idsMax)
-          await removeRecords(transaction, numbers, projectId, ids.slice(start, start + idsMax));
+          purged.push(
+            ...(await removeRecords(transaction, numbers, projectId, ids.slice(start, start + idsMax))),
+          );
+        await outbox.addFeedback(transaction, "feedback.purged", () => purged.map(purgedRecord));
       }),
     history: (projectId, id, page) => {
       const rows = queries
@@ -225,20 +252,21 @@ async function removeRecords(
   numbers: FeedbackNumbers,
   projectId: string,
   ids: readonly string[],
-): Promise<void> {
+): Promise<readonly FeedbackRecord[]> {
   const gone = await transaction
     .deleteFrom("feedback")
     .where("project_id", "=", projectId)
     .where("id", "in", ids)
     .returning(recordColumns)
     .execute();
-  for (const row of gone)
-    await numbers.remove(transaction, { record: recordOf(row), sequence: row.sequence });
+  const removed = gone.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
+  for (const one of removed) await numbers.remove(transaction, one);
   await transaction
     .deleteFrom("feedback_revisions")
     .where("project_id", "=", projectId)
     .where("id", "in", ids)
     .execute();
+  return removed.map(({ record }) => record);
 }
 
 /**

@@ -21,9 +21,10 @@ import { createJob, findByIdempotency } from "./job-submission.ts";
 import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
 import { readPage } from "../paging.ts";
 import type { JobTable, Schema } from "../schema.ts";
+import type { Outbox } from "../webhooks/outbox.ts";
 
-/** The job store on a migrated database. */
-export function createJobStore({ queries: database, isMissingParent }: Connection): JobStore {
+/** The job store on a migrated database. @param outbox where the ends of jobs are told to webhooks */
+export function createJobStore({ queries: database, isMissingParent }: Connection, outbox: Outbox): JobStore {
   return {
     create: async (job, lines, idempotency, limits = {}) => {
       try {
@@ -69,7 +70,7 @@ export function createJobStore({ queries: database, isMissingParent }: Connectio
     },
     listEvents: (id, page) => listJobEvents(database, id, page),
     ...attemptQueries(database),
-    ...endings(database),
+    ...endings(database, outbox),
   };
 }
 
@@ -222,7 +223,10 @@ async function countWaiting(database: Kysely<Schema>): ReturnType<JobStore["coun
 }
 
 /** The three ways a job ends; each writes the state and the last event together. */
-function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "requestCancel"> {
+function endings(
+  database: Kysely<Schema>,
+  outbox: Outbox,
+): Pick<JobStore, "succeed" | "end" | "requestCancel"> {
   return {
     succeed: (id, { owner, version, comparison = null, counts, at, data }) =>
       database.transaction().execute(async (transaction) => {
@@ -243,13 +247,14 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
           .where("id", "=", id)
           .execute();
         await appendJobEvent(transaction, id, terminalSequence, { type: "training_ended", data });
+        await outbox.addJob(transaction, "training_ended", id);
       }),
     end: (id, state, errorMessage, at, { owner } = {}) =>
       database.transaction().execute(async (transaction) => {
         const job = await lockJob(transaction, id);
         const isOthers = owner !== undefined && (job.state !== "running" || job.owner !== owner);
         if (isOthers || !jobTransitions[job.state].includes(state)) throw notRunning(id, job.state);
-        await endWithFailure(transaction, id, { state, errorMessage, at });
+        await endWithFailure(transaction, outbox, id, { state, errorMessage, at });
       }),
     requestCancel: (id, at) =>
       database.transaction().execute(async (transaction) => {
@@ -257,7 +262,7 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
         if (job === null) return null;
         if (job.state === "queued") {
           const errorMessage = "The job was cancelled before it ran.";
-          await endWithFailure(transaction, id, { state: "cancelled", errorMessage, at });
+          await endWithFailure(transaction, outbox, id, { state: "cancelled", errorMessage, at });
           return "cancelled";
         }
         if (job.state === "running") {
@@ -270,6 +275,7 @@ function endings(database: Kysely<Schema>): Pick<JobStore, "succeed" | "end" | "
 
 async function endWithFailure(
   transaction: Transaction<Schema>,
+  outbox: Outbox,
   id: string,
   ending: { readonly state: "failed" | "cancelled"; readonly errorMessage: string; readonly at: Date },
 ): Promise<void> {
@@ -288,6 +294,7 @@ async function endWithFailure(
     type: "training_failed",
     data: { error_message: ending.errorMessage },
   });
+  await outbox.addJob(transaction, "training_failed", id);
 }
 
 async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJob | null> {

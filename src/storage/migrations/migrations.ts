@@ -14,6 +14,7 @@ import { addVersion21 } from "./version-21.ts";
 import { annotationTables } from "./version-22.ts";
 import { addVersion23 } from "./version-23.ts";
 import { replacedOrder } from "./version-24.ts";
+import { webhookTables } from "./version-25.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -88,6 +89,7 @@ const steps: readonly Step[] = [
   annotationTables,
   addVersion23,
   replacedOrder,
+  webhookTables,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

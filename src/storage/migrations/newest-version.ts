@@ -9,6 +9,7 @@ import { feedbackTables } from "./version-21.ts";
 import { annotationTables } from "./version-22.ts";
 import { numbersTable } from "./version-23.ts";
 import { replacedOrder } from "./version-24.ts";
+import { webhookTables } from "./version-25.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables = (form: SqlForm): readonly string[] => [
@@ -116,4 +117,5 @@ export const newestTables = (form: SqlForm): readonly string[] => [
   "create index files_of_entity on files (entity, sequence)",
   ...rewardTables,
   ...annotationTables,
+  ...webhookTables,
 ];

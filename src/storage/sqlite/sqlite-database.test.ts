@@ -25,6 +25,8 @@ import {
 } from "../contract/storage-under-test.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createJobStore } from "../jobs/job-store.ts";
+import { createOutbox } from "../webhooks/outbox.ts";
+import { systemClock } from "../../domain/clock.ts";
 import { createKeyStore } from "../key-store.ts";
 import { migrate, newestDatabaseVersion } from "../migrations/migrations.ts";
 import { createModelStore } from "../models/model-store.ts";
@@ -90,7 +92,7 @@ test("a full disk is named as such, in one statement and in a transaction, and n
   const setRoom = (pages: number) =>
     sql.raw(`pragma max_page_count = ${rows[0].page_count + pages}`).execute(connection.queries);
   const keys = createKeyStore(connection.queries);
-  const jobs = createJobStore(connection);
+  const jobs = createJobStore(connection, createOutbox(connection, systemClock));
   const models = createModelStore(connection.queries);
   await models.create(sampleModel("m"), sampleVersion("m", 0));
   await setRoom(0);

@@ -1,5 +1,6 @@
 // For tests: the stores in memory, obviously right and nothing else. One call at a time, each from its first read to
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
+import { type Clock, systemClock } from "../../domain/clock.ts";
 import type { Stores } from "../stores.ts";
 import { memoryCompletions } from "./memory-completions.ts";
 import { memoryAnnotation } from "./memory-annotation.ts";
@@ -13,9 +14,10 @@ import { memoryServers } from "./memory-servers.ts";
 import type { Exclusively, Tables } from "./memory-tables.ts";
 import { memorySources } from "./memory-sources.ts";
 import { memoryTrajectories } from "./memory-trajectories.ts";
+import { memoryWebhooks } from "./memory-webhooks.ts";
 
 /** An empty place; each call of the result opens what is kept there. */
-export function memoryStorage(): () => Stores {
+export function memoryStorage(clock: Clock = systemClock): () => Stores {
   let tables: Tables = {
     keys: [],
     models: [],
@@ -32,6 +34,9 @@ export function memoryStorage(): () => Stores {
     files: [],
     queues: [],
     items: [],
+    webhooks: [],
+    deliveries: [],
+    clock,
     leases: new Map(),
     uses: [],
     rules: [],
@@ -55,6 +60,7 @@ export function memoryStorage(): () => Stores {
     servers: memoryServers(exclusively),
     rules: memoryRules(exclusively),
     sources: memorySources(exclusively),
+    webhooks: memoryWebhooks(exclusively),
     close: async () => undefined,
   });
 }

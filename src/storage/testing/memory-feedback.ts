@@ -5,7 +5,9 @@ import { selected } from "../../domain/testing/feedback-queries/answer-in-memory
 import { holds } from "../../domain/testing/feedback-queries/evaluate.ts";
 import { fittingCount, pageBytesMax } from "../../domain/page.ts";
 import { type Fault, ServiceError } from "../../domain/service-error.ts";
+import type { EventRecord } from "../webhooks/events-of.ts";
 import { type Exclusively, jsonBytes, pageOf } from "./memory-tables.ts";
+import { tellFeedback } from "./memory-webhooks.ts";
 
 export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
   return {
@@ -13,9 +15,11 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
       exclusively((tables) => {
         const byKey = new Map(tables.feedback.map((record) => [keyOf(record), record]));
         const answers: FeedbackRecord[] = [];
+        const added: FeedbackRecord[] = [];
         const faults: Fault[] = [];
         for (const [index, record] of records.entries()) {
           const stored = byKey.get(keyOf(record)) ?? record;
+          if (!byKey.has(keyOf(record))) added.push(record);
           byKey.set(keyOf(record), stored);
           const first = tables.revisions.find((one) => keyOf(one.record) === keyOf(record))?.record;
           const answer = [stored, first].find((known) => known?.contentHash === record.contentHash);
@@ -31,6 +35,7 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
           ...[...byKey.keys()].filter((key) => !stored.has(key)),
         ];
         tables.feedback = [...byKey.values()];
+        tellFeedback(tables, "feedback.created", added.map(told));
         return answers;
       }),
     scan: ({ projectId, condition, order = "stored", after, limit, bytesMax = pageBytesMax }) =>
@@ -58,6 +63,11 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         };
       }),
     find: (projectId, id) => exclusively(({ feedback }) => feedback.find(isRecord(projectId, id)) ?? null),
+    findMany: (projectId, ids, { bytesMax = pageBytesMax } = {}) =>
+      exclusively(({ feedback }) => {
+        const found = feedback.filter((record) => record.projectId === projectId && ids.includes(record.id));
+        return found.slice(0, fittingCount(found.map(jsonBytes), bytesMax));
+      }),
     replace: (projectId, id, content, at) =>
       exclusively((tables) => {
         const earlier = tables.feedback.find(isRecord(projectId, id));
@@ -67,6 +77,7 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         tables.revisions = [...tables.revisions, revision];
         tables.feedback = tables.feedback.map((one) => (one === earlier ? record : one));
         tables.feedbackOrder = [...tables.feedbackOrder, replacedKeyOf(record)];
+        tellFeedback(tables, "feedback.replaced", [told(record)]);
         return record;
       }),
     query: ({ limit, offset, bytesMax = pageBytesMax, ...query }) =>
@@ -79,6 +90,7 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
     delete: (projectId, ids) =>
       exclusively((tables) => {
         const stays = (record: FeedbackRecord) => record.projectId !== projectId || !ids.includes(record.id);
+        tellFeedback(tables, "feedback.purged", tables.feedback.filter((record) => !stays(record)).map(told));
         tables.feedback = tables.feedback.filter(stays);
         tables.revisions = tables.revisions.filter(({ record }) => stays(record));
       }),
@@ -88,6 +100,12 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         return pageOf(listed, page, { bytesOf: ({ record }) => jsonBytes(record) });
       }),
   };
+}
+
+/** What webhooks are told of a record. */
+function told(record: FeedbackRecord): EventRecord {
+  const { projectId, id, feedbackType } = record;
+  return { projectId, id, feedbackType, byteCount: JSON.stringify(record).length };
 }
 
 function keyOf({ projectId, id }: Pick<FeedbackRecord, "projectId" | "id">): string {

@@ -25,6 +25,7 @@ import {
 import { addVersion, greatestStep } from "./memory-models.ts";
 import { addOutlines } from "./memory-outlines.ts";
 import { addOrigin, retakeOrigin } from "./memory-sources.ts";
+import { tellJob } from "./memory-webhooks.ts";
 
 const terminalSequence = Infinity;
 const noWait = { notBefore: new Date(0), waitsSince: new Date(0) };
@@ -232,6 +233,7 @@ function endings(exclusively: Exclusively): Endings {
       type: "training_failed",
       data: { error_message: errorMessage },
     });
+    tellJob(tables, "training_failed", id);
   };
   return {
     succeed: (id, { owner, version, comparison = null, counts, at, data }) =>
@@ -247,6 +249,7 @@ function endings(exclusively: Exclusively): Endings {
         };
         change(tables, id, { state: "succeeded", ...ended }, { owner: null });
         addEvent(tables, id, terminalSequence, { type: "training_ended", data });
+        tellJob(tables, "training_ended", id);
       }),
     end: (id, state, errorMessage, at, { owner } = {}) =>
       exclusively((tables) => {

@@ -1,6 +1,7 @@
 // For tests: what the stores in memory keep, and how a page is cut out of a list of it.
 import type { AccessKey } from "../../domain/access.ts";
 import type { AnnotationItem, AnnotationQueue } from "../../domain/annotation/queue.ts";
+import type { Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
 import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
@@ -13,6 +14,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { ListedOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryLog } from "../../domain/trajectory.ts";
 import type { UploadedFile } from "../../domain/uploads/uploaded-file.ts";
+import type { Delivery, Webhook } from "../../domain/webhooks/webhook.ts";
 import { unknownCursor } from "../paging.ts";
 
 /** A job with what the domain does not show of it. */
@@ -47,6 +49,13 @@ export interface KeptPrompt {
   readonly jobId: string | null;
 }
 
+/** A delivery with whose it is while it is sent, and its number among those of its webhook. */
+export interface KeptDelivery {
+  readonly delivery: Delivery;
+  readonly sequence: number;
+  readonly owner: string | null;
+}
+
 /** What is kept; lists are in the order in which things came. */
 export interface Tables {
   keys: readonly AccessKey[];
@@ -78,6 +87,11 @@ export interface Tables {
   queues: readonly AnnotationQueue[];
   /** With holds that have run out. */
   items: readonly AnnotationItem[];
+  webhooks: readonly Webhook[];
+  /** In the order they came. */
+  deliveries: readonly KeptDelivery[];
+  /** By which events are dated. */
+  readonly clock: Clock;
   /** By the server's id. */
   leases: ReadonlyMap<string, ServerLease>;
   /** The versions that each server has requests on, by the server's id; those without a lease count for nothing. */

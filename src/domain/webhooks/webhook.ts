@@ -1,0 +1,88 @@
+// Webhooks: where events of an entity are sent to by the server itself, and what came of each sending.
+
+export const webhookEventTypes = [
+  "feedback.created",
+  "feedback.replaced",
+  "feedback.purged",
+  "training_ended",
+  "training_failed",
+] as const;
+export type WebhookEventType = (typeof webhookEventTypes)[number];
+export type FeedbackEventType = Extract<WebhookEventType, `feedback.${string}`>;
+export type JobWebhookEventType = Exclude<WebhookEventType, FeedbackEventType>;
+
+/** What of a webhook may be changed. */
+export interface WebhookChoice {
+  readonly url: string;
+  /** At least one. */
+  readonly events: readonly WebhookEventType[];
+  /** Events of this project alone; null for all of the entity. */
+  readonly projectId: string | null;
+  /** Of feedback, events of records of this type alone; null for all. */
+  readonly feedbackType: string | null;
+  /** Most records of an event: those that are written together come in one up to this. */
+  readonly recordsMax: number;
+}
+
+/** What a webhook is made of. */
+export interface WebhookRequest extends WebhookChoice {
+  /** Null for the caller's. */
+  readonly entity: string | null;
+  /** Null for a fresh one. */
+  readonly secret: string | null;
+}
+
+export interface NewWebhook extends WebhookChoice {
+  readonly id: string;
+  readonly entity: string;
+  /** What requests are signed with: `whsec_` and base64. */
+  readonly secret: string;
+  readonly createdAt: Date;
+}
+
+export interface Webhook extends NewWebhook {
+  /** Null while events are sent. */
+  readonly disabled: { readonly at: Date; readonly reason: string } | null;
+  /** The first attempt that failed behind the last one that did not; null where that was the last. */
+  readonly failingSince: Date | null;
+  /** Deliveries that are not over. */
+  readonly pendingCount: number;
+}
+
+/** What an event is about, by its ids: the content is read when it is sent. */
+export type WebhookSubject =
+  | { readonly kind: "feedback"; readonly projectId: string; readonly ids: readonly string[] }
+  | { readonly kind: "job"; readonly jobId: string };
+
+export interface DeliveryAttempt {
+  readonly at: Date;
+  readonly durationMs: number;
+  /** Null where nothing was answered. */
+  readonly status: number | null;
+  /** Why it did not count as delivered; null where it did. */
+  readonly error: string | null;
+  /** The first bytes of the answer, as text. */
+  readonly answer: string;
+}
+
+export type DeliveryState = "pending" | "delivered" | "failed";
+
+/** An event on its way to one webhook. */
+export interface Delivery {
+  /** The event's, the same at each attempt: by it a receiver knows what it has already. */
+  readonly id: string;
+  readonly webhookId: string;
+  readonly type: WebhookEventType;
+  readonly subject: WebhookSubject;
+  readonly createdAt: Date;
+  readonly state: DeliveryState;
+  /** The latest, the oldest of them first. */
+  readonly attempts: readonly DeliveryAttempt[];
+  /** All that there were. */
+  readonly attemptCount: number;
+  /** When it began to be tried: at first when it was made, and then when it was last replayed. */
+  readonly triedSince: Date;
+  /** Null once it is over; while it is being sent, when another server may send it. */
+  readonly dueAt: Date | null;
+  readonly endedAt: Date | null;
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readAllowedPlaces } from "./allowed-places.ts";
+import { sendRequest, UnreachableReceiver, type SentRequest } from "./send-request.ts";
+import { receive } from "./testing/receiver.ts";
+
+const never = new AbortController().signal;
+const here = ["127.0.0.1"];
+
+function check(url: string, allowed: readonly string[] = here, signal = never): Promise<SentRequest> {
+  const request = { url, headers: { "webhook-id": "msg_1" }, body: '{"text":"👍"}' };
+  return sendRequest(request, readAllowedPlaces(allowed), { signal });
+}
+
+test("posts JSON and says what was answered, its first bytes alone", async (t) => {
+  const receiver = await receive(t, (response) => {
+    response.writeHead(503, { "retry-after": "120" }).end("x".repeat(10_000));
+  });
+  assert.deepEqual(await check(receiver.url), {
+    status: 503,
+    answer: "x".repeat(512),
+    retryAfterSeconds: 120,
+  });
+  const [{ method, path, headers, body }] = receiver.received;
+  assert.deepEqual([method, path, body], ["POST", "/hook", '{"text":"👍"}']);
+  assert.deepEqual([headers["content-type"], headers["content-length"]], ["application/json", "15"]);
+  assert.equal(headers["webhook-id"], "msg_1");
+});
+
+test("an answer without an end is read no further than its limit", async (t) => {
+  const receiver = await receive(t, (response) => {
+    const more = (): void => void (response.destroyed || response.write("y".repeat(8192), more));
+    more();
+  });
+  assert.equal((await check(receiver.url)).answer, "y".repeat(512));
+});
+
+test("a redirect is an answer like others, and nothing goes where it points", async (t) => {
+  const other = await receive(t);
+  const receiver = await receive(t, (response) => {
+    response.writeHead(307, { location: other.url }).end();
+  });
+  assert.equal((await check(receiver.url)).status, 307);
+  assert.deepEqual(other.received, []);
+});
+
+test("nothing is sent to an address that is not allowed, by number or by name", async (t) => {
+  const receiver = await receive(t);
+  const byName = receiver.url.replace("127.0.0.1", "localhost");
+  await assert.rejects(check(receiver.url, ["10.0.0.0/8"]), /127\.0\.0\.1 is not among the places/);
+  await assert.rejects(check(byName, ["10.0.0.0/8"]), /localhost is at .*127\.0\.0\.1.*may not send/);
+  await assert.rejects(check(byName, ["hooks.example.com"]), /localhost is not among the places/);
+  assert.deepEqual(receiver.received, []);
+  // The name leads here, and the address is allowed.
+  assert.equal((await check(byName, ["127.0.0.1"])).status, 204);
+});
+
+test("who cannot be reached is said to be so, and waiting ends with the signal", async (t) => {
+  await assert.rejects(check("http://127.0.0.1:1/"), UnreachableReceiver);
+  await assert.rejects(check("http://none.invalid/", ["none.invalid"]), /none\.invalid cannot be resolved/);
+  const silent = await receive(t, () => undefined);
+  const late = new AbortController();
+  const sending = check(silent.url, here, late.signal);
+  await silent.came(1);
+  late.abort(new UnreachableReceiver("too late"));
+  await assert.rejects(sending, /too late/);
+  const stuck = await receive(t, (response) => void response.writeHead(200).write("a"));
+  const stopped = new AbortController();
+  const reading = check(stuck.url, here, stopped.signal);
+  await stuck.came(1);
+  stopped.abort(new UnreachableReceiver("too late"));
+  await assert.rejects(reading, /too late/);
+});
