@@ -57,6 +57,17 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   "completions show": ["hone completions show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "completions delete": ["hone completions delete 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "webhooks list": ["hone webhooks"],
+  "webhooks add": [
+    "hone webhooks add https://hooks.example.com/hone --events feedback.created training_ended",
+  ],
+  "webhooks enable": ["hone webhooks enable 01a21642-a49f-7969-8bb1-aed0f3ae7b22"],
+  "webhooks deliveries": ["hone webhooks deliveries 01a21642-a49f-7969-8bb1-aed0f3ae7b22 --state failed"],
+  "webhooks replay": [
+    "hone webhooks replay 01a21642-a49f-7969-8bb1-aed0f3ae7b22 msg_2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10",
+    "hone webhooks replay 01a21642-a49f-7969-8bb1-aed0f3ae7b22 --failed-since 2026-11-26",
+  ],
+  "webhooks delete": ["hone webhooks delete 01a21642-a49f-7969-8bb1-aed0f3ae7b22"],
   "keys create": ["hone keys create --owner ann --role member"],
   "keys list": ["hone keys"],
   "keys revoke": ["hone keys revoke 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],

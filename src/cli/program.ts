@@ -16,6 +16,7 @@ import { addExamples } from "./examples.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
 import { addRecordingCommands } from "./recordings/recording-commands.ts";
 import { addTopCommand } from "./top/top-command.ts";
+import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 
 /** @param limits as of `main` */
 export function createProgram(limits: ServerLimits = {}): Command {
@@ -29,6 +30,7 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addJobsCommand(program);
   addRulesCommand(program);
   addRecordingCommands(program);
+  addWebhooksCommand(program);
   addKeysCommand(program);
   addSchemasCommand(program, limits);
   addDemoCommand(program);

@@ -9,7 +9,15 @@ export interface Candidate {
 }
 
 /** Where the values of an argument or a flag come from. */
-export type ValueSource = "models" | "trained" | "versions" | "jobs" | "added" | "files" | "folders";
+export type ValueSource =
+  | "models"
+  | "trained"
+  | "versions"
+  | "jobs"
+  | "added"
+  | "webhooks"
+  | "files"
+  | "folders";
 
 export interface Completion {
   readonly candidates: readonly Candidate[];

@@ -45,6 +45,8 @@ function findersFor(flags: ConnectionFlags): Finders {
         about: `${kind}, ${state}`,
       })),
     added: () => addedModels(flags),
+    webhooks: async () =>
+      (await client.webhooks.list({}, { signal }).all()).map(({ id, url }) => ({ value: id, about: url })),
   };
 }
 

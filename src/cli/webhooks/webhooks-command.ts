@@ -1,0 +1,138 @@
+// `hone webhooks`: where a server sends events, what became of them, and having them sent again.
+import type { Command } from "commander";
+import type { Webhook, WebhookDelivery } from "../../client/api.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  printRows,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
+
+type Flags = ConnectionFlags & JsonFlag;
+
+interface AddFlags extends Flags {
+  readonly events: readonly Webhook["events"][number][];
+  readonly project?: string;
+  readonly type?: string;
+  readonly recordsMax?: number;
+}
+
+export function addWebhooksCommand(program: Command): void {
+  const webhooks = program
+    .command("webhooks")
+    .description("Receivers that a server tells of feedback and of jobs that end.");
+  const withFlags = (command: Command): Command => addConnectionFlags(command).option("--json", "as JSON");
+  withFlags(webhooks.command("list", { isDefault: true }).description("List webhooks.")).action(
+    async (flags: Flags) => {
+      const found = await connect(flags).webhooks.list({}).all();
+      printRows(
+        found.map((webhook) => (flags.json === true ? { ...webhook } : listed(webhook))),
+        { ...flags, columns: ["id", "url", "events", "state", "pending"] },
+      );
+    },
+  );
+  withFlags(
+    webhooks
+      .command("add <url>")
+      .description("Make a webhook; its secret is shown once. The server's operator allows its host first."),
+  )
+    .option(
+      "--events <events...>",
+      "feedback.created, feedback.replaced, feedback.purged, training_ended, training_failed",
+      ["feedback.created"],
+    )
+    .option("--project <entity/project>", "events of one project alone")
+    .option("--type <type>", "of feedback, records of one type alone")
+    .option("--records-max <count>", "most records of one event", Number)
+    .action(addWebhook);
+  withFlags(webhooks.command("enable <id>").description("Send again what comes from now on.")).action(
+    async (id: string, flags: Flags) => {
+      printResult(await connect(flags).webhooks.change(id, { enabled: true }), `enabled ${id}`, flags);
+    },
+  );
+  withFlags(webhooks.command("deliveries <id>").description("List what was sent, the newest first."))
+    .option("--state <state>", "pending, delivered or failed")
+    .option("--limit <count>", "how many", Number, 20)
+    .action(listDeliveries);
+  withFlags(
+    webhooks
+      .command("replay <id> [delivery]")
+      .description("Send a delivery again, or all that failed since a time."),
+  )
+    .option("--failed-since <time>", "all that failed then or later (ISO 8601)")
+    .action(replay);
+  withFlags(webhooks.command("delete <id>").description("Delete a webhook with its deliveries.")).action(
+    async (id: string, flags: Flags) => {
+      printResult(await connect(flags).webhooks.delete(id), `deleted ${id}`, flags);
+    },
+  );
+}
+
+async function addWebhook(url: string, flags: AddFlags): Promise<void> {
+  const webhook = await connect(flags).webhooks.create({
+    url,
+    events: [...flags.events],
+    ...(flags.project === undefined ? {} : { project_id: flags.project }),
+    ...(flags.type === undefined ? {} : { feedback_type: flags.type }),
+    ...(flags.recordsMax === undefined ? {} : { records_max: flags.recordsMax }),
+  });
+  printResult(webhook, `${webhook.id}\n${webhook.secret}`, flags);
+}
+
+async function listDeliveries(
+  id: string,
+  flags: Flags & { readonly state?: WebhookDelivery["state"]; readonly limit: number },
+): Promise<void> {
+  const deliveries: WebhookDelivery[] = [];
+  const query = flags.state === undefined ? {} : { state: flags.state };
+  const limit = Math.max(1, Math.min(flags.limit, 100));
+  for await (const delivery of connect(flags).webhooks.deliveries(id, { ...query, limit })) {
+    deliveries.push(delivery);
+    if (deliveries.length >= flags.limit) break;
+  }
+  printRows(
+    deliveries.map((delivery) => (flags.json === true ? { ...delivery } : listedDelivery(delivery))),
+    {
+      ...flags,
+      columns: ["id", "created_at", "type", "state", "attempts", "last_attempt", "next_attempt_at"],
+    },
+  );
+}
+
+async function replay(
+  id: string,
+  delivery: string | undefined,
+  flags: Flags & { readonly failedSince?: string },
+): Promise<void> {
+  const { webhooks } = connect(flags);
+  if (flags.failedSince === undefined) {
+    const answer = await webhooks.replay(id, { delivery_id: delivery ?? null });
+    return printResult(answer, `${answer.replayed} to be sent again`, flags);
+  }
+  const time = new Date(flags.failedSince);
+  const since = Number.isNaN(time.getTime()) ? flags.failedSince : time.toISOString();
+  let count = 0;
+  for (let hasMore = true; hasMore;) {
+    const answer = await webhooks.replay(id, { failed_since: since });
+    count += answer.replayed;
+    hasMore = answer.has_more;
+  }
+  printResult({ replayed: count }, `${count} to be sent again`, flags);
+}
+
+function listed(webhook: Webhook): Readonly<Record<string, unknown>> {
+  const { events, enabled, failing_since: failingSince, disabled_reason: reason } = webhook;
+  const state = failingSince === null ? "well" : `fails since ${failingSince}`;
+  return { ...webhook, events: events.join(" "), state: enabled ? state : `disabled: ${reason ?? ""}` };
+}
+
+function listedDelivery(delivery: WebhookDelivery): Readonly<Record<string, unknown>> {
+  const last = delivery.attempts.at(-1);
+  return {
+    ...delivery,
+    attempts: delivery.attempt_count,
+    last_attempt: last === undefined ? null : (last.error ?? `status ${last.status}`),
+  };
+}
