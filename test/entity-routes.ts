@@ -325,6 +325,78 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
         }),
       ]),
     ),
+    "POST /obj/create": projects(other).map(({ projectId, status }) =>
+      post("/obj/create", { obj: { project_id: projectId, object_id: "o", val: 1 } }, status),
+    ),
+    "POST /objs/query": projects(other).map(({ projectId, status }) =>
+      post("/objs/query", { project_id: projectId }, status),
+    ),
+    ...Object.fromEntries(
+      ["read", "delete"].map((route) => [
+        `POST /obj/${route}`,
+        projects(other).map(({ projectId, status }) => {
+          const none = { project_id: projectId, object_id: "nothing", digest: "latest" };
+          return { ...post(`/obj/${route}`, none, status), statusOfOwner: 404 };
+        }),
+      ]),
+    ),
+    "POST /table/create": inProjects(other, "/table/create", (projectId) => ({
+      table: { project_id: projectId, rows: [{ a: 1 }] },
+    })),
+    ...Object.fromEntries(
+      ["/table/query", "/table/query_stats", "/file/content"].map((path) => [
+        `POST ${path}`,
+        inProjects(other, path, (projectId) => ({ project_id: projectId, digest: "none" }), 404),
+      ]),
+    ),
+    ...Object.fromEntries(
+      ["/file/create", "/files/create"].map((path) => [
+        `POST ${path}`,
+        projects(other).map(({ projectId, status }) => post(path, tracedFile(projectId), status, uploading)),
+      ]),
+    ),
+    "POST /refs/read_batch": [
+      post("/refs/read_batch", { refs: [`w:///${projectOf(other)}/object/nothing:latest`] }, 403),
+    ].map((attempt) => ({ ...attempt, statusOfOwner: 404 })),
+    "POST /call/start": inProjects(other, "/call/start", (projectId) => ({ start: callStart(projectId) })),
+    "POST /call/end": inProjects(other, "/call/end", (projectId) => ({ end: callEnd(projectId) })),
+    "POST /call/upsert_batch": inProjects(other, "/call/upsert_batch", (projectId) => ({
+      batch: [{ mode: "start", req: { start: callStart(projectId) } }],
+    })),
+    "POST /call/read": inProjects(other, "/call/read", (projectId) => ({ project_id: projectId, id: "c" })),
+    "POST /calls/stream_query": inProjects(other, "/calls/stream_query", (projectId) => ({
+      project_id: projectId,
+    })),
+    "POST /calls/query_stats": inProjects(other, "/calls/query_stats", (projectId) => ({
+      project_id: projectId,
+    })),
+    "POST /calls/delete": inProjects(other, "/calls/delete", (projectId) => ({
+      project_id: projectId,
+      call_ids: ["none"],
+    })),
+    ...Object.fromEntries(
+      (
+        [
+          ["call/start", { start: callStart(projectOf(own)) }],
+          ["call/end", { end: callEnd(projectOf(own)) }],
+          ["calls/complete", { batch: [] }],
+        ] as const
+      ).map(([route, body]) => [
+        `POST /v2/:entity/:project/${route}`,
+        [post(`/v2/${projectOf(other)}/${route}`, body, 403)],
+      ]),
+    ),
+    "GET /server_info": lists("/server_info", other),
+    "POST /graphql": [
+      post(
+        "/graphql",
+        { query: "query { project { name } }", variables: { entityName: other.entity, name: other.project } },
+        403,
+      ),
+    ],
+    "DELETE /v1/preview/projects/:entity/:project/traces": [
+      { ...get(`/v1/preview/projects/${projectOf(other)}/traces`, 403), method: "DELETE" },
+    ],
     "POST /feedback/replace": replacements(other, own),
     "POST /feedback/create": records(other, own).map(({ record, status }) =>
       post("/feedback/create", record, status),
@@ -530,6 +602,11 @@ const purposePart = partOf('name="purpose"', "fine-tune");
 const oneExample = JSON.stringify({ messages: [{ role: "assistant", content: "Hi" }] });
 const upload = `${purposePart}${partOf('name="file"; filename="a"', oneExample)}--xYz--\r\n`;
 
+/** A form that publishes a file in a project. */
+function tracedFile(projectId: string): string {
+  return `${partOf('name="project_id"', projectId)}${partOf('name="file"; filename="a"', "a")}--xYz--\r\n`;
+}
+
 function teach(body: object, status: number): Attempt {
   return post("/v1/preview/sft-training-jobs", body, status);
 }
@@ -579,6 +656,28 @@ function projects(other: Things): readonly { readonly projectId: string; readonl
     { projectId: entity, status: 422 },
     { projectId: `${entity}/${project}/`, status: 422 },
   ];
+}
+
+/** A route that takes a project's id in its body. */
+function inProjects(
+  other: Things,
+  path: string,
+  bodyOf: (projectId: string) => object,
+  statusOfOwner?: number,
+): readonly Attempt[] {
+  return projects(other).map(({ projectId, status }) => ({
+    ...post(path, bodyOf(projectId), status),
+    ...(statusOfOwner === undefined ? {} : { statusOfOwner }),
+  }));
+}
+
+function callStart(projectId: string): object {
+  const started = { op_name: "f", started_at: "2026-11-21T12:00:00Z", attributes: {}, inputs: {} };
+  return { project_id: projectId, id: "c", ...started };
+}
+
+function callEnd(projectId: string): object {
+  return { project_id: projectId, id: "c", ended_at: "2026-11-21T12:00:01Z", summary: {} };
 }
 
 function replacements(other: Things, own: Things): readonly Attempt[] {

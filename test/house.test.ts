@@ -42,7 +42,8 @@ const house: Readonly<Record<string, Room>> = {
   trajectories: { rank: 3, mayImport: ["domain", "telemetry", "tokenizer"], vendors: [] },
   rewards: { rank: 3, mayImport: ["domain", "telemetry", "jobs"], vendors: [] },
   annotation: { rank: 3, mayImport: ["domain", "feedback"], vendors: [] },
-  feedback: { rank: 2, mayImport: ["domain"], vendors: ["unicode-emoji-json"] },
+  feedback: { rank: 2, mayImport: ["domain", "regex"], vendors: ["unicode-emoji-json"] },
+  traces: { rank: 3, mayImport: ["domain", "artifacts", "feedback"], vendors: [] },
   checkpoints: {
     rank: 3,
     mayImport: ["domain", "artifacts", "processes", "archives", "model-files", "model", "registry"],
@@ -85,7 +86,7 @@ const house: Readonly<Record<string, Room>> = {
   },
   wire: {
     rank: 4,
-    mayImport: ["domain", "validation", "trajectories", "feedback", "annotation"],
+    mayImport: ["domain", "validation", "trajectories", "feedback", "annotation", "traces"],
     vendors: ["typebox", "hyparquet-writer"],
   },
   http: {
@@ -106,6 +107,7 @@ const house: Readonly<Record<string, Room>> = {
       "rewards",
       "annotation",
       "files",
+      "traces",
       "transfer",
       "webhooks",
     ],
@@ -139,6 +141,7 @@ const house: Readonly<Record<string, Room>> = {
       "recordings",
       "annotation",
       "files",
+      "traces",
       "library",
       "engine",
       "transfer",

@@ -67,6 +67,10 @@ export interface World {
   close(): Promise<void>;
 }
 
+/** Those that take the key as feedback does. */
+const weaveRoutes =
+  /^\/(feedback|annotation_queues|objs?|refs|tables?|files?|calls?|v2)\b|^\/(graphql|server_info)\b/;
+
 const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
 const prompts = await directPrompts(folder);
@@ -83,6 +87,7 @@ export async function newWorld(entities: readonly string[]): Promise<World> {
     feedback: createFeedbackService({
       store: stores.feedback,
       queues: stores.annotation,
+      specs: stores.objects,
       clock: systemClock,
     }),
   });
@@ -91,7 +96,7 @@ export async function newWorld(entities: readonly string[]): Promise<World> {
   return {
     server,
     ask: ({ method, url, headers = {}, body }, key) => {
-      const scheme = /^\/(feedback|annotation_queues)/.test(url) ? basic : bearer;
+      const scheme = weaveRoutes.test(url) ? basic : bearer;
       return server.ask({
         method,
         url,

@@ -4197,6 +4197,445 @@ export type TransferRequest = {
   readonly entity: string;
 };
 
+export type WeaveCall = {
+  readonly id: string;
+  readonly project_id: string;
+  readonly op_name: string;
+  readonly display_name: string | null;
+  readonly trace_id: string;
+  readonly parent_id: string | null;
+  readonly thread_id: string | null;
+  readonly turn_id: string | null;
+  readonly started_at: string;
+  readonly ended_at: string | null;
+  readonly attributes: { readonly [name: string]: unknown };
+  readonly inputs: { readonly [name: string]: unknown };
+  readonly output: unknown;
+  readonly exception: string | null;
+  /** As its end has it; `weave` has its status, name and latency. */
+  readonly summary: { readonly [name: string]: unknown };
+  /** The owner of the key that recorded it. */
+  readonly wb_user_id: string;
+  readonly wb_run_id: string | null;
+  readonly wb_run_step: number | null;
+};
+
+export type WeaveCallBatchItem = {
+  /** Which of the two it is. */
+  readonly mode: "start" | "end";
+  /** The one that `mode` says. */
+  readonly req: WeaveCallPart;
+};
+
+export type WeaveCallBatchReq = {
+  /** All are stored, or none. */
+  readonly batch: readonly WeaveCallBatchItem[];
+};
+
+export type WeaveCallComplete = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Of the call. */
+  readonly id: string;
+  /** The op that was called: its reference, or any name. */
+  readonly op_name: string;
+  /** What people call it. */
+  readonly display_name?: string | null;
+  /** What it is a part of. Default: a fresh one. */
+  readonly trace_id?: string | null;
+  /** The call that made it; null for the root of a trace. */
+  readonly parent_id?: string | null;
+  /** The thread that it belongs to. */
+  readonly thread_id?: string | null;
+  /** The turn of that. */
+  readonly turn_id?: string | null;
+  /** When it began. */
+  readonly started_at: string;
+  /** What the client says of it. */
+  readonly attributes: { readonly [name: string]: any };
+  /** What it was given, by name. */
+  readonly inputs: { readonly [name: string]: any };
+  /** Kept, and not shown. */
+  readonly otel_dump?: { readonly [name: string]: any } | null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** The run that it belongs to. */
+  readonly wb_run_id?: string | null;
+  /** The step of that. */
+  readonly wb_run_step?: number | null;
+  /** When it ended. */
+  readonly ended_at: string;
+  /** What went wrong. */
+  readonly exception?: string | null;
+  /** What came of it. */
+  readonly output?: unknown;
+  /** What it sums up, such as tokens that were used. */
+  readonly summary?: { readonly [name: string]: any } | null;
+  /** The step of the run when it ended. */
+  readonly wb_run_step_end?: number | null;
+};
+
+/** The end of a call. */
+export type WeaveCallEnd = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Of the call. */
+  readonly id: string;
+  /** When it ended. */
+  readonly ended_at: string;
+  /** What went wrong. */
+  readonly exception?: string | null;
+  /** What came of it. */
+  readonly output?: unknown;
+  /** What it sums up, such as tokens that were used. */
+  readonly summary?: { readonly [name: string]: any } | null;
+  /** The step of the run when it ended. */
+  readonly wb_run_step_end?: number | null;
+};
+
+export type WeaveCallEndReq = {
+  /** The end of a call. */
+  readonly end: WeaveCallEnd;
+};
+
+export type WeaveCallFilter = {
+  /** Calls of these ops; a reference that ends in `:*` stands for all versions. */
+  readonly op_names?: readonly string[] | null;
+  /** These calls. */
+  readonly call_ids?: readonly string[] | null;
+  /** Those of these traces. */
+  readonly trace_ids?: readonly string[] | null;
+  /** Those that these calls made. */
+  readonly parent_ids?: readonly string[] | null;
+  /** Those alone that no call made. */
+  readonly trace_roots_only?: boolean | null;
+  /** Not supported. */
+  readonly input_refs?: readonly string[] | null;
+  /** Not supported. */
+  readonly output_refs?: readonly string[] | null;
+  /** Not supported. */
+  readonly thread_ids?: readonly string[] | null;
+  /** Not supported. */
+  readonly turn_ids?: readonly string[] | null;
+  /** Not supported. */
+  readonly wb_user_ids?: readonly string[] | null;
+  /** Not supported. */
+  readonly wb_run_ids?: readonly string[] | null;
+};
+
+export type WeaveCallOrder = {
+  /** When they began. */
+  readonly field: "started_at";
+  /** Rising or falling. */
+  readonly direction: "asc" | "desc";
+};
+
+/** The one that `mode` says. */
+export type WeaveCallPart = {
+  /** The beginning of a call. */
+  readonly start?: WeaveCallStart;
+  /** The end of a call. */
+  readonly end?: WeaveCallEnd;
+};
+
+export type WeaveCallReadReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Of the call. */
+  readonly id: string;
+  /** Not supported. */
+  readonly include_costs?: boolean | null;
+  /** Not supported. */
+  readonly include_storage_size?: boolean | null;
+  /** Not supported. */
+  readonly include_total_storage_size?: boolean | null;
+};
+
+/** The beginning of a call. */
+export type WeaveCallStart = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Of the call. Default: a fresh one. */
+  readonly id?: string | null;
+  /** The op that was called: its reference, or any name. */
+  readonly op_name: string;
+  /** What people call it. */
+  readonly display_name?: string | null;
+  /** What it is a part of. Default: a fresh one. */
+  readonly trace_id?: string | null;
+  /** The call that made it; null for the root of a trace. */
+  readonly parent_id?: string | null;
+  /** The thread that it belongs to. */
+  readonly thread_id?: string | null;
+  /** The turn of that. */
+  readonly turn_id?: string | null;
+  /** When it began. */
+  readonly started_at: string;
+  /** What the client says of it. */
+  readonly attributes: { readonly [name: string]: any };
+  /** What it was given, by name. */
+  readonly inputs: { readonly [name: string]: any };
+  /** Kept, and not shown. */
+  readonly otel_dump?: { readonly [name: string]: any } | null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+  /** The run that it belongs to. */
+  readonly wb_run_id?: string | null;
+  /** The step of that. */
+  readonly wb_run_step?: number | null;
+};
+
+export type WeaveCallStartReq = {
+  /** The beginning of a call. */
+  readonly start: WeaveCallStart;
+};
+
+export type WeaveCallsCompleteReq = {
+  /** All are stored, or none. */
+  readonly batch: readonly WeaveCallComplete[];
+};
+
+export type WeaveCallsDeleteReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The calls. */
+  readonly call_ids: readonly string[];
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+};
+
+export type WeaveCallsQueryReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Which calls; all unless given. */
+  readonly filter?: WeaveCallFilter | null;
+  /** Not supported: calls are found by `filter`. */
+  readonly query?: { readonly [name: string]: any } | null;
+  /** Most calls of the answer; all unless given. */
+  readonly limit?: number | null;
+  /** How many are passed over. Default: `0`. */
+  readonly offset?: number | null;
+  /** As they began unless given. */
+  readonly sort_by?: readonly WeaveCallOrder[] | null;
+  /** The fields of each call, beside those that every call has; all unless given. */
+  readonly columns?: readonly string[] | null;
+  /** Has the feedback on each call in `summary.weave.feedback`, up to 100 records. Default: `false`. */
+  readonly include_feedback?: boolean | null;
+  /** Not supported. */
+  readonly include_costs?: boolean | null;
+  /** Not supported. */
+  readonly include_storage_size?: boolean | null;
+  /** Not supported. */
+  readonly include_total_storage_size?: boolean | null;
+  /** Not supported: clients read references by POST /refs/read_batch. */
+  readonly expand_columns?: readonly string[] | null;
+  /** Without effect. */
+  readonly return_expanded_column_values?: boolean | null;
+};
+
+export type WeaveCallsStatsReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Which calls; all unless given. */
+  readonly filter?: WeaveCallFilter | null;
+  /** Not supported: calls are found by `filter`. */
+  readonly query?: { readonly [name: string]: any } | null;
+  /** Counts no further. */
+  readonly limit?: number | null;
+  /** Not supported. */
+  readonly include_total_storage_size?: boolean | null;
+  /** Not supported. */
+  readonly expand_columns?: readonly string[] | null;
+};
+
+export type WeaveFileContentReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** What names the content. */
+  readonly digest: string;
+};
+
+export type WeaveFileCreateReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The digest that the client has computed; 409 where it is another. */
+  readonly expected_digest?: string;
+  /** At most 64 MiB. */
+  readonly file: string;
+};
+
+export type WeaveGraphqlReq = {
+  /** Asks for `project`, `upsertModel` or `viewer`. */
+  readonly query: string;
+  /** What the query names. */
+  readonly variables?: { readonly [name: string]: any } | null;
+  /** Which part of the query is asked. */
+  readonly operationName?: string | null;
+};
+
+export type WeaveObject = {
+  readonly project_id: string;
+  readonly object_id: string;
+  readonly digest: string;
+  /** Counts from 0 among the versions of the name. */
+  readonly version_index: number;
+  /** 1 where no version is newer. */
+  readonly is_latest: number;
+  readonly kind: "object" | "op";
+  readonly base_object_class: string | null;
+  readonly leaf_object_class: string | null;
+  readonly created_at: string;
+  /** The owner of the key that published it. */
+  readonly wb_user_id: string;
+  /** The content. */
+  readonly val: unknown;
+};
+
+export type WeaveObjectCreateReq = {
+  /** What is published. */
+  readonly obj: WeaveObjectDraft;
+};
+
+export type WeaveObjectDeleteReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The object's name. */
+  readonly object_id: string;
+  /** The versions; all of the name unless given. */
+  readonly digests?: readonly string[] | null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+};
+
+/** What is published. */
+export type WeaveObjectDraft = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Its name: letters, digits, `_`, `-` and `.`. */
+  readonly object_id: string;
+  /** The content: any JSON of at most 4 MiB. */
+  readonly val: unknown;
+  /** The class of a value that names none itself, such as `AnnotationSpec`. */
+  readonly builtin_object_class?: string | null;
+  /** The digest that the client has computed; 409 where it is another. */
+  readonly expected_digest?: string | null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+};
+
+export type WeaveObjectFilter = {
+  /** Those whose class goes back to one of these. */
+  readonly base_object_classes?: readonly string[] | null;
+  /** Those of one of these classes. */
+  readonly leaf_object_classes?: readonly string[] | null;
+  /** Those of these names. */
+  readonly object_ids?: readonly string[] | null;
+  /** Ops alone, or all but ops. */
+  readonly is_op?: boolean | null;
+  /** The newest version of each. */
+  readonly latest_only?: boolean | null;
+};
+
+export type WeaveObjectOrder = {
+  /** What goes first: names or times. */
+  readonly field: "object_id" | "created_at";
+  /** Rising or falling. */
+  readonly direction: "asc" | "desc";
+};
+
+export type WeaveObjectQueryReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Which of them; all unless given. */
+  readonly filter?: WeaveObjectFilter | null;
+  /** Most objects of the answer, which has up to 4 MiB of them, but at least one. Default: `100`. */
+  readonly limit?: number | null;
+  /** How many are passed over. Default: `0`. */
+  readonly offset?: number | null;
+  /** By name, then version, unless given. */
+  readonly sort_by?: readonly WeaveObjectOrder[] | null;
+  /** Leaves the contents out. Default: `false`. */
+  readonly metadata_only?: boolean | null;
+};
+
+export type WeaveObjectReadReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** The object's name. */
+  readonly object_id: string;
+  /** A digest, `v0` and so on, or `latest`. */
+  readonly digest: string;
+  /** Leaves the content out. Default: `false`. */
+  readonly metadata_only?: boolean | null;
+};
+
+export type WeaveRefsReadReq = {
+  /** Of objects, ops and tables, and of parts of objects. */
+  readonly refs: readonly string[];
+};
+
+export type WeaveRow = {
+  readonly digest: string;
+  /** The row. */
+  readonly val: unknown;
+  /** Its place in the table, from 0. */
+  readonly original_index: number;
+};
+
+export type WeaveRowFilter = {
+  /** Those rows alone. */
+  readonly row_digests?: readonly string[] | null;
+};
+
+export type WeaveServerInfo = {
+  /** Every client is taken. */
+  readonly min_required_weave_python_version: string;
+  /** The version of this server. */
+  readonly trace_server_version: string;
+};
+
+export type WeaveStartedCall = {
+  readonly id: string;
+  readonly trace_id: string;
+};
+
+export type WeaveTableCreateReq = {
+  /** What is published. */
+  readonly table: WeaveTableDraft;
+};
+
+/** What is published. */
+export type WeaveTableDraft = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** In their order; a body has at most 32 MiB. */
+  readonly rows: readonly { readonly [name: string]: any }[];
+  /** The digest that the client has computed; 409 where it is another. */
+  readonly expected_digest?: string | null;
+  /** The server fills it. */
+  readonly wb_user_id?: null;
+};
+
+export type WeaveTableQueryReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** What names the content. */
+  readonly digest: string;
+  /** Which rows; all unless given. */
+  readonly filter?: WeaveRowFilter | null;
+  /** Most rows of the answer, which has up to 4 MiB of them, but at least one. Default: `1000`. */
+  readonly limit?: number | null;
+  /** How many are passed over. Default: `0`. */
+  readonly offset?: number | null;
+};
+
+export type WeaveTableStatsReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** What names the content. */
+  readonly digest: string;
+};
+
 export type Webhook = {
   readonly id: string;
   readonly entity: string;
@@ -5017,6 +5456,16 @@ export interface Operations {
       readonly id: string;
     };
   };
+  /** Delete all traces of a project. */
+  readonly "DELETE /v1/preview/projects/{entity}/{project}/traces": {
+    readonly path: {
+      /** The project's entity. */
+      readonly entity: string;
+      /** The project. */
+      readonly project: string;
+    };
+    readonly answer: { readonly [name: string]: unknown };
+  };
   /** Upload a file. */
   readonly "POST /v1/files": {
     readonly form: true;
@@ -5338,5 +5787,180 @@ export interface Operations {
     readonly answer: {
       readonly item: AnnotationItem;
     };
+  };
+  /** Say which server this is, to clients of Weave. */
+  readonly "GET /server_info": {
+    readonly answer: WeaveServerInfo;
+  };
+  /** Answer what clients of Weave ask in GraphQL. */
+  readonly "POST /graphql": {
+    readonly body: WeaveGraphqlReq;
+    readonly answer: {
+      readonly data: { readonly [name: string]: unknown };
+    };
+  };
+  /** Publish an object. */
+  readonly "POST /obj/create": {
+    readonly body: WeaveObjectCreateReq;
+    readonly answer: {
+      /** What names the version. */
+      readonly digest: string;
+      readonly object_id: string;
+    };
+  };
+  /** Read a published object. */
+  readonly "POST /obj/read": {
+    readonly body: WeaveObjectReadReq;
+    readonly answer: {
+      readonly obj: WeaveObject;
+    };
+  };
+  /** List published objects. */
+  readonly "POST /objs/query": {
+    readonly body: WeaveObjectQueryReq;
+    readonly answer: {
+      readonly objs: readonly WeaveObject[];
+    };
+  };
+  /** Delete versions of a published object. */
+  readonly "POST /obj/delete": {
+    readonly body: WeaveObjectDeleteReq;
+    readonly answer: {
+      readonly num_deleted: number;
+    };
+  };
+  /** Publish a table. */
+  readonly "POST /table/create": {
+    readonly body: WeaveTableCreateReq;
+    readonly answer: {
+      /** What names the table. */
+      readonly digest: string;
+      /** In the order of the rows. */
+      readonly row_digests: readonly string[];
+    };
+  };
+  /** Read rows of a table. */
+  readonly "POST /table/query": {
+    readonly body: WeaveTableQueryReq;
+    readonly answer: {
+      readonly rows: readonly WeaveRow[];
+    };
+  };
+  /** Count the rows of a table. */
+  readonly "POST /table/query_stats": {
+    readonly body: WeaveTableStatsReq;
+    readonly answer: {
+      readonly count: number;
+    };
+  };
+  /** Read what references lead to. */
+  readonly "POST /refs/read_batch": {
+    readonly body: WeaveRefsReadReq;
+    readonly answer: {
+      /** In the order of the references. */
+      readonly vals: readonly unknown[];
+    };
+  };
+  /** Record that a call began. */
+  readonly "POST /call/start": {
+    readonly body: WeaveCallStartReq;
+    readonly answer: WeaveStartedCall;
+  };
+  /** Record that a call ended. */
+  readonly "POST /call/end": {
+    readonly body: WeaveCallEndReq;
+    readonly answer: { readonly [name: string]: unknown };
+  };
+  /** Record that a call began. */
+  readonly "POST /v2/{entity}/{project}/call/start": {
+    readonly path: {
+      /** The project's entity. */
+      readonly entity: string;
+      /** The project. */
+      readonly project: string;
+    };
+    readonly body: WeaveCallStartReq;
+    readonly answer: WeaveStartedCall;
+  };
+  /** Record that a call ended. */
+  readonly "POST /v2/{entity}/{project}/call/end": {
+    readonly path: {
+      /** The project's entity. */
+      readonly entity: string;
+      /** The project. */
+      readonly project: string;
+    };
+    readonly body: WeaveCallEndReq;
+    readonly answer: { readonly [name: string]: unknown };
+  };
+  /** Record calls that have ended. */
+  readonly "POST /v2/{entity}/{project}/calls/complete": {
+    readonly path: {
+      /** The project's entity. */
+      readonly entity: string;
+      /** The project. */
+      readonly project: string;
+    };
+    readonly body: WeaveCallsCompleteReq;
+    readonly answer: { readonly [name: string]: unknown };
+  };
+  /** Record beginnings and ends of calls. */
+  readonly "POST /call/upsert_batch": {
+    readonly body: WeaveCallBatchReq;
+    readonly answer: {
+      /** An item for each of the batch; empty for ends. */
+      readonly res: readonly {
+        readonly id?: string;
+        readonly trace_id?: string;
+      }[];
+    };
+  };
+  /** Read recorded calls. */
+  readonly "POST /calls/stream_query": {
+    readonly body: WeaveCallsQueryReq;
+    readonly bytes: true;
+  };
+  /** Count recorded calls. */
+  readonly "POST /calls/query_stats": {
+    readonly body: WeaveCallsStatsReq;
+    readonly answer: {
+      readonly count: number;
+    };
+  };
+  /** Read a recorded call. */
+  readonly "POST /call/read": {
+    readonly body: WeaveCallReadReq;
+    readonly answer: {
+      readonly call: WeaveCall | null;
+    };
+  };
+  /** Delete recorded calls. */
+  readonly "POST /calls/delete": {
+    readonly body: WeaveCallsDeleteReq;
+    readonly answer: {
+      /** How many of them there were. */
+      readonly num_deleted: number;
+    };
+  };
+  /** Publish a file. */
+  readonly "POST /file/create": {
+    readonly form: true;
+    readonly answer: {
+      /** What names the content. */
+      readonly digest: string;
+    };
+  };
+  /** Publish a file, by another name of the route. */
+  readonly "POST /files/create": {
+    readonly form: true;
+    readonly answer: {
+      /** What names the content. */
+      readonly digest: string;
+    };
+  };
+  /** Read a published file. */
+  readonly "POST /file/content": {
+    readonly body: WeaveFileContentReq;
+    readonly bytes: true;
   };
 }

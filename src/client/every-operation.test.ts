@@ -20,6 +20,29 @@ const uncalled: Readonly<Record<string, string>> = {
   "DELETE /v1/chat/completions/{request_id}": "another name of DELETE /v1/preview/completions/{request_id}",
   "GET /v1/health": "another name of GET /health",
   "GET /ping": "another name of GET /health",
+  ...Object.fromEntries(
+    [
+      "GET /server_info",
+      "POST /graphql",
+      "POST /table/create",
+      "POST /table/query",
+      "POST /table/query_stats",
+      "POST /refs/read_batch",
+      "POST /file/create",
+      "POST /files/create",
+      "POST /file/content",
+      "POST /call/start",
+      "POST /call/end",
+      "POST /call/upsert_batch",
+      "POST /call/read",
+      "POST /calls/stream_query",
+      "POST /calls/query_stats",
+      "POST /calls/delete",
+      "POST /v2/{entity}/{project}/call/start",
+      "POST /v2/{entity}/{project}/call/end",
+      "POST /v2/{entity}/{project}/calls/complete",
+    ].map((operation) => [operation, "for clients of Weave, which bring their own calls"]),
+  ),
 };
 
 async function drained<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
@@ -142,6 +165,14 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   );
   assert.equal(await hone.feedback.count("acme/p"), 4);
   await hone.feedback.delete("acme/p", id);
+  const spec = { name: "quality", field_schema: { type: "integer" } };
+  const published = { project_id: "acme/p", object_id: "quality", val: spec };
+  const { digest } = await hone.objects.publish({ ...published, builtin_object_class: "AnnotationSpec" });
+  const read = await hone.objects.get({ project_id: "acme/p", object_id: "quality", digest });
+  assert.equal(read.base_object_class, "AnnotationSpec");
+  assert.equal((await hone.objects.list({ project_id: "acme/p" })).length, 1);
+  await hone.objects.deleteTraces("acme", "other");
+  assert.equal(await hone.objects.delete({ project_id: "acme/p", object_id: "quality" }), 1);
   assert.deepEqual(await hone.feedback.history({ project_id: "acme/p", feedback_id: id }).all(), []);
 
   const terms = [{ kind: "reaction", rewards: { "👍": 1 } }] as const;

@@ -1,7 +1,8 @@
 // The client: typed calls to every route of one server with one key. Runs wherever there is `fetch`.
 import { CheckpointCalls } from "./calls/checkpoint-calls.ts";
 import { Calls } from "./calls/calls.ts";
-import { FeedbackCalls } from "./calls/feedback-calls.ts";
+import { ObjectCalls } from "./calls/feedback/object-calls.ts";
+import { FeedbackCalls } from "./calls/feedback/feedback-calls.ts";
 import { FileCalls } from "./calls/file-calls.ts";
 import { ChatCalls, CompletionCalls, ResponseCalls } from "./calls/generation-calls.ts";
 import { JobCalls } from "./calls/job-calls.ts";
@@ -9,7 +10,7 @@ import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
 import { RuleCalls } from "./calls/rule-calls.ts";
 import { RecordingCalls } from "./calls/recording-calls.ts";
-import { QueueCalls } from "./calls/queue-calls.ts";
+import { QueueCalls } from "./calls/feedback/queue-calls.ts";
 import { ServerCalls } from "./calls/server-calls.ts";
 import { EmbeddingCalls, TextCalls } from "./calls/text-calls.ts";
 import { TrajectoryCalls } from "./calls/trajectory-calls.ts";
@@ -42,6 +43,7 @@ export class Hone implements HoneCalls {
   readonly rules: RuleCalls;
   readonly queues: QueueCalls;
   readonly webhooks: WebhookCalls;
+  readonly objects: ObjectCalls;
   readonly server: ServerCalls;
 
   /** @throws HoneError `invalid` for a base URL that is none of a server */
@@ -69,6 +71,7 @@ export class Hone implements HoneCalls {
     this.rules = new RuleCalls(calls);
     this.queues = new QueueCalls(calls);
     this.webhooks = new WebhookCalls(calls);
+    this.objects = new ObjectCalls(calls);
     this.server = new ServerCalls(calls);
   }
 

@@ -1,6 +1,7 @@
 // Projects, named `<entity>/<project>`: the first use by a key that may reach the entity brings one into being.
 import { mayReach, type Caller } from "./access.ts";
 import { quoted, ServiceError } from "./service-error.ts";
+import { isStorable } from "./text/storable.ts";
 
 const projectIdPattern = /^([^/\s]{1,128})\/([^/\s]{1,128})$/;
 
@@ -27,16 +28,11 @@ export function reachProject(
   location: readonly string[] = ["project_id"],
 ): ProjectName {
   const name = parseProjectId(projectId);
-  if (name === null || !isText(projectId)) {
+  if (name === null || !isStorable(projectId)) {
     const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>, each of 1 to 128 characters without spaces`;
     throw new ServiceError({ code: "invalid", faults: [{ location, message, type: "value_error" }] });
   }
   if (mayReach(caller, name.entity)) return name;
   const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
   throw new ServiceError({ code: "forbidden", faults: [{ location, message, type: "forbidden" }] });
-}
-
-/** NUL and half surrogate pairs would not come back from a database as they went in. */
-function isText(text: string): boolean {
-  return !/[\0\p{Surrogate}]/u.test(text);
 }

@@ -1,6 +1,7 @@
 // Checks one record as a caller gave it, and finds every fault, not only the first.
 import type { FeedbackContent } from "../domain/feedback.ts";
 import { parseProjectId } from "../domain/project.ts";
+import { isStorable } from "../domain/text/storable.ts";
 import { contentHash } from "./content-hash.ts";
 import { type ContentFault, fault, missing, quoted } from "./content-fault.ts";
 import {
@@ -100,12 +101,6 @@ function checkText(field: string, text: string, lengthMax: number): readonly Con
     return [fault([field], message, "string_too_long")];
   }
   return isStorable(text) ? [] : [fault([field], `${field} holds a character that is not text`)];
-}
-
-/** NUL and half surrogate pairs would not come back from the database as they went in. */
-function isStorable(text: string): boolean {
-  // Most texts have neither, which is found much faster than whether surrogates come in pairs.
-  return !/[\0\ud800-\udfff]/.test(text) || !/[\0\p{Surrogate}]/u.test(text);
 }
 
 function checkSize(payload: FeedbackContent["payload"]): readonly ContentFault[] {

@@ -46,6 +46,19 @@ const irregularNames: Readonly<Record<string, string>> = {
   "🇹🇫": "French_Southern_and_Antarctic_Lands",
 };
 
+/** Emoji of Unicode 18.0, which the data package does not have yet; the same form as its own. */
+const youngest: Readonly<Record<string, EmojiEntry>> = {
+  "🫫": { name: "cracking face", group: "Smileys & Emotion", skin_tone_support: false },
+  "🫹": { name: "leftwards thumb sign", group: "People & Body", skin_tone_support: true },
+  "🫺": { name: "rightwards thumb sign", group: "People & Body", skin_tone_support: true },
+  "🫌": { name: "monarch butterfly", group: "Animals & Nature", skin_tone_support: false },
+  "🫝": { name: "pickle", group: "Food & Drink", skin_tone_support: false },
+  "🛙": { name: "lighthouse", group: "Travel & Places", skin_tone_support: false },
+  "🪋": { name: "meteor", group: "Travel & Places", skin_tone_support: false },
+  "🪌": { name: "eraser", group: "Objects", skin_tone_support: false },
+  "🪍": { name: "net with handle", group: "Objects", skin_tone_support: false },
+};
+
 /**
  * Pairs whose toneless emoji does not show the two of them: with two different tones they are written out, in this
  * sequence. The name is that of the emoji unless one is given.
@@ -72,7 +85,8 @@ const pairs: readonly {
 
 /** Builds the table; about 4,000 entries. */
 export function readEmojiNames(): EmojiNames {
-  const entries = require("unicode-emoji-json") as Readonly<Record<string, EmojiEntry>>;
+  const packaged = require("unicode-emoji-json") as Readonly<Record<string, EmojiEntry>>;
+  const entries = { ...youngest, ...packaged };
   const nameOf = new Map<string, string>();
   const emojiOf = new Map<string, string>();
   for (const [emoji, name] of [...tones, ...hair]) {
@@ -113,7 +127,9 @@ function addToned(nameOf: Map<string, string>, bare: string, name: string): void
   const toned = links.flatMap((link, index) => {
     // A handshake between two people is what they do, not a third who could have a tone.
     const isBetween = index > 0 && index < links.length - 1;
-    return /\p{Emoji_Modifier_Base}/u.test(link) && !isBetween ? [index] : [];
+    // Of one that stands alone it was said that it has tones; Node may know an older Unicode.
+    const isPerson = links.length === 1 || /\p{Emoji_Modifier_Base}/u.test(link);
+    return isPerson && !isBetween ? [index] : [];
   });
   const withTones = (chosen: readonly string[]): string =>
     links

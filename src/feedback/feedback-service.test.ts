@@ -62,6 +62,7 @@ const takesEverything: FeedbackStore = {
 const storeless = createFeedbackService({
   store: takesEverything,
   queues: { findQueue: async () => null, hasQueues: async () => false },
+  specs: { find: async () => null },
   clock: new FakeClock(),
 });
 
@@ -72,7 +73,12 @@ async function openService(
   t.after(() => database.close());
   const clock = new FakeClock();
   return {
-    service: createFeedbackService({ store: database.feedback, queues: database.annotation, clock }),
+    service: createFeedbackService({
+      store: database.feedback,
+      queues: database.annotation,
+      specs: database.objects,
+      clock,
+    }),
     store: database.feedback,
     clock,
   };

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Caller, mayReach } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { FeedbackRecord, FeedbackRevision } from "../domain/feedback.ts";
+import type { FeedbackContent, FeedbackRecord, FeedbackRevision } from "../domain/feedback.ts";
 import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { FeedbackQuery, FeedbackResult } from "../domain/feedback-query/feedback-query.ts";
 import type { QueryLimits } from "../domain/feedback-query/query-limits.ts";
@@ -12,8 +12,9 @@ import type { Page, PageRequest } from "../domain/page.ts";
 import { parseProjectId } from "../domain/project.ts";
 import { type ErrorCode, type Fault, notFound, ServiceError } from "../domain/service-error.ts";
 import { defaultsOf, type SettingsOf } from "../domain/settings.ts";
-import { quoted } from "./content-fault.ts";
 import { checkQueues, type QueueSource } from "./check-queues.ts";
+import { AnnotationSpecs, type SpecSource } from "./specs/annotation-specs.ts";
+import { quoted, type ContentFault } from "./content-fault.ts";
 import { checkContent, type CheckedFeedback, checkedFeedback, type FeedbackInput } from "./check-content.ts";
 import { feedbackSettings, queryLimits } from "./settings.ts";
 
@@ -48,6 +49,8 @@ export interface FeedbackDependencies {
   readonly store: FeedbackStore;
   /** What `queue_id` names. */
   readonly queues: QueueSource;
+  /** What annotations are held to. */
+  readonly specs: SpecSource;
   readonly clock: Clock;
 }
 
@@ -62,6 +65,7 @@ export function createFeedbackService(
     create: async (item, caller) => {
       const checked = check(item, caller);
       await checkQueues([item], dependencies.queues, singleLocation);
+      await holdToSpecs(dependencies, [checked], singleLocation);
       const record = newRecord(dependencies, checked, caller);
       try {
         return (await dependencies.store.create([record]))[0];
@@ -111,6 +115,7 @@ async function createBatch(
     locationOf,
   );
   await checkQueues(contents, dependencies.queues, locationOf);
+  await holdToSpecs(dependencies, checked, locationOf);
   const records = await inTurns(checked, (one) => newRecord(dependencies, one, caller), dependencies.clock);
   try {
     return await dependencies.store.create(records);
@@ -140,11 +145,12 @@ async function inTurns<Item, Result>(
 }
 
 async function replace(
-  { store, queues, clock }: FeedbackDependencies,
+  dependencies: FeedbackDependencies,
   feedbackId: string,
   input: FeedbackInput,
   caller: Caller,
 ): Promise<FeedbackRecord> {
+  const { store, queues, clock } = dependencies;
   const otherId: readonly Fault[] =
     input.id === null || input.id === feedbackId
       ? []
@@ -155,12 +161,29 @@ async function replace(
             type: "value_error",
           },
         ];
-  const { content, contentHash } = check(input, caller, otherId);
+  const checked = check(input, caller, otherId);
   await checkQueues([input], queues, singleLocation);
+  await holdToSpecs(dependencies, [checked], singleLocation);
+  const { content, contentHash } = checked;
   const replacement = { ...content, vendorUserId: caller.owner, contentHash };
   const record = await store.replace(input.projectId, feedbackId, replacement, clock.now());
   if (record === null) throw notFound("feedback record", feedbackId);
   return record;
+}
+
+/** Refuses annotations that do not hold to the specs that they name, where these are stored. */
+async function holdToSpecs(
+  { specs, clock }: FeedbackDependencies,
+  checked: readonly CheckedFeedback[],
+  locationOf: (index: number) => readonly string[],
+): Promise<void> {
+  const contents = checked.map(({ content }) => content);
+  const named = await AnnotationSpecs.of(contents, specs);
+  if (named.areNone) return;
+  const work = (content: FeedbackContent, index: number): readonly Fault[] =>
+    located(named.faultsOf(content), locationOf(index));
+  const faults = (await inTurns(contents, work, clock)).flat();
+  if (faults.length > 0) throw invalid(faults);
 }
 
 /** A single record is what the caller gave, so its fields are located by themselves. */
@@ -169,10 +192,15 @@ const singleLocation = (): readonly string[] => [];
 /** @throws ServiceError `invalid` with all faults together, then `forbidden` for what the caller may not reach */
 function check(input: FeedbackInput, caller: Caller, moreFaults: readonly Fault[] = []): CheckedFeedback {
   const found = checkContent(input);
-  const faults = [...found.faults.map(({ path, ...fault }) => ({ location: path, ...fault })), ...moreFaults];
+  const faults = [...located(found.faults, []), ...moreFaults];
   if (faults.length > 0) throw invalid(faults);
   refuseForeign([input.projectId], caller, singleLocation);
   return checkedFeedback(input.id, found);
+}
+
+/** The faults of a record, which stands at a location. */
+function located(faults: readonly ContentFault[], location: readonly string[]): readonly Fault[] {
+  return faults.map(({ path, ...fault }) => ({ location: [...location, ...path], ...fault }));
 }
 
 function invalid(faults: readonly Fault[]): ServiceError {

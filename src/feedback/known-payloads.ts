@@ -72,6 +72,12 @@ export function checkKnownPayload(content: FeedbackContent, references: TypedRef
   }
 }
 
+/** The name of the spec that feedback of the type answers; null for feedback of another kind. */
+export function annotationNameOf(feedbackType: string): string | null {
+  const type = knownTypeOf(feedbackType);
+  return type.kind === "annotation" ? type.name : null;
+}
+
 function knownTypeOf(feedbackType: string): KnownType {
   const match = /^(?:vendor|wandb)\.(reaction\.1$|note\.1$|annotation|runnable)(.*)$/s.exec(feedbackType);
   if (match === null) return { kind: "other" };

@@ -19,6 +19,8 @@ import type { JobQueue } from "../jobs/job-queue.ts";
 import type { RewardService } from "../rewards/reward-service.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import type { ModelService } from "../registry/model-service.ts";
+import type { ObjectService } from "../traces/object-service.ts";
+import type { ProjectTraces } from "../traces/project-traces.ts";
 import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
@@ -122,6 +124,8 @@ export interface HttpDependencies {
   readonly annotation: AnnotationService;
   readonly files: FileService;
   readonly webhooks: WebhookService;
+  readonly objects: ObjectService;
+  readonly traces: ProjectTraces;
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;

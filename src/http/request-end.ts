@@ -11,6 +11,9 @@ declare module "fastify" {
   }
 }
 
+/** More than this many would be a leak. */
+const closeListenersMax = 20;
+
 /**
  * Begins a request when its answer has the connection, not while another is answered there: a response that never gets
  * the connection never closes, and whatever is held for it would be held for ever. To be called before any other hook is
@@ -20,6 +23,8 @@ export function beginInTurn(app: FastifyInstance): void {
   app.decorateRequest("response", null as unknown as ServerResponse);
   app.addHook("onRequest", (request, { raw }, done) => {
     request.response = raw;
+    // Each part of what is held for a request listens for its end, and so does a stream that answers it.
+    raw.setMaxListeners(closeListenersMax);
     if (raw.socket === null) raw.once("socket", () => done());
     else done();
   });

@@ -32,7 +32,11 @@ import { constraintSettingsWith, type ConstraintSettings } from "../engine/token
 import { createAnnotationService } from "../annotation/annotation-service.ts";
 import { recordedIn } from "../annotation/recorded-calls.ts";
 import { annotationSettingsWith, type AnnotationSettings } from "../annotation/settings.ts";
+import { createObjectService } from "../traces/object-service.ts";
+import { createProjectTraces, type ProjectTraces } from "../traces/project-traces.ts";
+import { traceSettingsWith, type TraceSettings } from "../traces/settings.ts";
 import { createFeedbackService } from "../feedback/feedback-service.ts";
+import { findSpecText } from "../feedback/specs/annotation-specs.ts";
 import { fileSettingsWith, type FileSettings } from "../files/settings.ts";
 import { createFileService, type FileService } from "../files/file-service.ts";
 import type { HttpDependencies, ListedBase } from "../http/dependencies.ts";
@@ -115,6 +119,7 @@ export interface ServerLimits {
   readonly files?: Partial<FileSettings>;
   readonly recordings?: Partial<RecordingSettings>;
   readonly annotation?: Partial<AnnotationSettings>;
+  readonly traces?: Partial<TraceSettings>;
   readonly training?: Partial<TrainingSettings>;
   readonly jobs?: Partial<JobSettings>;
   readonly rewards?: Partial<RewardSettings>;
@@ -137,6 +142,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
     recordings: recordingSettingsWith({ ...config.recordings, ...limits.recordings }),
     annotation: annotationSettingsWith({ ...config.annotation, ...limits.annotation }),
+    traces: traceSettingsWith({ ...config.traces, ...limits.traces }),
     training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
     jobs: jobSettingsWith({ ...config.jobs, ...limits.jobs }),
     rewards: rewardSettingsWith({ ...config.rewards, ...limits.rewards }),
@@ -223,6 +229,7 @@ async function build(
     checkpointFiles,
     files,
     recorder,
+    traces,
     http,
     warmUp,
     sweep,
@@ -238,6 +245,7 @@ async function build(
   await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
   await start(files);
   await start(recorder);
+  await start(traces.files);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
   await start(listener);
@@ -275,6 +283,7 @@ interface Parts {
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
   readonly recorder: Recorder;
+  readonly traces: ProjectTraces;
   readonly http: HttpDependencies;
   /** See {@link answerFirstChats}. */
   readonly warmUp: () => Promise<void>;
@@ -477,6 +486,15 @@ async function construct(
     },
     settings.webhooks,
   );
+  const objects = createObjectService({ store: database.objects, clock });
+  const traces = createProjectTraces({
+    store: database.traces,
+    objects,
+    artifacts,
+    clock,
+    settings: settings.traces,
+    onFault: (error) => logger.warn({ err: error }, "files of traces that nobody knows could not be removed"),
+  });
 
   const checker = createConstraintChecker({
     limits: settings.constraints,
@@ -486,7 +504,7 @@ async function construct(
   if (connections < settings.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const feedback = createFeedbackService(
-    { store: database.feedback, queues: database.annotation, clock },
+    { store: database.feedback, queues: database.annotation, specs: database.objects, clock },
     settings.feedback,
   );
   const rewardDependencies = {
@@ -547,11 +565,13 @@ async function construct(
     annotation: createAnnotationService({
       store: database.annotation,
       feedback,
-      findSpec: async () => null,
+      findSpec: (projectId, reference) => findSpecText(database.objects, projectId, reference),
       findRecorded: recordedIn(database.completions),
       clock,
       settings: settings.annotation,
     }),
+    objects,
+    traces,
     files,
     webhooks: createWebhookService({ store: database.webhooks, clock, allowed, settings: settings.webhooks }),
     isDraining,
@@ -595,6 +615,7 @@ async function construct(
     checkpointFiles,
     files,
     recorder,
+    traces,
     http,
     warmUp,
     sweep,

@@ -6,6 +6,7 @@ import { engineSettings } from "../engine/settings.ts";
 import { feedbackSettings } from "../feedback/settings.ts";
 import { annotationSettings } from "../annotation/settings.ts";
 import { fileSettings } from "../files/settings.ts";
+import { traceSettings } from "../traces/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
 import { recordingSettings } from "../recordings/settings.ts";
@@ -118,6 +119,7 @@ export const sections = {
   files: fileSettings,
   recordings: recordingSettings,
   annotation: annotationSettings,
+  traces: traceSettings,
   http: httpSettings,
   transfer: transferSettings,
   webhooks: webhookSettings,
@@ -219,6 +221,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "recordings.bytesMax",
     "files.unusedDays",
     "files.entityBytes",
+    "traces.entityBytes",
     "server.logLevel",
     "server.logFormat",
   ],

@@ -2,8 +2,9 @@
 // which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
 import type { RewardTables } from "./rewards/reward-tables.ts";
+import type { TraceTables } from "./traces/trace-tables.ts";
 
-export interface Schema extends RewardTables {
+export interface Schema extends RewardTables, TraceTables {
   readonly access_keys: AccessKeyTable;
   readonly models: ModelTable;
   readonly model_versions: ModelVersionTable;

@@ -17,7 +17,8 @@ export type RootList =
   | "feedback fields"
   | "rules"
   | "annotation queues"
-  | "webhooks";
+  | "webhooks"
+  | "traced files";
 
 /**
  * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;

@@ -12,7 +12,9 @@ import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
 import { checkRuleStore } from "./contract/rule-store.ts";
+import { checkObjectStore } from "./contract/object-store.ts";
 import type { MakeStorage } from "./contract/storage-under-test.ts";
+import { checkTraceStore } from "./contract/trace-store.ts";
 import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/two-connections.ts";
@@ -100,6 +102,8 @@ for (const [name, storageOf] of [
     checkRuleStore(makeStorage);
     checkAnnotationStore(makeStorage);
     checkWebhookStore(makeStorage);
+    checkObjectStore(makeStorage);
+    checkTraceStore(makeStorage);
     checkTwoConnections(makeStorage);
     checkTwoServers(makeStorage, searchSeeds(1));
   });

@@ -13,6 +13,8 @@ import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
+import type { ObjectStore } from "../domain/traces/published-object.ts";
+import type { TraceStore } from "../domain/traces/trace-store.ts";
 import type { FileStore } from "../domain/uploads/uploaded-file.ts";
 import type { WebhookStore } from "../domain/webhooks/webhook-store.ts";
 import type { Connection } from "./dialect.ts";
@@ -27,6 +29,8 @@ import { createModelStore } from "./models/model-store.ts";
 import { createRuleStore } from "./rewards/rule-store.ts";
 import { createSourceStore } from "./rewards/source-store.ts";
 import { createServerStore } from "./server-store.ts";
+import { createObjectStore } from "./traces/object-store.ts";
+import { createTraceStore } from "./traces/trace-store.ts";
 import { createTrajectoryStore } from "./trajectory-store.ts";
 import { freeClaims } from "./webhooks/deliveries.ts";
 import { createOutbox } from "./webhooks/outbox.ts";
@@ -41,6 +45,8 @@ export interface Stores {
   readonly feedback: FeedbackStore;
   readonly annotation: AnnotationStore;
   readonly files: FileStore;
+  readonly objects: ObjectStore;
+  readonly traces: TraceStore;
   readonly servers: ServerStore;
   readonly rules: RuleStore;
   readonly sources: TrainingSourceStore;
@@ -80,6 +86,8 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
     feedback: createFeedbackStore(connection, outbox),
     annotation: createAnnotationStore(queries),
     files: createFileStore(queries),
+    objects: createObjectStore(queries),
+    traces: createTraceStore(queries),
     servers: createServerStore(queries),
     rules: createRuleStore(connection),
     sources: createSourceStore(queries),

@@ -40,6 +40,17 @@ import {
 import { readLog, type ReadLog } from "./read-log.ts";
 import type { RequestId } from "./chat/completion-id.ts";
 import { respellGroup } from "./trajectory-pages.ts";
+import type { ObjectInput } from "../traces/object-service.ts";
+import {
+  readCallBatch,
+  readCallEnd,
+  readCallsComplete,
+  readCallStart,
+  type ReadCalls,
+} from "./weave/calls.ts";
+import { readPublishedObject } from "./weave/read-object.ts";
+import { readTable } from "./weave/tables.ts";
+import type { TableInput } from "../traces/table-service.ts";
 
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
 interface BodyKinds {
@@ -62,6 +73,12 @@ interface BodyKinds {
   readonly "feedback batch": ReadFeedbackBatch;
   readonly feedback: Checked<FeedbackBody>;
   readonly "feedback replacement": Checked<FeedbackReplaceBody>;
+  readonly "published object": Checked<ObjectInput>;
+  readonly "published table": Checked<TableInput>;
+  readonly "call start": ReadCalls;
+  readonly "call end": ReadCalls;
+  readonly "calls complete": ReadCalls;
+  readonly "call batch": ReadCalls;
   readonly "stored group": { readonly text: Uint8Array<ArrayBuffer> };
 }
 
@@ -113,6 +130,12 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "feedback replacement": whole((bytes, limits) =>
     readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
   ),
+  "published object": whole(readPublishedObject),
+  "published table": whole(readTable),
+  "call start": whole(readCallStart),
+  "call end": whole(readCallEnd),
+  "calls complete": whole(readCallsComplete),
+  "call batch": whole(readCallBatch),
   "stored group": whole((bytes) => ({ text: respellGroup(bytes) })),
 };
 

@@ -38,6 +38,23 @@ import type { Random } from "../../src/domain/random.ts";
 import { countForm, messagesForm } from "../../src/wire/messages/messages-fields.ts";
 import { responsesForm } from "../../src/wire/responses/responses-fields.ts";
 import { formType, oddForm, oddTar, validForm, validTar } from "./odd-uploads.ts";
+import {
+  objectDeleteForm,
+  objectPublishForm,
+  objectQueryForm,
+  objectReadForm,
+  refsReadForm,
+} from "../../src/wire/weave/objects.ts";
+import {
+  callReadForm,
+  callsDeleteForm,
+  callsQueryForm,
+  callsStatsForm,
+} from "../../src/wire/weave/call-queries.ts";
+import { callBatchForm, callEndForm, callsCompleteForm, callStartForm } from "../../src/wire/weave/calls.ts";
+import { fileContentForm } from "../../src/wire/weave/files.ts";
+import { graphqlForm } from "../../src/wire/weave/first-questions.ts";
+import { tableCreateForm, tableQueryForm, tableStatsForm } from "../../src/wire/weave/tables.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
 /** What requests may speak of; it is there before the first is sent. */
@@ -374,6 +391,35 @@ function queueRequests({ queueId, itemId }: FuzzedWorld): readonly ValidRequest[
     send(`${item}/release`, claimForm, { annotator: "bob" }),
   ];
 }
+const tracedCall = {
+  project_id: "local/p",
+  id: "c",
+  trace_id: "t",
+  op_name: "w:///local/p/op/f:v1",
+  display_name: "f",
+  started_at: "2026-11-21T12:00:00.123456Z",
+  attributes: { a: { b: 1.0 } },
+  inputs: { x: [1e300] },
+};
+
+/** With all keywords that are read, so that mutations meet each of them. */
+const publishedSpec = {
+  _type: "AnnotationSpec",
+  _class_name: "AnnotationSpec",
+  _bases: ["BaseObject", "BaseModel"],
+  name: "spec",
+  field_schema: {
+    $defs: { one: { enum: [1, "a"] } },
+    type: ["object", "null"],
+    properties: {
+      a: { $ref: "#/$defs/one" },
+      b: { items: { pattern: "^a", maxLength: 4 }, uniqueItems: true },
+    },
+    patternProperties: { "^x": { multipleOf: 0.5 } },
+    required: ["a"],
+    oneOf: [{ minProperties: 1 }, { const: null }],
+  },
+};
 
 /** All of them. */
 export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
@@ -542,6 +588,115 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       post("/feedback/create", item, feedback),
       post("/feedback/replace", { ...item, feedback_id: feedbackIds[index % 2] }, feedback),
     ]),
+    post(
+      "/obj/create",
+      { obj: { project_id: "local/p", object_id: "spec", val: publishedSpec, expected_digest: null } },
+      { ...feedback, names: [...namesIn(objectPublishForm.schema), ...schemaKeywords] },
+    ),
+    post(
+      "/obj/read",
+      { project_id: "local/p", object_id: "spec", digest: "latest" },
+      { ...feedback, names: namesIn(objectReadForm.schema) },
+    ),
+    post(
+      "/objs/query",
+      { project_id: "local/p", filter: { is_op: false, latest_only: true }, limit: 5 },
+      { ...feedback, names: namesIn(objectQueryForm.schema) },
+    ),
+    post(
+      "/table/create",
+      { table: { project_id: "local/p", rows: [{ a: 1.0 }, { a: "é" }], expected_digest: null } },
+      { ...feedback, names: namesIn(tableCreateForm.schema) },
+    ),
+    post(
+      "/table/query",
+      { project_id: "local/p", digest: "none", filter: { row_digests: ["a"] }, limit: 2 },
+      { ...feedback, names: namesIn(tableQueryForm.schema) },
+    ),
+    post(
+      "/table/query_stats",
+      { project_id: "local/p", digest: "none" },
+      { ...feedback, names: namesIn(tableStatsForm.schema) },
+    ),
+    post(
+      "/refs/read_batch",
+      { refs: ["w:///local/p/object/spec:latest/attr/field_schema/key/type/index/0"] },
+      { ...feedback, names: namesIn(refsReadForm.schema) },
+    ),
+    ...["/file/create", "/files/create"].map((path) =>
+      post(path, validForm, { ...feedback, headers: { "content-type": formType }, oddBody: oddForm }),
+    ),
+    post(
+      "/file/content",
+      { project_id: "local/p", digest: "none" },
+      { ...feedback, names: namesIn(fileContentForm.schema) },
+    ),
+    post("/call/start", { start: tracedCall }, { ...feedback, names: namesIn(callStartForm.schema) }),
+    post(
+      "/call/end",
+      { end: { project_id: "local/p", id: "c", ended_at: "2026-11-21T12:00:01+01:00", summary: {} } },
+      { ...feedback, names: namesIn(callEndForm.schema) },
+    ),
+    post(
+      "/call/upsert_batch",
+      { batch: [{ mode: "start", req: { start: tracedCall } }] },
+      { ...feedback, names: namesIn(callBatchForm.schema) },
+    ),
+    post(
+      "/v2/local/p/calls/complete",
+      { batch: [{ ...tracedCall, ended_at: "2026-11-21T12:00:02Z", output: [1.0], summary: {} }] },
+      { ...feedback, names: namesIn(callsCompleteForm.schema) },
+    ),
+    ...(["start", "end"] as const).map((part) =>
+      post(
+        `/v2/local/p/call/${part}`,
+        { [part]: { ...tracedCall, ended_at: "2026-11-21T12:00:03.5Z", summary: null } },
+        { ...feedback, names: namesIn(callStartForm.schema) },
+      ),
+    ),
+    post(
+      "/calls/stream_query",
+      {
+        project_id: "local/p",
+        filter: { op_names: ["w:///local/p/op/f:*"], trace_roots_only: true },
+        sort_by: [{ field: "started_at", direction: "desc" }],
+        limit: 3,
+        columns: ["output.a"],
+        include_feedback: true,
+      },
+      { ...feedback, names: namesIn(callsQueryForm.schema) },
+    ),
+    post(
+      "/calls/query_stats",
+      { project_id: "local/p", filter: { trace_ids: ["t"] } },
+      { ...feedback, names: namesIn(callsStatsForm.schema) },
+    ),
+    post(
+      "/call/read",
+      { project_id: "local/p", id: "c" },
+      { ...feedback, names: namesIn(callReadForm.schema) },
+    ),
+    post(
+      "/calls/delete",
+      { project_id: "local/p", call_ids: ["none"] },
+      { ...feedback, names: namesIn(callsDeleteForm.schema) },
+    ),
+    post(
+      "/graphql",
+      {
+        query:
+          "query P($name: String!, $entityName: String!) { project(name: $name, entityName: $entityName) { name } }",
+        variables: { entityName: "local", name: "p" },
+      },
+      { ...feedback, names: namesIn(graphqlForm.schema) },
+    ),
+    get("/server_info", { scheme: "Basic" }),
+    { method: "DELETE", path: "/v1/preview/projects/local/gone/traces", names: names.page },
+    post(
+      "/obj/delete",
+      { project_id: "local/p", object_id: "gone", digests: ["none"] },
+      { ...feedback, names: namesIn(objectDeleteForm.schema) },
+    ),
     post(
       "/feedback/history",
       { project_id: "local/p", feedback_id: feedbackIds[0], limit: 5 },

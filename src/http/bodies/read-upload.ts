@@ -1,11 +1,10 @@
-// An upload: a form of one file and a purpose, in any order, whose bytes go to the disk as they come.
+// An upload: a form of one file and a purpose.
 import type { FastifyRequest } from "fastify";
 import type { FileService, ReceivedFile } from "../../files/file-service.ts";
-import { quoted, ServiceError, type Fault } from "../../domain/service-error.ts";
+import { present } from "../../domain/assert.ts";
+import { quoted, type Fault } from "../../domain/service-error.ts";
 import { filePurpose } from "../../wire/files/file.ts";
-import { HttpRefusal } from "../errors.ts";
-import { askForBody } from "./expected-bodies.ts";
-import { wentAway } from "../request-end.ts";
+import { missingFile, receiveForm, type ReceivedForm } from "./receive-form.ts";
 
 /** What a form said. */
 export interface Upload {
@@ -16,16 +15,6 @@ export interface Upload {
 
 const nameLengthMax = 255;
 
-/** What a form may hold beside its file. */
-const formLimits = {
-  files: 2,
-  fields: 16,
-  fieldSize: 4096,
-  fieldNameSize: 100,
-  headerPairs: 100,
-  fileSize: Infinity,
-};
-
 /**
  * Reads the form; a file of it that is not answered here is gone again.
  *
@@ -35,26 +24,16 @@ export async function readUpload(
   request: FastifyRequest,
   files: Pick<FileService, "receive" | "discard">,
 ): Promise<Upload> {
-  if (!request.isMultipart()) throw notForm(request.headers["content-type"]);
-  // The form's reader would wait for ever for the end of a body that is closed already.
-  if (request.raw.destroyed) throw wentAway();
-  askForBody(request);
-  const received: (ReceivedFile & { readonly name: string })[] = [];
-  const fields = new Map<string, unknown>();
-  try {
-    for await (const part of request.parts({ limits: formLimits })) {
-      if (part.type === "field") fields.set(part.fieldname, part.value);
-      else if (part.fieldname !== "file" || received.length > 0) throw refusal(unknownFile(part.fieldname));
-      else received.push({ ...(await files.receive(part.file)), name: part.filename });
-    }
-    const [file] = received;
-    const faults = [...purposeFaults(fields.get("purpose")), ...fileFaults(file)];
-    if (faults.length > 0) throw refusal(...faults);
-    return { received: file, name: file.name, purpose: filePurpose };
-  } catch (error) {
-    for (const file of received) await files.discard(file);
-    throw error instanceof ServiceError ? error : unreadable(request, error);
-  }
+  const { file } = await receiveForm(request, files, uploadFaults);
+  const { received, name } = present(file, "the file of a checked form");
+  return { received, name, purpose: filePurpose };
+}
+
+function uploadFaults({ file, fields }: ReceivedForm<ReceivedFile>): readonly Fault[] {
+  return [
+    ...purposeFaults(fields.get("purpose")),
+    ...(file === null ? [missingFile()] : nameFaults(file.name)),
+  ];
 }
 
 function purposeFaults(purpose: unknown): readonly Fault[] {
@@ -65,51 +44,14 @@ function purposeFaults(purpose: unknown): readonly Fault[] {
   return [{ location, message, type: "literal_error" }];
 }
 
-function fileFaults(file: { readonly name: string } | undefined): readonly Fault[] {
+function nameFaults(name: string): readonly Fault[] {
   const location = ["body", "file"];
-  if (file === undefined) {
-    const message = "Field required: send the file in the part `file`, with its name.";
-    return [{ location, message, type: "missing" }];
-  }
-  if (file.name.length > nameLengthMax) {
-    const message = `The name of the file has ${file.name.length} characters; at most ${nameLengthMax} are kept.`;
+  if (name.length > nameLengthMax) {
+    const message = `The name of the file has ${name.length} characters; at most ${nameLengthMax} are kept.`;
     return [{ location, message, type: "string_too_long" }];
   }
   // oxlint-disable-next-line no-control-regex -- control characters are what must not be in a name
-  if (file.name !== "" && !/[\u0000-\u001f\u007f]/.test(file.name)) return [];
-  const message = `The name of the file is ${quoted(file.name)}; it must not be empty, or hold control characters.`;
+  if (name !== "" && !/[\u0000-\u001f\u007f]/.test(name)) return [];
+  const message = `The name of the file is ${quoted(name)}; it must not be empty, or hold control characters.`;
   return [{ location, message, type: "value_error" }];
-}
-
-/** @param field undefined for a part without a name, whatever the form's reader says */
-function unknownFile(field: string | undefined): Fault {
-  const message = "The form takes one file, in the part `file`.";
-  if (field !== undefined) return { location: ["body", field], message, type: "value_error" };
-  return { location: ["body"], message: `A part has no name. ${message}`, type: "missing" };
-}
-
-function refusal(...faults: readonly Fault[]): ServiceError {
-  return new ServiceError({ code: "invalid", faults });
-}
-
-/** What the form's reader throws is about the form, or about a client that went away. */
-function unreadable(request: FastifyRequest, cause: unknown): ServiceError {
-  if (request.raw.destroyed && !request.raw.complete) {
-    return wentAway(cause);
-  }
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `The form cannot be read: ${reason}. Send multipart/form-data with the parts \`purpose\` and \`file\`.`;
-  return new ServiceError({
-    code: "invalid",
-    faults: [{ location: ["body"], message, type: "value_error" }],
-    cause,
-  });
-}
-
-function notForm(given: string | undefined): HttpRefusal {
-  const what = given === undefined ? "There is no Content-Type" : `The Content-Type is ${quoted(given)}`;
-  const message = `${what}; a file is uploaded as multipart/form-data.`;
-  const location = ["header", "content-type"];
-  const faults = [{ location, message, type: "unsupported_media_type" }];
-  return new HttpRefusal({ status: 415, code: "invalid", faults });
 }

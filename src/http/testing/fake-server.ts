@@ -28,6 +28,10 @@ import type { CheckedFeedback, FeedbackInput } from "../../feedback/check-conten
 import { newUuid } from "../../domain/ids.ts";
 import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../../feedback/feedback-service.ts";
+import { findSpecText } from "../../feedback/specs/annotation-specs.ts";
+import { createObjectService } from "../../traces/object-service.ts";
+import { createProjectTraces } from "../../traces/project-traces.ts";
+import { traceSettingsWith } from "../../traces/settings.ts";
 import { createFileService } from "../../files/file-service.ts";
 import { fileSettingsWith, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
@@ -162,6 +166,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     settings: fileSettingsWith(options.fileSettings),
     onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
   });
+  const objects = createObjectService({ store: database.objects, clock });
   const noArtifacts = dataFolderAt(join(dataFolder, "none")).artifacts;
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
@@ -292,7 +297,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     annotation: createAnnotationService({
       store: database.annotation,
       feedback,
-      findSpec: async () => null,
+      findSpec: (projectId, reference) => findSpecText(database.objects, projectId, reference),
       findRecorded: recordedIn(database.completions),
       clock,
       settings: annotationSettingsWith(),
@@ -303,6 +308,15 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       clock,
       allowed: readAllowedPlaces(["127.0.0.0/8"]),
       settings: webhookSettingsWith(),
+    }),
+    objects,
+    traces: createProjectTraces({
+      store: database.traces,
+      objects,
+      artifacts: dataFolderAt(dataFolder).artifacts,
+      clock,
+      settings: traceSettingsWith(),
+      onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
     }),
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),

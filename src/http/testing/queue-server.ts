@@ -48,7 +48,12 @@ export async function queueServer(settings: Partial<AnnotationSettings> = {}) {
   const server = await fakeServer({
     clock,
     services: (stores) => {
-      const feedback = createFeedbackService({ store: stores.feedback, queues: stores.annotation, clock });
+      const feedback = createFeedbackService({
+        store: stores.feedback,
+        queues: stores.annotation,
+        specs: stores.objects,
+        clock,
+      });
       const annotation = createAnnotationService({
         store: stores.annotation,
         feedback,

@@ -15,6 +15,7 @@ import { annotationTables } from "./version-22.ts";
 import { addVersion23 } from "./version-23.ts";
 import { replacedOrder } from "./version-24.ts";
 import { webhookTables } from "./version-25.ts";
+import { traceTables } from "./version-26.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -90,6 +91,7 @@ const steps: readonly Step[] = [
   addVersion23,
   replacedOrder,
   webhookTables,
+  traceTables,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

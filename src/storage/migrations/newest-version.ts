@@ -10,6 +10,7 @@ import { annotationTables } from "./version-22.ts";
 import { numbersTable } from "./version-23.ts";
 import { replacedOrder } from "./version-24.ts";
 import { webhookTables } from "./version-25.ts";
+import { traceTables } from "./version-26.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables = (form: SqlForm): readonly string[] => [
@@ -118,4 +119,5 @@ export const newestTables = (form: SqlForm): readonly string[] => [
   ...rewardTables,
   ...annotationTables,
   ...webhookTables,
+  ...traceTables,
 ];

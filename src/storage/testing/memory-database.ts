@@ -13,6 +13,8 @@ import { memoryRules } from "./memory-rules.ts";
 import { memoryServers } from "./memory-servers.ts";
 import type { Exclusively, Tables } from "./memory-tables.ts";
 import { memorySources } from "./memory-sources.ts";
+import { memoryObjects } from "./memory-objects.ts";
+import { memoryTraces } from "./memory-traces.ts";
 import { memoryTrajectories } from "./memory-trajectories.ts";
 import { memoryWebhooks } from "./memory-webhooks.ts";
 
@@ -37,6 +39,11 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     webhooks: [],
     deliveries: [],
     clock,
+    objects: [],
+    publishedCounts: new Map(),
+    tracedTables: [],
+    tracedFiles: [],
+    tracedCalls: new Map(),
     leases: new Map(),
     uses: [],
     rules: [],
@@ -57,6 +64,8 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     feedback: memoryFeedback(exclusively),
     annotation: memoryAnnotation(exclusively),
     files: memoryFiles(exclusively),
+    objects: memoryObjects(exclusively),
+    traces: memoryTraces(exclusively),
     servers: memoryServers(exclusively),
     rules: memoryRules(exclusively),
     sources: memorySources(exclusively),

@@ -13,6 +13,10 @@ import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../d
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ListedOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryLog } from "../../domain/trajectory.ts";
+import type { ObjectDraft, PublishedObject } from "../../domain/traces/published-object.ts";
+import type { CallPart } from "../../domain/traces/traced-call.ts";
+import type { TracedFile } from "../../domain/traces/traced-file.ts";
+import type { TableRow } from "../../domain/traces/traced-table.ts";
 import type { UploadedFile } from "../../domain/uploads/uploaded-file.ts";
 import type { Delivery, Webhook } from "../../domain/webhooks/webhook.ts";
 import { unknownCursor } from "../paging.ts";
@@ -48,6 +52,8 @@ export interface KeptPrompt {
   /** The job that took it last. */
   readonly jobId: string | null;
 }
+/** A version without what depends on the others. */
+export type PublishedDraft = ObjectDraft & Pick<PublishedObject, "version">;
 
 /** A delivery with whose it is while it is sent, and its number among those of its webhook. */
 export interface KeptDelivery {
@@ -92,6 +98,17 @@ export interface Tables {
   deliveries: readonly KeptDelivery[];
   /** By which events are dated. */
   readonly clock: Clock;
+  objects: readonly PublishedDraft[];
+  tracedTables: readonly {
+    readonly projectId: string;
+    readonly digest: string;
+    readonly rows: readonly TableRow[];
+  }[];
+  tracedFiles: readonly TracedFile[];
+  /** By project and id. */
+  tracedCalls: ReadonlyMap<string, CallPart>;
+  /** Versions that each name has had. */
+  publishedCounts: ReadonlyMap<string, number>;
   /** By the server's id. */
   leases: ReadonlyMap<string, ServerLease>;
   /** The versions that each server has requests on, by the server's id; those without a lease count for nothing. */

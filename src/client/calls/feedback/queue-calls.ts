@@ -6,10 +6,10 @@ import type {
   AnnotationQueueStats,
   AnnotationQueueUpdateReq,
   Operations,
-} from "../api.ts";
-import type { RequestOptions } from "../connection.ts";
-import { Pages } from "../pages.ts";
-import { CallGroup } from "./call-group.ts";
+} from "../../api.ts";
+import type { RequestOptions } from "../../connection.ts";
+import { Pages } from "../../pages.ts";
+import { CallGroup } from "../call-group.ts";
 
 const scheme = "basic";
 

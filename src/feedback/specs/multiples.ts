@@ -1,0 +1,21 @@
+// Whether one number is a multiple of another as both are written in decimals: 0.0075 is one of 0.0001, whatever the rest of
+// a division of doubles is.
+
+/** @param step above 0 */
+export function isMultipleOf(value: number, step: number): boolean {
+  const [digits, exponent] = decimalsOf(value);
+  const [stepDigits, stepExponent] = decimalsOf(step);
+  const least = Math.min(exponent, stepExponent);
+  return scaled(digits, exponent - least) % scaled(stepDigits, stepExponent - least) === 0n;
+}
+
+/** The whole number and the power of ten whose product is the shortest decimal of a double. */
+function decimalsOf(value: number): readonly [digits: bigint, exponent: number] {
+  const [mantissa, power] = value.toExponential().split("e");
+  const [whole, fraction = ""] = mantissa.split(".");
+  return [BigInt(whole + fraction), Number(power) - fraction.length];
+}
+
+function scaled(digits: bigint, power: number): bigint {
+  return digits * 10n ** BigInt(power);
+}

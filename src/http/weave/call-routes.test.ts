@@ -1,0 +1,142 @@
+// What clients of Weave are refused, and with what words.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { basic, fakeServer, keys } from "../testing/fake-server.ts";
+
+type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
+
+async function server(t: TestContext) {
+  const server = await fakeServer();
+  t.after(() => server.close());
+  return (url: string, payload: object | string, type = "application/json") =>
+    server.ask({
+      method: "POST",
+      url,
+      headers: { authorization: basic(keys.member), "content-type": type },
+      payload,
+    });
+}
+
+const places = (answer: { json: () => unknown }): readonly string[] =>
+  (answer.json() as Refusal).detail.map(({ loc }) => loc.join("."));
+
+const start = {
+  project_id: "acme/p",
+  id: "c",
+  op_name: "f",
+  started_at: "2026-11-21T12:00:00Z",
+  attributes: {},
+  inputs: { x: 1 },
+};
+const whole = { ...start, ended_at: "2026-11-21T12:00:01.500000Z", output: 2, summary: { usage: {} } };
+
+test("a call in any part is stored, and read back with its status", async (t) => {
+  const ask = await server(t);
+  const started = await ask("/call/start", { start: { ...start, id: null, trace_id: null } });
+  const { id } = started.json<{ readonly id: string }>();
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  const running = await ask("/call/read", { project_id: "acme/p", id });
+  assert.match(running.body, /"status":"running","trace_name":"f"/);
+  await ask("/v2/acme/p/calls/complete", { batch: [{ ...whole, exception: "it broke" }] });
+  const broken = await ask("/call/read", { project_id: "acme/p", id: "c" });
+  assert.match(
+    broken.body,
+    /"summary":\{"usage":\{\},"weave":\{"status":"error","trace_name":"f","latency_ms":1500\}\}/,
+  );
+  assert.deepEqual((await ask("/call/read", { project_id: "acme/p", id: "none" })).json(), { call: null });
+  const shown = await ask("/calls/stream_query", { project_id: "acme/p", columns: ["output.a"] });
+  const fields = Object.keys(JSON.parse(shown.body.split("\n")[0]) as object);
+  assert.ok(
+    fields.includes("output") && fields.includes("inputs") && !fields.includes("summary"),
+    shown.body,
+  );
+});
+
+test("faults of a batch are named by their places, and nothing of it is stored", async (t) => {
+  const ask = await server(t);
+  const odd = { op_name: "a\0", parent_id: "\ud83d" };
+  const batch = [{ ...whole, ...odd }, { ...whole, started_at: "yesterday" }, { ...whole, id: "", inputs: [] }];
+  const answer = await ask("/v2/acme/p/calls/complete", { batch });
+  assert.equal(answer.statusCode, 422);
+  assert.deepEqual(places(answer), [
+    "body.batch.1.started_at",
+    "body.batch.2.id",
+    "body.batch.2.inputs",
+    "body.batch.0.op_name",
+    "body.batch.0.parent_id",
+  ]);
+  const mixed = await ask("/call/upsert_batch", { batch: [{ mode: "end", req: { start } }] });
+  assert.deepEqual(places(mixed), ["body.batch.0.req.end"]);
+  const count = await ask("/calls/query_stats", { project_id: "acme/p" });
+  assert.deepEqual(count.json(), { count: 0 });
+  const foreign = await ask("/v2/acme/p/calls/complete", { batch: [{ ...whole, project_id: "other/p" }] });
+  assert.equal(foreign.statusCode, 403);
+  const tooMany = await ask("/call/upsert_batch", { batch: Array(10_001).fill(0) });
+  assert.equal(tooMany.statusCode, 413);
+});
+
+test("what calls are not found by is refused by name", async (t) => {
+  const ask = await server(t);
+  const query = { $expr: { $eq: [{ $getField: "id" }, { $literal: "c" }] } };
+  const answer = await ask("/calls/stream_query", {
+    project_id: "acme/p",
+    query,
+    include_costs: true,
+    filter: { input_refs: ["w:///acme/p/object/o:v1"], call_ids: ["c"] },
+  });
+  assert.equal(answer.statusCode, 400);
+  assert.deepEqual([...places(answer)].sort(), [
+    "body.filter.input_refs",
+    "body.include_costs",
+    "body.query",
+  ]);
+});
+
+test("a question of GraphQL that is not known says which are", async (t) => {
+  const ask = await server(t);
+  const answer = await ask("/graphql", { query: "query { runs { id } }" });
+  assert.equal(answer.statusCode, 422);
+  assert.match(
+    answer.body,
+    /`project` and `upsertModel`, with the variables `entityName` and `name`, and `viewer`/,
+  );
+  const created = await ask("/graphql", {
+    query:
+      "mutation UpsertModel($name: String!, $entity: String!) { upsertModel(input: {}) { model { name } } }",
+    variables: { entity: "acme", name: "new" },
+  });
+  assert.deepEqual(created.json(), { data: { upsertModel: { model: { name: "new" } } } });
+});
+
+test("a file without its project, with another digest, or in another entity's project leaves nothing", async (t) => {
+  const ask = await server(t);
+  const form = (fields: Readonly<Record<string, string>>) =>
+    [
+      ...Object.entries(fields).map(
+        ([name, value]) => `--xYz\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+      ),
+      '--xYz\r\ncontent-disposition: form-data; name="file"; filename="a.py"\r\n\r\ndef f(): pass\r\n--xYz--\r\n',
+    ].join("");
+  const send = (fields: Readonly<Record<string, string>>) =>
+    ask("/file/create", form(fields), "multipart/form-data; boundary=xYz");
+  assert.deepEqual(places(await send({})), ["body.project_id"]);
+  const other = await send({ project_id: "acme/p", expected_digest: "other" });
+  assert.equal(other.statusCode, 409);
+  assert.deepEqual(places(other), ["body.expected_digest"]);
+  assert.equal((await send({ project_id: "other/p" })).statusCode, 403);
+  assert.equal((await ask("/file/create", "{}")).statusCode, 415);
+  const { digest } = (await send({ project_id: "acme/p" })).json<{ readonly digest: string }>();
+  const read = await ask("/file/content", { project_id: "acme/p", digest });
+  assert.equal(read.body, "def f(): pass");
+  const none = await ask("/file/content", { project_id: "acme/p", digest: "none" });
+  assert.deepEqual([none.statusCode, places(none)], [404, ["body.digest"]]);
+});
+
+test("a reference that leads nowhere is named by its index", async (t) => {
+  const ask = await server(t);
+  const answer = await ask("/refs/read_batch", { refs: ["weave:///acme/p/object/o:v1"] });
+  assert.deepEqual([answer.statusCode, places(answer)], [404, ["body.refs.0"]]);
+  const call = await ask("/refs/read_batch", { refs: ["weave:///acme/p/call/c"] });
+  assert.equal(call.statusCode, 422);
+  assert.match(call.body, /calls are listed by POST \/calls\/stream_query/);
+});

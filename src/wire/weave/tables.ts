@@ -1,0 +1,107 @@
+// Tables on the wire, as clients of Weave write and read them.
+import { Type } from "typebox";
+import type { IndexedRow, TableRow } from "../../domain/traces/traced-table.ts";
+import { isExactList, isExactObject, type ExactJson } from "../../domain/text/exact-json.ts";
+import { canonicalText, tableDigest, textDigest } from "../../traces/digests.ts";
+import type { TableInput } from "../../traces/table-service.ts";
+import { parseExactBody } from "../../validation/json-body.ts";
+import { readForm, type BodyForm } from "../body.ts";
+import type { BodyLimits } from "../body-limits.ts";
+import type { Checked } from "../checked.ts";
+import { nullable } from "../nullable.ts";
+import { digestField, projectIdField, userField } from "./objects.ts";
+import { anyObject } from "../fields/any-object.ts";
+
+const tableCreateSchema = Type.Object(
+  {
+    table: Type.Object(
+      {
+        project_id: projectIdField,
+        rows: Type.Array(anyObject, { description: "In their order; a body has at most 32 MiB." }),
+        expected_digest: nullable(digestField, {
+          description: "The digest that the client has computed; 409 where it is another.",
+        }),
+        wb_user_id: userField,
+      },
+      { title: "WeaveTableDraft", description: "What is published." },
+    ),
+  },
+  { title: "WeaveTableCreateReq" },
+);
+export const tableCreateForm: BodyForm<typeof tableCreateSchema> = { schema: tableCreateSchema };
+export const tableCreateAnswerSchema = Type.Object({
+  digest: Type.String({ description: "What names the table." }),
+  row_digests: Type.Array(Type.String(), { description: "In the order of the rows." }),
+});
+
+const tableQuerySchema = Type.Object(
+  {
+    project_id: projectIdField,
+    digest: digestField,
+    filter: nullable(
+      Type.Object(
+        {
+          row_digests: nullable(Type.Array(digestField, { maxItems: 1000 }), {
+            description: "Those rows alone.",
+          }),
+        },
+        { title: "WeaveRowFilter" },
+      ),
+      { description: "Which rows; all unless given." },
+    ),
+    limit: nullable(Type.Integer({ minimum: 0, maximum: 10_000 }), {
+      default: 1000,
+      description: "Most rows of the answer, which has up to 4 MiB of them, but at least one.",
+    }),
+    offset: nullable(Type.Integer({ minimum: 0 }), { default: 0, description: "How many are passed over." }),
+  },
+  { title: "WeaveTableQueryReq" },
+);
+export const tableQueryForm: BodyForm<typeof tableQuerySchema> = { schema: tableQuerySchema };
+export const tableQueryAnswerSchema = Type.Object({
+  rows: Type.Array(
+    Type.Object(
+      {
+        digest: Type.String(),
+        val: Type.Unknown({ description: "The row." }),
+        original_index: Type.Integer({ description: "Its place in the table, from 0." }),
+      },
+      { title: "WeaveRow" },
+    ),
+  ),
+});
+
+const tableStatsSchema = Type.Object(
+  { project_id: projectIdField, digest: digestField },
+  { title: "WeaveTableStatsReq" },
+);
+export const tableStatsForm: BodyForm<typeof tableStatsSchema> = { schema: tableStatsSchema };
+export const countAnswerSchema = Type.Object({ count: Type.Integer({ minimum: 0 }) });
+
+/** From the bytes of a table to its rows and its digest. @throws ServiceError `invalid` */
+export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
+  const { value: body, exact } = parseExactBody(bytes, limits.trajectoryJson);
+  const {
+    value: { table },
+    ignored,
+  } = readForm(tableCreateForm, body);
+  const rows = rowsIn(exact).map((row): TableRow => {
+    const value = canonicalText(row);
+    return { digest: textDigest(value), value };
+  });
+  const digest = tableDigest(rows.map((row) => row.digest));
+  const { project_id: projectId, expected_digest: expectedDigest = null } = table;
+  return { value: { projectId, digest, expectedDigest, rows }, ignored };
+}
+
+/** The rows with the digits of their numbers, of a body that was checked. */
+function rowsIn(body: ExactJson | undefined): readonly ExactJson[] {
+  const table = body !== undefined && isExactObject(body) ? body["table"] : undefined;
+  const rows = table !== undefined && isExactObject(table) ? table["rows"] : undefined;
+  return rows !== undefined && isExactList(rows) ? rows : [];
+}
+
+/** JSON of a row; its content comes as it is stored. */
+export function rowText({ digest, value, index }: IndexedRow): string {
+  return `{"digest":${JSON.stringify(digest)},"original_index":${index},"val":${value}}`;
+}
