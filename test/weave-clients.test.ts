@@ -197,7 +197,25 @@ test("a table's rows are read by the reference of the object that names it", asy
 
 test("all of a project is deleted at once", async (t) => {
   const { send, post } = await serverOf(t);
-  for (const request of recordedIn("weave-eval.jsonl")) await send(request);
+  const digests = { "/table/create": "", "/file/create": "" };
+  for (const request of recordedIn("weave-eval.jsonl")) {
+    const answer = await send(request);
+    const { path } = request;
+    if (path === "/table/create" || path === "/file/create")
+      digests[path] = answer.json<{ readonly digest: string }>().digest;
+  }
+  const read = (path: string, digest: string) =>
+    send({
+      method: "POST",
+      path,
+      content_type: "application/json",
+      body: { project_id: projectId, digest },
+    });
+  const found = async () => [
+    (await read("/table/query", digests["/table/create"])).statusCode,
+    (await read("/file/content", digests["/file/create"])).statusCode,
+  ];
+  assert.deepEqual(await found(), [200, 200]);
   const counts = async () => [
     (await post("/calls/query_stats", { project_id: projectId })).json<{ readonly count: number }>().count,
     membersNamed("version_index", (await post("/objs/query", { project_id: projectId })).json()).length,
@@ -211,6 +229,7 @@ test("all of a project is deleted at once", async (t) => {
   const answer = await send(deletion);
   assert.equal(answer.statusCode, 200, answer.body);
   assert.deepEqual(await counts(), [0, 0]);
+  assert.deepEqual(await found(), [404, 404]);
   const foreign = await send({ ...deletion, path: "/v1/preview/projects/acme/p/traces" });
   assert.equal(foreign.statusCode, 403);
 });

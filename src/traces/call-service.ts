@@ -3,7 +3,14 @@ import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import { reachProject } from "../domain/project.ts";
-import type { CallEnd, CallFilter, CallStart, CallStore, TracedCall } from "../domain/traces/traced-call.ts";
+import type {
+  CallEnd,
+  CallFilter,
+  CallSlice,
+  CallStart,
+  CallStore,
+  TracedCall,
+} from "../domain/traces/traced-call.ts";
 
 /** A part of a call as a client sends it; null lets the server choose an id. */
 export interface CallInput {
@@ -39,7 +46,7 @@ export interface CallService {
   list(
     projectId: string,
     filter: CallFilter,
-    slice: Parameters<CallStore["list"]>[2],
+    slice: CallSlice,
     caller: Caller,
   ): Promise<readonly TracedCall[]>;
   /** @throws ServiceError `invalid`, `forbidden` */

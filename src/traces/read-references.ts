@@ -18,14 +18,25 @@ export interface ReferenceDependencies {
   readonly tables: TableStore;
 }
 
-/** Reads what a reference leads to; null where a part of an object is not there. */
-export type ReadReference = (text: string, caller: Caller) => Promise<string | null>;
+/** What a reference leads to. */
+export interface ReferredValue {
+  /** JSON; null where a part of an object is not there. */
+  readonly text: string | null;
+  /** Characters of JSON that were read for it, of which it may be a part. */
+  readonly readLength: number;
+}
 
 /**
- * Reads references, as JSON texts.
+ * Reads what a reference leads to.
  *
- * @returns a function that throws `invalid` for what is no reference to an object or an op, `forbidden` and `not_found`
+ * @throws ServiceError `invalid` for what is no reference to an object or an op; `too_large` for a part of a large object,
+ *   which would be parsed while others wait; `forbidden`, `not_found`
  */
+export type ReadReference = (text: string, caller: Caller) => Promise<ReferredValue>;
+
+/** Of an object of which parts are read, in characters: some 50 ms. */
+const partedLengthMax = 1 << 18;
+
 export function createReferenceReader({ objects, tables }: ReferenceDependencies): ReadReference {
   return async (text, caller) => {
     const parsed = parseReference(text);
@@ -39,14 +50,23 @@ export function createReferenceReader({ objects, tables }: ReferenceDependencies
     const { entity, project, kind, name, digest, edges } = parsed.reference;
     const projectId = `${entity}/${project}`;
     const object = await objects.read({ projectId, kind, name, version: digest }, caller);
-    if (edges.length === 0) return object.value;
+    const readLength = object.value.length;
+    if (edges.length === 0) return { text: object.value, readLength };
+    if (readLength > partedLengthMax) throw tooLarge(readLength);
     let value: ExactJson | undefined = parseExactJson(object.value);
     for (const edge of edges) {
       value = edge.edge === "id" ? await rowOf(tables, value, edge.value, caller) : memberOf(value, edge);
-      if (value === undefined) return null;
+      if (value === undefined) return { text: null, readLength };
     }
-    return exactJsonText(value);
+    const part = exactJsonText(value);
+    // A row lies outside of the object, and may be larger.
+    return { text: part, readLength: Math.max(readLength, part.length) };
   };
+}
+
+function tooLarge(length: number): ServiceError {
+  const message = `The object has ${length} characters of JSON; parts are read of at most ${partedLengthMax}. Read it whole, and take the part of that.`;
+  return new ServiceError({ code: "too_large", message });
 }
 
 /** A member of an object, or an item of a list; undefined where there is none. */

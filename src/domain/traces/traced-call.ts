@@ -52,15 +52,18 @@ export interface CallFilter {
   readonly rootsOnly: boolean;
 }
 
+/** A part of the calls in the order in which they began. */
+export interface CallSlice extends Slice {
+  readonly isDescending: boolean;
+  /** The call that the part comes behind, which `offset` counts from; the first ones unless given. */
+  readonly after?: Pick<CallStart, "startedAt" | "id"> | null;
+}
+
 export interface CallStore {
   /** Durable when it resolves, all or nothing. A part that is there already is replaced, so that parts may be sent again. */
   write(parts: readonly CallPart[]): Promise<void>;
   /** In the order in which they began, bounded in items and in bytes; those alone whose beginning has come. */
-  list(
-    projectId: string,
-    filter: CallFilter,
-    slice: Slice & { readonly isDescending: boolean },
-  ): Promise<readonly TracedCall[]>;
+  list(projectId: string, filter: CallFilter, slice: CallSlice): Promise<readonly TracedCall[]>;
   count(projectId: string, filter: CallFilter): Promise<number>;
   /** Returns how many there were. */
   delete(projectId: string, ids: readonly string[]): Promise<number>;

@@ -21,6 +21,9 @@ export type SpecSource = Pick<ObjectStore, "find">;
 /** The class of objects that are specs. */
 export const specClass = "AnnotationSpec";
 
+/** Of a spec's JSON, in characters: reading one takes some 20 ms at most. */
+export const specLengthMax = 1 << 17;
+
 /** Of one request: each is looked for in the database. */
 const specsMax = 100;
 

@@ -52,6 +52,35 @@ test("a call in any part is stored, and read back with its status", async (t) =>
   );
 });
 
+test("calls by the hundred come in their order, each once, with what a client sums up by itself", async (t) => {
+  const ask = await server(t);
+  const ids = Array.from({ length: 450 }, (_, index) => String(index).padStart(3, "0"));
+  const summary = { weave: { status: "none" }, usage: { m: 1.0 } };
+  const batch = ids.map((id) => ({ ...whole, id, started_at: "2026-11-21 12:00 PM GMT", summary }));
+  const stored = await ask("/v2/acme/p/calls/complete", { batch: batch.toReversed() });
+  assert.equal(stored.statusCode, 200, stored.body);
+  const listed = async (query: object) => {
+    const { body } = await ask("/calls/stream_query", { project_id: "acme/p", ...query });
+    const lines = body.split("\n").slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  };
+  const all = await listed({});
+  assert.deepEqual(
+    all.map(({ id }) => id),
+    ids,
+  );
+  assert.deepEqual(all[0]["summary"], {
+    usage: { m: 1 },
+    weave: { status: "success", trace_name: "f", latency_ms: 1500 },
+  });
+  const sortBy = [{ field: "started_at", direction: "desc" }];
+  const some = await listed({ sort_by: sortBy, offset: 10, limit: 300, include_feedback: true });
+  assert.deepEqual(
+    some.map(({ id }) => id),
+    ids.toReversed().slice(10, 310),
+  );
+});
+
 test("faults of a batch are named by their places, and nothing of it is stored", async (t) => {
   const ask = await server(t);
   const odd = { op_name: "a\0", parent_id: "\ud83d" };
@@ -100,6 +129,11 @@ test("a question of GraphQL that is not known says which are", async (t) => {
     answer.body,
     /`project` and `upsertModel`, with the variables `entityName` and `name`, and `viewer`/,
   );
+  const deep = { query: `query { viewer ${"{ a ".repeat(10_000)}${"}".repeat(10_000)} }` };
+  assert.equal((await ask("/graphql", deep)).json<{ data: object }>().data !== undefined, true);
+  assert.deepEqual(places(await ask("/graphql", { query: `query { viewer ${"{ a ".repeat(20_000)}` })), [
+    "body.query",
+  ]);
   const created = await ask("/graphql", {
     query:
       "mutation UpsertModel($name: String!, $entity: String!) { upsertModel(input: {}) { model { name } } }",

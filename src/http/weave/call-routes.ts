@@ -47,7 +47,7 @@ const projectParameters = {
   },
 } as const;
 
-/** Calls that are read at a time, and of whose answer so many are in memory. */
+/** Calls that are read at a time. */
 const callsPerRead = 200;
 /** Of each call, that its line shows. */
 const feedbackPerCall = 100;
@@ -163,7 +163,7 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
     async (request, reply) => {
       const body = readBody(callsQueryForm, request, reply);
       // What is refused is answered before the stream begins.
-      const first = await readCalls(dependencies, request, body, 0).catch(inBody());
+      const first = await readCalls(dependencies, request, body, null).catch(inBody());
       reply.type("application/jsonl; charset=utf-8");
       return sendPieces(reply, callLines(dependencies, request, body, first), dependencies.settings);
     },
@@ -220,39 +220,44 @@ function readingRoutes(app: FastifyInstance, dependencies: HttpDependencies): vo
   );
 }
 
-/** The next calls of a query, when so many were read. */
+/** How far a query was read. */
+interface CallsRead {
+  readonly count: number;
+  readonly last: TracedCall;
+}
+
+/** The next calls of a query. @param read null at its beginning */
 function readCalls(
   { traces }: HttpDependencies,
   { caller }: FastifyRequest,
   body: CallsQueryBody,
-  readCount: number,
+  read: CallsRead | null,
 ): Promise<readonly TracedCall[]> {
   const slice = {
-    limit: Math.min(callsPerRead, (body.limit ?? Infinity) - readCount),
-    offset: (body.offset ?? 0) + readCount,
+    limit: Math.min(callsPerRead, (body.limit ?? Infinity) - (read?.count ?? 0)),
+    offset: read === null ? (body.offset ?? 0) : 0,
+    after: read?.last ?? null,
     isDescending: body.sort_by?.[0]?.direction === "desc",
   };
   return traces.calls.list(body.project_id, callFilterOf(body.filter), slice, caller);
 }
 
-/** A line for each call, some at a time as the client takes them. */
+/** A line for each call as the client takes them. */
 async function* callLines(
   dependencies: HttpDependencies,
   request: FastifyRequest,
   body: CallsQueryBody,
   first: readonly TracedCall[],
-): AsyncGenerator<Uint8Array, void> {
-  let readCount = 0;
+): AsyncGenerator<string, void> {
+  let count = 0;
   let calls = first;
-  while (calls.length > 0) {
-    const lines: string[] = [];
+  for (let last = calls.at(-1); last !== undefined; last = calls.at(-1)) {
     for (const call of calls) {
       const feedback = body.include_feedback === true ? await feedbackOn(dependencies, request, call) : null;
-      lines.push(`${callText(call, feedback, body.columns ?? null)}\n`);
+      yield `${callText(call, feedback, body.columns ?? null)}\n`;
     }
-    yield Buffer.from(lines.join(""));
-    readCount += calls.length;
-    calls = await readCalls(dependencies, request, body, readCount);
+    count += calls.length;
+    calls = await readCalls(dependencies, request, body, { count, last });
   }
 }
 

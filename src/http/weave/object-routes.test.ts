@@ -108,7 +108,9 @@ test("lists are filtered by class, kind and name, and versions are deleted", asy
   assert.deepEqual(await list({ is_op: false }, { limit: 1, offset: 1, metadata_only: true }), ["object 1"]);
   const gone = await ask("/obj/delete", { project_id: "acme/p", object_id: "quality" });
   assert.deepEqual(gone.json(), { num_deleted: 3 });
-  assert.equal((await ask("/obj/delete", { project_id: "acme/p", object_id: "quality" })).statusCode, 404);
+  const none = await ask("/obj/delete", { project_id: "acme/p", object_id: "quality" });
+  assert.equal(none.statusCode, 404);
+  assert.deepEqual(none.json<Refusal>().detail[0].loc, ["body", "object_id"]);
 });
 
 test("a spec whose schema is none is refused with every place, and so is a name that no reference could hold", async (t) => {
@@ -126,6 +128,27 @@ test("a spec whose schema is none is refused with every place, and so is a name 
   assert.deepEqual(places(await ask("/obj/create", { obj: { project_id: "acme/p", object_id: "a" } })), [
     "body.obj.val",
   ]);
+});
+
+test("a spec may be so large that it is read at once, and so may an object whose parts are read", async (t) => {
+  const ask = await server(t);
+  const long = { ...spec({}).obj.val, description: "a".repeat(131_072) };
+  const refused = await ask("/obj/create", { obj: { ...spec({}).obj, val: long } });
+  assert.equal(refused.statusCode, 422);
+  assert.match(
+    refused.body,
+    /an annotation spec has at most 131072 characters of JSON; this one has 131\d\d\d/,
+  );
+  const large = { project_id: "acme/p", object_id: "large", val: { a: [1], text: "a".repeat(262_144) } };
+  assert.equal((await ask("/obj/create", { obj: large })).statusCode, 200);
+  const whole = "weave:///acme/p/object/large:latest";
+  assert.equal((await ask("/refs/read_batch", { refs: [whole] })).statusCode, 200);
+  const part = await ask("/refs/read_batch", { refs: [whole, `${whole}/attr/a`] });
+  assert.equal(part.statusCode, 413);
+  assert.deepEqual(part.json<Refusal>().detail[0].loc, ["body", "refs", "1"]);
+  const often = await ask("/refs/read_batch", { refs: Array(100).fill(whole) });
+  assert.equal(often.statusCode, 413);
+  assert.match(often.body, /The first 64 references lead into more than 16777216 characters/);
 });
 
 const annotation = (annotationRef: string, value: unknown, id?: string) => ({

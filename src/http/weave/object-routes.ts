@@ -1,6 +1,7 @@
 // Publishing objects and reading them, as clients of Weave do.
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { PublishedObject } from "../../domain/traces/published-object.ts";
+import { locate } from "../../wire/places.ts";
 import {
   objectDeleteAnswerSchema,
   objectDeleteForm,
@@ -98,7 +99,9 @@ export function objectRoutes(app: FastifyInstance, dependencies: HttpDependencie
     async (request, reply) => {
       const body = readBody(objectDeleteForm, request, reply);
       const { project_id: projectId, object_id: name, digests = null } = body;
-      const count = await objects.delete(projectId, name, digests, request.caller).catch(inBody());
+      const count = await objects
+        .delete(projectId, name, digests, request.caller)
+        .catch((error: unknown) => inBody()(locate(error, { not_found: ["object_id"] })));
       return { num_deleted: count };
     },
   );

@@ -97,11 +97,11 @@ export function tableRoutes(app: FastifyInstance, dependencies: HttpDependencies
       let length = 0;
       for (const [index, reference] of refs.entries()) {
         const place = ["body", "refs", String(index)];
-        const value = await traces.read(reference, request.caller).catch((error: unknown) => {
-          throw locate(error, { not_found: place, invalid: place, project_id: place });
+        const { text, readLength } = await traces.read(reference, request.caller).catch((error: unknown) => {
+          throw locate(error, { not_found: place, invalid: place, too_large: place, project_id: place });
         });
-        values.push(value ?? "null");
-        length += values[index].length;
+        values.push(text ?? "null");
+        length += readLength;
         if (length > readLengthMax) throw tooMuch(index + 1);
       }
       return jsonText(reply, `{"vals":[${values.join(",")}]}`);
@@ -109,11 +109,11 @@ export function tableRoutes(app: FastifyInstance, dependencies: HttpDependencies
   );
 }
 
-/** Of the values of one answer, in characters. */
+/** Read for one answer, in characters. */
 const readLengthMax = 16 << 20;
 
 function tooMuch(count: number): ServiceError {
-  const message = `The first ${count} references lead to more than ${readLengthMax} characters of JSON; read fewer at once.`;
+  const message = `The first ${count} references lead into more than ${readLengthMax} characters of JSON; read fewer at once.`;
   return new ServiceError({
     code: "too_large",
     faults: [{ location: ["body", "refs"], message, type: "too_long" }],

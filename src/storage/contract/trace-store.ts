@@ -1,7 +1,7 @@
 // The contract of every TraceStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CallEnd, CallFilter, CallStart, CallStore } from "../../domain/traces/traced-call.ts";
+import type { CallEnd, CallFilter, CallSlice, CallStart } from "../../domain/traces/traced-call.ts";
 import type { TracedFile } from "../../domain/traces/traced-file.ts";
 import { sampleObject } from "./object-store.ts";
 import { type MakeStorage, moment, openTwice } from "./storage-under-test.ts";
@@ -145,16 +145,18 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
       sampleStart("e", { projectId: "team/other" }),
     ];
     await calls.write(starts.map((start) => ({ start, end: start.id === "a" ? sampleEnd("a") : null })));
-    const listed = async (
-      filter: Partial<CallFilter>,
-      slice: Partial<Parameters<CallStore["list"]>[2]> = {},
-    ) =>
+    const listed = async (filter: Partial<CallFilter>, slice: Partial<CallSlice> = {}) =>
       (await calls.list(projectId, { ...allCalls, ...filter }, { ...firstCalls, ...slice }))
         .map(({ id }) => id)
         .join(" ");
     assert.equal(await listed({}), "a bb ccc dddd");
     assert.equal(await listed({}, { isDescending: true, limit: 2, offset: 1 }), "ccc bb");
     assert.equal(await listed({}, { bytesMax: 1 }), "a");
+    // A call that is there no more is a place all the same.
+    const place = { startedAt: sampleStart("bb").startedAt, id: "b" };
+    assert.equal(await listed({}, { after: place, limit: 1, offset: 1 }), "ccc");
+    assert.equal(await listed({}, { after: sampleStart("bb") }), "ccc dddd");
+    assert.equal(await listed({ rootsOnly: true }, { after: sampleStart("bb"), isDescending: true }), "a");
     assert.equal(await listed({ rootsOnly: true }), "a ccc");
     assert.equal(await listed({ traceIds: ["u"], parentIds: ["ccc"] }), "dddd");
     assert.equal(await listed({ ids: ["a", "e", "none"] }), "a");

@@ -92,10 +92,13 @@ function memoryCalls(exclusively: Exclusively): CallStore {
         }
         tables.tracedCalls = calls;
       }),
-    list: (projectId, filter, { limit, offset, bytesMax = pageBytesMax, isDescending }) =>
+    list: (projectId, filter, { limit, offset, bytesMax = pageBytesMax, isDescending, after }) =>
       exclusively((tables) => {
-        const inOrder = callsOf(tables, projectId, filter).sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
-        const listed = (isDescending ? inOrder.toReversed() : inOrder).slice(offset, offset + limit);
+        const rising = callsOf(tables, projectId, filter).sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+        const inOrder = isDescending ? rising.toReversed() : rising;
+        const isBehind = (call: TracedCall): boolean =>
+          !after || (isDescending ? orderOf(call) < orderOf(after) : orderOf(call) > orderOf(after));
+        const listed = inOrder.filter(isBehind).slice(offset, offset + limit);
         return listed.slice(0, fittingCount(listed.map(contentBytes), bytesMax));
       }),
     count: (projectId, filter) => exclusively((tables) => callsOf(tables, projectId, filter).length),
@@ -113,7 +116,7 @@ function keyOf(projectId: string, id: string): string {
   return JSON.stringify([projectId, id]);
 }
 
-const orderOf = ({ startedAt, id }: TracedCall): string => `${startedAt}\0${id}`;
+const orderOf = ({ startedAt, id }: Pick<TracedCall, "startedAt" | "id">): string => `${startedAt}\0${id}`;
 
 function contentBytes({ about, attributes, inputs, end }: TracedCall): number {
   const texts = [about, attributes, inputs, ...(end === null ? [] : [end.ending, end.output, end.summary])];

@@ -4,6 +4,7 @@ import { fittingCount, pageBytesMax } from "../../domain/page.ts";
 import type {
   CallEnd,
   CallFilter,
+  CallSlice,
   CallStart,
   CallStore,
   TracedCall,
@@ -25,10 +26,11 @@ export function createCallStore(database: Kysely<Schema>): CallStore {
         await writeStarts(transaction, newestOf(parts.map(({ start }) => start)));
         await writeEnds(transaction, newestOf(parts.map(({ end }) => end)));
       }),
-    list: async (projectId, filter, { limit, offset, bytesMax = pageBytesMax, isDescending }) => {
+    list: async (projectId, filter, { limit, offset, bytesMax = pageBytesMax, isDescending, after }) => {
       if (asksNothing(filter)) return [];
       const direction = isDescending ? "desc" : "asc";
-      const rows = filtered(callsOf(database, projectId), filter)
+      const calls = callsOf(database, projectId);
+      const rows = filtered(after ? calls.where(isBehind(after, isDescending)) : calls, filter)
         .orderBy("started_at", direction)
         .orderBy("id", direction)
         .offset(offset);
@@ -140,6 +142,11 @@ function callsOf(database: Kysely<Schema>, projectId: string) {
 }
 
 type Calls = ReturnType<typeof callsOf>;
+
+function isBehind({ startedAt, id }: NonNullable<CallSlice["after"]>, isDescending: boolean) {
+  const place = sql`(${startedAt}, ${id})`;
+  return isDescending ? sql<boolean>`(started_at, id) < ${place}` : sql<boolean>`(started_at, id) > ${place}`;
+}
 
 /** Nothing is in an empty list, which is no SQL everywhere. */
 function asksNothing({ opNames, ids, traceIds, parentIds }: CallFilter): boolean {

@@ -253,11 +253,8 @@ function summaryText(
     ...(feedback === null ? {} : { feedback: feedback.map(contentBody) }),
   };
   const summary = call.end?.summary ?? "{}";
-  const isPlain = summary.startsWith("{") && summary !== "{}";
-  // What a summary says of itself under this name does not come back: its last member counts.
-  return isPlain
-    ? `${summary.slice(0, -1)},"weave":${JSON.stringify(weave)}}`
-    : `{"weave":${JSON.stringify(weave)}}`;
+  const own = summary === "{}" ? "{" : `${summary.slice(0, -1)},`;
+  return `${own}"weave":${JSON.stringify(weave)}}`;
 }
 
 /** The name in the reference of an op; any other name as it is. */

@@ -226,8 +226,15 @@ function endOf(body: EndBody, twin: ExactJson | undefined): NonNullable<CallInpu
       wb_run_step_end: body.wb_run_step_end ?? null,
     }),
     output: textOf(member(twin, "output")),
-    summary: textOf(member(twin, "summary") ?? {}),
+    summary: textOf(ownSummary(member(twin, "summary"))),
   };
+}
+
+/** What a client sums up by itself: the server has its own `weave` there. */
+function ownSummary(summary: ExactJson | undefined): ExactJson {
+  if (summary === undefined || !isExactObject(summary)) return {};
+  const { weave: _, ...own } = summary;
+  return own;
 }
 
 function member(value: ExactJson | undefined, name: string): ExactJson | undefined {

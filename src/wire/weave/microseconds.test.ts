@@ -9,6 +9,8 @@ test("times keep their microseconds, in UTC and in one form that sorts", () => {
     "2026-11-21T10:25:44.5": "2026-11-21T10:25:44.500000Z",
     "2026-11-21 10:25:44.123456789+02:00": "2026-11-21T08:25:44.123456Z",
     "2026-11-21T23:30-01:00": "2026-11-22T00:30:00.000000Z",
+    "2026-11-21t10:25:44z": "2026-11-21T10:25:44.000000Z",
+    "2026-11-21 12:00 PM GMT+0200": "2026-11-21T10:00:00.000000Z",
   };
   for (const [sent, kept] of Object.entries(forms)) assert.equal(utcMicroseconds(sent), kept, sent);
 });

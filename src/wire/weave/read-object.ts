@@ -1,7 +1,7 @@
 // From the bytes of a published object to what is stored of it: its canonical text, its digest and its classes.
 import { isExactObject, plainJson, type ExactJson } from "../../domain/text/exact-json.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { fieldSchemaOf, specClass } from "../../feedback/specs/annotation-specs.ts";
+import { fieldSchemaOf, specClass, specLengthMax } from "../../feedback/specs/annotation-specs.ts";
 import { readFieldSchema } from "../../feedback/specs/field-schema.ts";
 import { canonicalText, textDigest } from "../../traces/digests.ts";
 import { asClass, classesOf, kindOf } from "../../traces/object-classes.ts";
@@ -20,11 +20,11 @@ const contentBytesMax = 4 << 20;
 export function readPublishedObject(bytes: Buffer, limits: BodyLimits): Checked<ObjectInput> {
   const { value: body, exact } = parseExactBody(bytes, limits.json);
   const content = contentOf(exact);
+  const value = canonicalText(content);
   const {
     value: { obj },
     ignored,
-  } = readForm(objectPublishForm, body, (findings) => checkSpec(content, findings));
-  const value = canonicalText(content);
+  } = readForm(objectPublishForm, body, (findings) => checkSpec(content, value.length, findings));
   // The canonical text is ASCII.
   if (value.length > contentBytesMax) throw tooLarge(value.length);
   const { base, leaf } = classesOf(content);
@@ -52,9 +52,13 @@ function contentOf(body: ExactJson | undefined): ExactJson {
   return asClass(val, className);
 }
 
-/** What is no schema could hold no annotation to it. */
-function checkSpec(content: ExactJson, findings: Findings): void {
+/** What is no schema could hold no annotation to it; and specs are read while others wait. */
+function checkSpec(content: ExactJson, length: number, findings: Findings): void {
   if (classesOf(content).base !== specClass) return;
+  if (length > specLengthMax) {
+    const message = `Value error, an annotation spec has at most ${specLengthMax} characters of JSON; this one has ${length}`;
+    return report(findings, "value_error", message, "obj", "val");
+  }
   for (const { path, message } of readFieldSchema(fieldSchemaOf(plainJson(content))).faults) {
     report(findings, "value_error", message, "obj", "val", "field_schema", ...path);
   }
