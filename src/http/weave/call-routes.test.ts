@@ -84,7 +84,11 @@ test("calls by the hundred come in their order, each once, with what a client su
 test("faults of a batch are named by their places, and nothing of it is stored", async (t) => {
   const ask = await server(t);
   const odd = { op_name: "a\0", parent_id: "\ud83d" };
-  const batch = [{ ...whole, ...odd }, { ...whole, started_at: "yesterday" }, { ...whole, id: "", inputs: [] }];
+  const batch = [
+    { ...whole, ...odd },
+    { ...whole, started_at: "yesterday" },
+    { ...whole, id: "", inputs: [] },
+  ];
   const answer = await ask("/v2/acme/p/calls/complete", { batch });
   assert.equal(answer.statusCode, 422);
   assert.deepEqual(places(answer), [
