@@ -731,12 +731,12 @@ function queueAttempts(other: Things, own: Things): Readonly<Record<string, read
     ...projects(other).map(({ projectId, status }) => post(path, { project_id: projectId, ...body }, status)),
     post(path, { project_id: projectOf(own), ...body }, 200),
   ];
-  const inQuery = (method: "GET" | "DELETE"): readonly Attempt[] => [
+  const inQuery = (method: "GET" | "DELETE", tail = ""): readonly Attempt[] => [
     ...projects(other).map(({ projectId, status }) => ({
-      ...get(`${queues}/${queueId}?project_id=${encodeURIComponent(projectId)}`, status),
+      ...get(`${queues}/${queueId}${tail}?project_id=${encodeURIComponent(projectId)}`, status),
       method,
     })),
-    { ...get(`${queues}/${queueId}?project_id=${encodeURIComponent(projectOf(own))}`, 404), method },
+    { ...get(`${queues}/${queueId}${tail}?project_id=${encodeURIComponent(projectOf(own))}`, 404), method },
   ];
   const item = `${queues}/${queueId}/items/${itemId}`;
   return {
@@ -744,6 +744,7 @@ function queueAttempts(other: Things, own: Things): Readonly<Record<string, read
     "POST /annotation_queues/query": ofProject(`${queues}/query`, { name: `queue-${other.entity}` }),
     "POST /annotation_queues/stats": ofProject(`${queues}/stats`, { queue_ids: [queueId] }),
     "GET /annotation_queues/:queue_id": inQuery("GET"),
+    "GET /annotation_queues/:queue_id/agreement": inQuery("GET", "/agreement"),
     "PUT /annotation_queues/:queue_id": inBody("PUT", `${queues}/${queueId}`, { name: "mine" }),
     "POST /annotation_queues/:queue_id/items": inBody("POST", `${queues}/${queueId}/items`, {
       call_ids: ["1"],

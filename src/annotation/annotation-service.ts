@@ -2,13 +2,17 @@
 import type { Caller } from "../domain/access.ts";
 import type { AnnotationStore } from "../domain/annotation/annotation-store.ts";
 import type { AnnotationItem, AnnotationQueue, QueueContent } from "../domain/annotation/queue.ts";
+import type { Condition } from "../domain/feedback-query/condition.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import { reachProject } from "../domain/project.ts";
 import { notFound } from "../domain/service-error.ts";
 import { type AnnotatorService, createAnnotatorService } from "./annotator-service.ts";
+import { queueAgreement, type QuestionAgreement } from "./agreement/queue-agreement.ts";
 import { askedQuestions } from "./asked-questions.ts";
 import { checkQueueContent } from "./check-content.ts";
 import { draftsOf } from "./item-references.ts";
+import { ratedItems, type RecordedFilter, recordedItems } from "./queried-items.ts";
+import { recordedIn } from "./recorded-calls.ts";
 import { type AnnotationDependencies, type QueueName, reachQueue, type ShownQueue } from "./reach-queue.ts";
 
 /**
@@ -28,12 +32,11 @@ export interface AnnotationService extends AnnotatorService {
   update(name: QueueName, content: Partial<QueueContent>, caller: Caller): Promise<ShownQueue>;
   /** It stays what its feedback names, but is neither listed nor found any more. Returns it. */
   delete(name: QueueName, caller: Caller): Promise<ShownQueue>;
-  /** Adds calls by their ids, or things by their references. @throws ServiceError also `too_large` */
-  addItems(
-    name: QueueName,
-    items: { readonly callIds: readonly string[]; readonly displayFields: AnnotationItem["displayFields"] },
-    caller: Caller,
-  ): Promise<AddedItems>;
+  /**
+   * Adds calls by their ids, things by their references, what feedback is on that a condition holds for, and recorded
+   * completions. @throws ServiceError also `too_large`
+   */
+  addItems(name: QueueName, items: ItemsToAdd, caller: Caller): Promise<AddedItems>;
   listItems(
     name: QueueName,
     filter: Parameters<AnnotationStore["listItems"]>[1],
@@ -42,6 +45,17 @@ export interface AnnotationService extends AnnotatorService {
   ): Promise<readonly AnnotationItem[]>;
   /** Of those of the queues that there are. */
   stats(projectId: string, queueIds: readonly string[], caller: Caller): ReturnType<AnnotationStore["stats"]>;
+  /** How far annotators agree, by question. @throws ServiceError also `too_slow`, `overloaded` */
+  agreement(name: QueueName, caller: Caller): Promise<readonly QuestionAgreement[]>;
+}
+
+export interface ItemsToAdd {
+  readonly callIds: readonly string[];
+  /** Of feedback of the project; null for none. */
+  readonly condition: Condition | null;
+  /** Null for none. */
+  readonly recorded: RecordedFilter | null;
+  readonly displayFields: AnnotationItem["displayFields"];
 }
 
 export interface AddedItems {
@@ -51,7 +65,8 @@ export interface AddedItems {
 }
 
 export function createAnnotationService(dependencies: AnnotationDependencies): AnnotationService {
-  const { store, clock, settings, findSpec, findRecorded } = dependencies;
+  const { store, feedback, records, completions, clock, settings, findSpec } = dependencies;
+  const source = { records, clock, timeMs: feedback.queryLimits.timeMs };
   const shown = async (queue: AnnotationQueue): Promise<ShownQueue> => ({
     ...queue,
     asked: await askedQuestions(queue, findSpec),
@@ -99,9 +114,15 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
       return change(name, caller, content);
     },
     delete: (name, caller) => change(name, caller, { deletedAt: clock.now() }),
-    addItems: async (name, { callIds, displayFields }, caller) => {
+    addItems: async (name, { callIds, condition, recorded, displayFields }, caller) => {
       await reach(name, caller);
-      const drafts = await draftsOf(name.projectId, callIds, findRecorded);
+      const { projectId } = name;
+      const part = { projectId, itemsMax: settings.queueItems };
+      const drafts = [
+        ...(await draftsOf(projectId, callIds, recordedIn(completions))),
+        ...(condition === null ? [] : await ratedItems(source, { ...part, condition })),
+        ...(recorded === null ? [] : await recordedItems(completions, { ...part, ...recorded })),
+      ];
       const addedCount = await store.addItems(name.queueId, drafts, {
         newId: () => newUuid7(clock),
         displayFields,
@@ -120,5 +141,6 @@ export function createAnnotationService(dependencies: AnnotationDependencies): A
       reachProject(projectId, caller);
       return store.stats(projectId, queueIds, clock.now());
     },
+    agreement: async (name, caller) => queueAgreement(source, await reach(name, caller)),
   };
 }

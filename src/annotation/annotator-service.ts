@@ -17,6 +17,7 @@ import type { Json } from "../domain/trajectory.ts";
 import type { FeedbackInput } from "../feedback/check-content.ts";
 import { type AskedQuestion, feedbackTypeOf } from "./asked-questions.ts";
 import { textFaults } from "./check-content.ts";
+import { contentIn, type ItemContent } from "./item-content.ts";
 import { type AnnotationDependencies, type QueueName, reachQueue, type ShownQueue } from "./reach-queue.ts";
 
 /** An item of a queue, as a caller names it. */
@@ -69,7 +70,7 @@ export interface AnnotatorService {
     name: ItemName,
     reopening: { readonly annotator: Annotator; readonly holdSeconds: number | null },
     caller: Caller,
-  ): Promise<AnnotationItem>;
+  ): Promise<ClaimedItem>;
   /** Gives an item back that the annotator holds; one that is not held stays as it is. */
   release(name: ItemName, annotator: Annotator, caller: Caller): Promise<AnnotationItem>;
 }
@@ -77,13 +78,16 @@ export interface AnnotatorService {
 export interface ClaimedItem {
   /** Null where there is none now. */
   readonly item: AnnotationItem | null;
+  /** What the item shows; null where nothing is stored of it here. */
+  readonly content: ItemContent | null;
   readonly annotator: string;
   /** Counting the item. */
   readonly remaining: Remaining;
 }
 
 export function createAnnotatorService(dependencies: AnnotationDependencies): AnnotatorService {
-  const { store, feedback, clock, settings } = dependencies;
+  const { store, feedback, completions, clock, settings } = dependencies;
+  const findContent = contentIn(completions);
   const reach = (name: QueueName, caller: Caller): Promise<ShownQueue> =>
     reachQueue(dependencies, name, caller);
   const hold = (seconds: number | null | undefined) => {
@@ -103,6 +107,20 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
     if (!moved.isMoved && state !== to) throw noMove(state, to);
     return moved.item;
   };
+  const shownTo = async (
+    annotator: string,
+    projectId: string,
+    {
+      queueId,
+      item,
+      at,
+    }: { readonly queueId: string; readonly item: AnnotationItem | null; readonly at: Date },
+  ): Promise<ClaimedItem> => ({
+    item,
+    content: item === null ? null : await findContent(projectId, item.vendorRef),
+    annotator,
+    remaining: await store.remaining(queueId, annotator, at),
+  });
   const removeAnswers = (
     queue: ShownQueue,
     itemId: string,
@@ -118,7 +136,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
       const annotator = nameOf(named, caller);
       const { at, until } = hold(holdSeconds);
       const item = await store.claim(queueId, { annotator, at, until });
-      return { item, annotator, remaining: await store.remaining(queueId, annotator, at) };
+      return shownTo(annotator, name.projectId, { queueId, item, at });
     },
     progress: async (name, { annotator: named, state, holdSeconds }, caller) => {
       const queue = await reach(name, caller);
@@ -157,7 +175,7 @@ export function createAnnotatorService(dependencies: AnnotationDependencies): An
       const every: readonly AnnotationState[] = ["unstarted", "in_progress", "completed", "skipped"];
       const item = await move({ ...name, queueId: queue.id }, annotator, "in_progress", every, holdSeconds);
       await removeAnswers(queue, item.id, annotator, caller);
-      return item;
+      return shownTo(annotator, queue.projectId, { queueId: queue.id, item, at: clock.now() });
     },
     release: async (name, named, caller) => {
       const queue = await reach(name, caller);

@@ -4,10 +4,11 @@ import type { AnnotationStore } from "../domain/annotation/annotation-store.ts";
 import type { AnnotationQueue } from "../domain/annotation/queue.ts";
 import type { Clock } from "../domain/clock.ts";
 import { reachProject } from "../domain/project.ts";
+import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import { type AskedQuestion, askedQuestions, type FindSpec } from "./asked-questions.ts";
-import type { FindRecorded } from "./item-references.ts";
+import type { RecordSource } from "./scanned-records.ts";
 import type { AnnotationSettings } from "./settings.ts";
 
 /** A queue with its questions as they are asked. */
@@ -23,9 +24,11 @@ export interface QueueName {
 
 export interface AnnotationDependencies {
   readonly store: AnnotationStore;
-  readonly feedback: Pick<FeedbackService, "create" | "replace" | "delete">;
+  readonly feedback: Pick<FeedbackService, "create" | "replace" | "delete" | "queryLimits">;
+  /** The same feedback, to be read as it lies. */
+  readonly records: RecordSource["records"];
   readonly findSpec: FindSpec;
-  readonly findRecorded: FindRecorded;
+  readonly completions: Pick<CompletionStore, "find" | "findOutlines" | "list">;
   readonly clock: Clock;
   readonly settings: AnnotationSettings;
 }

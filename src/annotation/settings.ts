@@ -22,8 +22,6 @@ export const annotationSettings = {
 const fixed = {
   /** Most questions of a queue, its own and those of specs together. */
   questions: 50,
-  /** Most references of one request that adds items by a query. */
-  itemsPerQuery: 10_000,
 };
 
 export type AnnotationSettings = Readonly<SettingsOf<typeof annotationSettings> & typeof fixed>;

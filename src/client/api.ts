@@ -80,6 +80,23 @@ export type AnnotationItem = {
   readonly position_in_queue: number | null;
 };
 
+export type AnnotationItemContent = {
+  /** What was asked, the oldest first. */
+  readonly messages: readonly {
+    readonly role: string;
+    readonly text: string;
+  }[];
+  /** The choice that the item names, or all. */
+  readonly answers: readonly {
+    readonly text: string;
+    readonly reasoning: string;
+    readonly calls: readonly {
+      readonly name: string;
+      readonly arguments: string;
+    }[];
+  }[];
+};
+
 export type AnnotationItemsAddReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
@@ -87,8 +104,15 @@ export type AnnotationItemsAddReq = {
   readonly vendor_user_id?: null;
   /** The server fills it. */
   readonly wb_user_id?: null;
-  /** Ids of calls, such as those of recorded completions, or references of calls, objects or ops. */
-  readonly call_ids: readonly string[];
+  /**
+   * Ids of calls, such as those of recorded completions, or references of calls, objects or ops. Default:
+   * `[]`.
+   */
+  readonly call_ids?: readonly string[] | null;
+  /** What feedback of the project is on: `{"$expr": …}` in the language of queries. */
+  readonly feedback_query?: { readonly [name: string]: any } | null;
+  /** Recorded completions of the project, the newest first. */
+  readonly completions?: RecordedCompletionFilter | null;
   /** What of a call whoever shows it shows first. Default: `[]`. */
   readonly display_fields?: readonly {
     /** Where in the call it is. */
@@ -2785,6 +2809,25 @@ export type PreferenceJobCreate = {
   readonly config?: PreferenceConfig | null;
 };
 
+export type QuestionAgreement = {
+  /** Its name. */
+  readonly question: string;
+  /** Of the answers to it. */
+  readonly feedback_type: string;
+  /** Items that at least two have answered. */
+  readonly items: number;
+  /** Who has answered one of those. */
+  readonly annotators: number;
+  /** Of the pairs of answers to an item those that are equal, averaged over items. */
+  readonly percent_agreement: number | null;
+  /** 1 where all agree, 0 where they agree as often as by chance. */
+  readonly kappa: number | null;
+  /** Cohen's kappa where two have answered in all, Fleiss' where more have. */
+  readonly statistic: "cohen" | "fleiss" | null;
+  /** Why there is no kappa, where there is none. */
+  readonly reason: string | null;
+};
+
 export type Reasoning = {
   /**
    * How much the model is to think: the chat template sees it as reasoning_effort, and as enable_thinking,
@@ -2872,6 +2915,17 @@ export type RecordedCompletion = {
   readonly choices: readonly Choice[];
   /** What there is on it or on one of its choices, the oldest first; at most a thousand. */
   readonly feedback: readonly CallFeedback[];
+};
+
+export type RecordedCompletionFilter = {
+  /** Of one model. */
+  readonly model_id?: string | null;
+  /** Of one version alone. */
+  readonly step?: number | null;
+  /** Ended then or later. */
+  readonly ended_from?: string | null;
+  /** Ended before. */
+  readonly ended_before?: string | null;
 };
 
 export type RecordedDeletion = {
@@ -5691,6 +5745,21 @@ export interface Operations {
       readonly queue: AnnotationQueue;
     };
   };
+  /** How far the annotators of a queue agree. */
+  readonly "GET /annotation_queues/{queue_id}/agreement": {
+    readonly path: {
+      /** The queue's id. */
+      readonly queue_id: string;
+    };
+    readonly query: {
+      /** `<entity>/<project>`. */
+      readonly project_id: string;
+    };
+    readonly answer: {
+      /** Of each question that the queue asks. */
+      readonly agreement: readonly QuestionAgreement[];
+    };
+  };
   /** Add items to a queue. */
   readonly "POST /annotation_queues/{queue_id}/items": {
     readonly path: {
@@ -5725,6 +5794,8 @@ export interface Operations {
     readonly answer: {
       /** Null where there is none now. */
       readonly item: AnnotationItem | null;
+      /** What the call says; null where it is not recorded here. */
+      readonly content: AnnotationItemContent | null;
       readonly annotator: string;
       readonly remaining: {
         /** Items that the annotator has still to do, this one too. */
@@ -5772,7 +5843,17 @@ export interface Operations {
     };
     readonly body: AnnotationClaimReq;
     readonly answer: {
-      readonly item: AnnotationItem;
+      /** Null where there is none now. */
+      readonly item: AnnotationItem | null;
+      /** What the call says; null where it is not recorded here. */
+      readonly content: AnnotationItemContent | null;
+      readonly annotator: string;
+      readonly remaining: {
+        /** Items that the annotator has still to do, this one too. */
+        readonly open: number;
+        /** Those of them that others hold, and may give back. */
+        readonly held: number;
+      };
     };
   };
   /** Give back an item that an annotator holds. */

@@ -227,9 +227,10 @@ async function callQueues({ queues }: Hone): Promise<void> {
   const name = { ...queue, item_id: item?.id ?? "" };
   assert.equal((await queues.release(name, { annotator: "ann" })).annotation_state, "unstarted");
   assert.equal((await queues.progress(name, { annotation_state: "skipped" })).annotation_state, "skipped");
-  assert.equal((await queues.reopen(name)).annotation_state, "in_progress");
+  assert.equal((await queues.reopen(name)).item?.annotation_state, "in_progress");
   assert.equal((await queues.answer(name, { answers: {} })).item.annotation_state, "completed");
   assert.equal((await queues.stats({ ...project, queue_ids: [queue_id] }))[0]?.completed_items, 1);
+  assert.deepEqual(await queues.agreement(queue), []);
   assert.equal((await queues.delete(queue)).id, queue_id);
 }
 

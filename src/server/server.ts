@@ -30,7 +30,6 @@ import { engineSettingsWith, type EngineSettings } from "../engine/settings.ts";
 import { sharedMemorySettingsWith, type SharedMemorySettings } from "../engine/on-demand/settings.ts";
 import { constraintSettingsWith, type ConstraintSettings } from "../engine/token-masks/settings.ts";
 import { createAnnotationService } from "../annotation/annotation-service.ts";
-import { recordedIn } from "../annotation/recorded-calls.ts";
 import { annotationSettingsWith, type AnnotationSettings } from "../annotation/settings.ts";
 import { createObjectService } from "../traces/object-service.ts";
 import { createProjectTraces, type ProjectTraces } from "../traces/project-traces.ts";
@@ -566,7 +565,8 @@ async function construct(
       store: database.annotation,
       feedback,
       findSpec: (projectId, reference) => findSpecText(database.objects, projectId, reference),
-      findRecorded: recordedIn(database.completions),
+      records: database.feedback,
+      completions: database.completions,
       clock,
       settings: settings.annotation,
     }),

@@ -368,6 +368,7 @@ function queueRequests({ queueId, itemId }: FuzzedWorld): readonly ValidRequest[
     send("/annotation_queues/query", queueQueryForm, { name: "Q", ...sorted("name") }),
     send("/annotation_queues/stats", queueStatsForm, { queue_ids: [queueId, "none"] }),
     { ...send(queue, queueUpdateForm, { description: "d", annotators_per_item: 3 }), method: "PUT" },
+    { method: "GET", path: `${queue}/agreement?project_id=local/p`, names: ["project_id"], scheme: "Basic" },
     { method: "GET", path: `${queue}?project_id=local/p`, names: ["project_id"], scheme: "Basic" },
     {
       method: "DELETE",
@@ -378,6 +379,10 @@ function queueRequests({ queueId, itemId }: FuzzedWorld): readonly ValidRequest[
     send(`${queue}/items`, itemsAddForm, {
       call_ids: ["1", "chatcmpl-2", "w:///local/p/call/3"],
       display_fields: [{ json_path: "inputs", label: "Question" }],
+    }),
+    send(`${queue}/items`, itemsAddForm, {
+      feedback_query: equals("feedback_type", "t"),
+      completions: { step: 1, ended_from: "2026-01-01T00:00:00Z" },
     }),
     send(`${queue}/items/query`, itemsQueryForm, {
       filter: { annotation_states: ["unstarted", "completed"], added_by: "me" },

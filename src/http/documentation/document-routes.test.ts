@@ -65,6 +65,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/annotation_queues/query": ["post"],
   "/annotation_queues/stats": ["post"],
   "/annotation_queues/{queue_id}": ["delete", "get", "put"],
+  "/annotation_queues/{queue_id}/agreement": ["get"],
   "/annotation_queues/{queue_id}/claim": ["post"],
   "/annotation_queues/{queue_id}/items": ["post"],
   "/annotation_queues/{queue_id}/items/query": ["post"],

@@ -22,7 +22,6 @@ import type { Logger } from "../../telemetry/logger.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { createAnnotationService } from "../../annotation/annotation-service.ts";
-import { recordedIn } from "../../annotation/recorded-calls.ts";
 import { annotationSettingsWith } from "../../annotation/settings.ts";
 import type { CheckedFeedback, FeedbackInput } from "../../feedback/check-content.ts";
 import { newUuid } from "../../domain/ids.ts";
@@ -298,7 +297,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       store: database.annotation,
       feedback,
       findSpec: (projectId, reference) => findSpecText(database.objects, projectId, reference),
-      findRecorded: recordedIn(database.completions),
+      records: database.feedback,
+      completions: database.completions,
       clock,
       settings: annotationSettingsWith(),
     }),

@@ -1,7 +1,7 @@
 // For tests of annotation queues: a server whose feedback and queues are the real services, and whose clock is set by hand.
 import { createAnnotationService } from "../../annotation/annotation-service.ts";
-import { recordedIn } from "../../annotation/recorded-calls.ts";
 import { annotationSettingsWith, type AnnotationSettings } from "../../annotation/settings.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { present } from "../../domain/assert.ts";
 import { createFeedbackService } from "../../feedback/feedback-service.ts";
@@ -15,6 +15,7 @@ export interface QueueAnswer {
   readonly item: ShownItem | null;
   readonly items: readonly ShownItem[];
   readonly annotator: string;
+  readonly content: { readonly messages: readonly object[]; readonly answers: readonly object[] } | null;
   readonly remaining: object;
   readonly stats: readonly { readonly total_items: number; readonly completed_items: number }[];
   readonly feedback: readonly ShownRecord[];
@@ -43,8 +44,11 @@ export interface ShownRecord {
   readonly creator: string | null;
 }
 
-export async function queueServer(settings: Partial<AnnotationSettings> = {}) {
-  const clock = new FakeClock();
+export async function queueServer<Time extends Clock = FakeClock>(
+  settings: Partial<AnnotationSettings> = {},
+  // A fake one unless another is given.
+  clock: Time = new FakeClock() as Clock as Time,
+) {
   const server = await fakeServer({
     clock,
     services: (stores) => {
@@ -58,7 +62,8 @@ export async function queueServer(settings: Partial<AnnotationSettings> = {}) {
         store: stores.annotation,
         feedback,
         findSpec: async () => null,
-        findRecorded: recordedIn(stores.completions),
+        records: stores.feedback,
+        completions: stores.completions,
         clock,
         settings: annotationSettingsWith(settings),
       });
@@ -91,7 +96,7 @@ export async function queueServer(settings: Partial<AnnotationSettings> = {}) {
     if (callCount > 0) await post(`${path}/items`, { call_ids: calls });
     return path;
   };
-  return { ...server, clock, ask, post, take, newQueue };
+  return { ...server, server, clock, ask, post, take, newQueue };
 }
 
 export const toneQuestion = { name: "tone", text: "How does it sound?", schema: { enum: ["kind", "rude"] } };

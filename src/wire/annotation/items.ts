@@ -3,8 +3,13 @@ import { Type, type Static } from "typebox";
 import type { ItemFilter } from "../../domain/annotation/annotation-store.ts";
 import { type AnnotationItem, overallStateOf } from "../../domain/annotation/queue.ts";
 import type { Json } from "../../domain/trajectory.ts";
+import type { ItemsToAdd } from "../../annotation/annotation-service.ts";
+import type { ItemContent } from "../../annotation/item-content.ts";
+import type { RecordedFilter } from "../../annotation/queried-items.ts";
+import type { QueryLimits } from "../../domain/feedback-query/query-limits.ts";
+import { readFilter } from "../rewards/feedback-filter.ts";
 import type { ClaimedItem } from "../../annotation/annotator-service.ts";
-import { isObject } from "../../validation/findings.ts";
+import { isObject, report } from "../../validation/findings.ts";
 import type { BodyForm } from "../body.ts";
 import { contentSchema } from "../feedback/feedback.ts";
 import { nullable, orNull } from "../nullable.ts";
@@ -14,12 +19,29 @@ const displayField = Type.Object({
   json_path: Type.String({ maxLength: 1024, description: "Where in the call it is." }),
   label: Type.String({ maxLength: 256, description: "What it is called." }),
 });
+const recordedSchema = Type.Object(
+  {
+    model_id: nullable(Type.String({ format: "uuid" }), { description: "Of one model." }),
+    step: nullable(Type.Integer({ minimum: 0 }), { description: "Of one version alone." }),
+    ended_from: nullable(Type.String({ format: "date-time" }), { description: "Ended then or later." }),
+    ended_before: nullable(Type.String({ format: "date-time" }), { description: "Ended before." }),
+  },
+  { title: "RecordedCompletionFilter" },
+);
 const addSchema = Type.Object(
   {
     ...commonFields,
-    call_ids: Type.Array(Type.String(), {
+    call_ids: nullable(Type.Array(Type.String()), {
+      default: [],
       description:
         "Ids of calls, such as those of recorded completions, or references of calls, objects or ops.",
+    }),
+    feedback_query: nullable(Type.Object({}, { additionalProperties: true }), {
+      description: 'What feedback of the project is on: `{"$expr": …}` in the language of queries.',
+      examples: [{ $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: "vendor.reaction.1" }] } }],
+    }),
+    completions: nullable(recordedSchema, {
+      description: "Recorded completions of the project, the newest first.",
     }),
     display_fields: nullable(Type.Array(displayField, { maxItems: 100 }), {
       default: [],
@@ -92,7 +114,13 @@ const releaseSchema = Type.Object(
   { title: "AnnotationReleaseReq" },
 );
 
-export const itemsAddForm: BodyForm<typeof addSchema> = { schema: addSchema };
+export const itemsAddForm: BodyForm<typeof addSchema> = {
+  schema: addSchema,
+  more: ({ call_ids: ids, feedback_query: query, completions }, findings) => {
+    if ([ids, query, completions].some((one) => (one ?? null) !== null)) return;
+    report(findings, "missing", "Field required: give call_ids, feedback_query or completions.", "call_ids");
+  },
+};
 export const itemsQueryForm: BodyForm<typeof querySchema> = {
   schema: querySchema,
   moreUnserved: ({ filter }) =>
@@ -121,6 +149,28 @@ export function toItemFilter({ filter, annotator }: Static<typeof querySchema>):
     addedBy: filter?.added_by ?? null,
     states: filter?.annotation_states ?? null,
     annotator: annotator ?? null,
+  };
+}
+
+/** @param limits of the query */
+export function toItemsToAdd(body: Static<typeof addSchema>, limits: QueryLimits): ItemsToAdd {
+  const { feedback_query: query, completions } = body;
+  return {
+    callIds: body.call_ids ?? [],
+    condition: (query ?? null) === null ? null : readFilter(query, limits, ["feedback_query"]),
+    recorded: completions === undefined || completions === null ? null : toRecordedFilter(completions),
+    displayFields: (body.display_fields ?? []).map(({ json_path: jsonPath, label }) => ({ jsonPath, label })),
+  };
+}
+
+function toRecordedFilter(filter: Static<typeof recordedSchema>): RecordedFilter {
+  const time = (text: string | null | undefined): Date | null =>
+    (text ?? null) === null ? null : new Date(text ?? 0);
+  return {
+    modelId: filter.model_id?.toLowerCase() ?? null,
+    step: filter.step ?? null,
+    endedFrom: time(filter.ended_from),
+    endedBefore: time(filter.ended_before),
   };
 }
 
@@ -158,6 +208,22 @@ export const itemSchema = Type.Object(
   },
   { title: "AnnotationItem" },
 );
+const contentOfItem = Type.Object(
+  {
+    messages: Type.Array(Type.Object({ role: Type.String(), text: Type.String() }), {
+      description: "What was asked, the oldest first.",
+    }),
+    answers: Type.Array(
+      Type.Object({
+        text: Type.String(),
+        reasoning: Type.String(),
+        calls: Type.Array(Type.Object({ name: Type.String(), arguments: Type.String() })),
+      }),
+      { description: "The choice that the item names, or all." },
+    ),
+  },
+  { title: "AnnotationItemContent" },
+);
 export const itemAnswerSchema = Type.Object({ item: itemSchema });
 export const itemsAnswerSchema = Type.Object({ items: Type.Array(itemSchema) });
 export const addedItemsSchema = Type.Object({
@@ -166,6 +232,7 @@ export const addedItemsSchema = Type.Object({
 });
 export const claimAnswerSchema = Type.Object({
   item: orNull(itemSchema, { description: "Null where there is none now." }),
+  content: orNull(contentOfItem, { description: "What the call says; null where it is not recorded here." }),
   annotator: Type.String(),
   remaining: Type.Object({
     open: Type.Integer({
@@ -208,6 +275,21 @@ export function itemBody(item: AnnotationItem, withPosition = true): object {
   };
 }
 
-export function claimBody({ item, annotator, remaining }: ClaimedItem): object {
-  return { item: item === null ? null : itemBody(item), annotator, remaining };
+export function claimBody({ item, content, annotator, remaining }: ClaimedItem): object {
+  return {
+    item: item === null ? null : itemBody(item),
+    content: content === null ? null : contentBody(content),
+    annotator,
+    remaining,
+  };
+}
+
+function contentBody({ messages, answers }: ItemContent): object {
+  return {
+    messages,
+    answers: answers.map(({ calls, ...answer }) => ({
+      ...answer,
+      calls: calls.map(({ name, argumentsText }) => ({ name, arguments: argumentsText })),
+    })),
+  };
 }

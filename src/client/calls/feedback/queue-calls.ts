@@ -5,6 +5,7 @@ import type {
   AnnotationQueueCreateReq,
   AnnotationQueueStats,
   AnnotationQueueUpdateReq,
+  QuestionAgreement,
   Operations,
 } from "../../api.ts";
 import type { RequestOptions } from "../../connection.ts";
@@ -116,6 +117,15 @@ export class QueueCalls extends CallGroup {
     return (await this.calls.value("POST /annotation_queues/stats", { body: query }, sent)).stats;
   }
 
+  /** How far its annotators agree, by question. */
+  async agreement(
+    { project_id, queue_id }: QueueName,
+    options?: RequestOptions,
+  ): Promise<readonly QuestionAgreement[]> {
+    const input = { path: { queue_id }, query: { project_id } };
+    return (await this.calls.value(`GET ${path}/agreement`, input, { scheme, ...options })).agreement;
+  }
+
   /** The next item for an annotator, or the one that the annotator holds. */
   claim(
     { queue_id, ...name }: QueueName,
@@ -149,14 +159,13 @@ export class QueueCalls extends CallGroup {
   }
 
   /** Takes back what an annotator said, and holds the item for the annotator. */
-  async reopen(
+  reopen(
     { queue_id, item_id, ...name }: QueueItemName,
     reopening: Rest<"POST /annotation_queues/{queue_id}/items/{item_id}/reopen"> = {},
     options?: RequestOptions,
-  ): Promise<AnnotationItem> {
+  ): Promise<Answer<"POST /annotation_queues/{queue_id}/items/{item_id}/reopen">> {
     const input = { path: { queue_id, item_id }, body: { ...name, ...reopening } };
-    const sent = { scheme, isRepeatable: true, ...options } as const;
-    return (await this.calls.value(`POST ${item}/reopen`, input, sent)).item;
+    return this.calls.value(`POST ${item}/reopen`, input, { scheme, isRepeatable: true, ...options });
   }
 
   /** Gives back an item that an annotator holds. */

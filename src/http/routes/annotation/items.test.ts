@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sampleCompletion, sampleContent, samplePrompt } from "../../../storage/contract/completion-store.ts";
+import { storeModel } from "../../../storage/contract/storage-under-test.ts";
 import { project, queueServer, toneQuestion } from "../../testing/queue-server.ts";
 
 type Server = Awaited<ReturnType<typeof queueServer>>;
@@ -101,7 +103,12 @@ test("an item that is claimed is nobody else's until its time is over", async ()
   assert.deepEqual([first.annotator, first.remaining], ["ann", { open: 2, held: 0 }]);
   assert.equal((await claim("ann")).item?.call_id, "1");
   assert.equal((await claim("bob", { hold_seconds: 30 })).item?.call_id, "2");
-  assert.deepEqual(await claim("cas"), { item: null, annotator: "cas", remaining: { open: 2, held: 2 } });
+  assert.deepEqual(await claim("cas"), {
+    item: null,
+    content: null,
+    annotator: "cas",
+    remaining: { open: 2, held: 2 },
+  });
   await server.clock.advance(30_000);
   assert.equal((await claim("cas", { hold_seconds: 5 })).item?.call_id, "2");
   // Whose time is over is not refused: the work is done.
@@ -295,5 +302,135 @@ test("items and queues that there are not are 404, and an annotator's name is a 
   }
   const refusal = await tried(server, `${path}/claim`, { annotator: "a\0" });
   assert.deepEqual(refusal.slice(0, 2), [422, "body.annotator"]);
+  await server.close();
+});
+
+const byType = (type: string): object => ({
+  $expr: { $eq: [{ $getField: "feedback_type" }, { $literal: type }] },
+});
+
+test("what feedback is on is added by a query, each once, of the project alone", async () => {
+  const server = await queueServer();
+  const path = await server.newQueue({}, 0);
+  const reference = (call: string, of = project): string => `weave:///${of}/call/${call}`;
+  for (const [weave_ref, feedback_type] of [
+    [reference("1"), "good"],
+    [reference("2"), "bad"],
+    [reference("3"), "good"],
+    [reference("1"), "good"],
+    [reference("4", "acme/other"), "good"],
+  ])
+    await server.post("/feedback/create", { weave_ref, feedback_type, payload: {} });
+  const query = { feedback_query: byType("good"), call_ids: ["3"] };
+  assert.deepEqual(await server.post(`${path}/items`, query), { added_count: 2, duplicates: 1 });
+  const { items } = await server.post(`${path}/items/query`);
+  assert.deepEqual(
+    items.map((item) => item.weave_ref),
+    [reference("3"), reference("1")],
+  );
+  const wrong = await tried(server, `${path}/items`, { feedback_query: { $expr: { $like: [] } } });
+  assert.deepEqual([wrong[0], wrong[1]?.split(".").slice(0, 2).join(".")], [422, "body.feedback_query"]);
+  assert.deepEqual((await tried(server, `${path}/items`, {})).slice(0, 2), [422, "body.call_ids"]);
+  await server.close();
+});
+
+test("recorded completions are added by a filter, and whoever claims one sees the conversation", async () => {
+  const server = await queueServer();
+  await storeModel(server.models, "m");
+  const modelId = "m";
+  for (const [index, requestId] of ["old", "new"].entries()) {
+    const key = { projectId: project, requestId, modelId };
+    await server.completions.add([
+      sampleCompletion(requestId, {
+        ...key,
+        endedAt: new Date(index * 1000),
+        content: sampleContent({ prompt: samplePrompt("Be brief.", "Hi") }),
+      }),
+    ]);
+  }
+  const path = await server.newQueue({}, 0);
+  const recorded = { completions: { ended_from: "1970-01-01T00:00:01Z" } };
+  assert.deepEqual(await server.post(`${path}/items`, recorded), { added_count: 1, duplicates: 0 });
+  assert.deepEqual(await server.post(`${path}/items`, { completions: {} }), {
+    added_count: 1,
+    duplicates: 1,
+  });
+  const claimed = await server.post(`${path}/claim`);
+  assert.equal(claimed.item?.vendor_ref, `hone:///${project}/call/new`);
+  assert.deepEqual(claimed.content?.messages, [
+    { role: "system", text: "Be brief." },
+    { role: "user", text: "Hi" },
+  ]);
+  assert.equal(claimed.content.answers.length, sampleContent().choices.length);
+  const other = await server.newQueue({}, 1);
+  assert.equal((await server.post(`${other}/claim`)).content, null);
+  await server.close();
+});
+
+test("agreement is that of all feedback that names the queue, whoever gave it", async () => {
+  const server = await queueServer();
+  const remark = { name: "remark", schema: { type: "string" }, optional: true };
+  const path = await server.newQueue({ annotators_per_item: 2, questions: [toneQuestion, remark] }, 4);
+  const agreement = async (): Promise<readonly unknown[]> =>
+    (await server.ask("GET", `${path}/agreement?project_id=${project}`)).json<{ agreement: unknown[] }>()
+      .agreement;
+  const tone = { question: "tone", feedback_type: "annotation.tone" };
+  const nobody = { items: 0, annotators: 0, percent_agreement: null, kappa: null, statistic: null };
+  const none = "no item was answered by two people";
+  assert.deepEqual(await agreement(), [
+    { ...tone, ...nobody, reason: none },
+    { question: "remark", feedback_type: "annotation.remark", ...nobody, reason: none },
+  ]);
+  const { items } = await server.post(`${path}/items/query`);
+  const answers = { ann: ["kind", "rude", "kind", "rude"], bob: ["kind", "rude", "rude", "rude"] };
+  for (const [annotator, tones] of Object.entries(answers))
+    for (const [index, value] of tones.entries()) {
+      const answer = { annotator, answers: { tone: value, remark: "so" } };
+      await server.post(`${path}/items/${items[index]?.id}/answers`, answer);
+    }
+  // p_o is 3/4, and p_e is 1/2 * 1/4 + 1/2 * 3/4.
+  const counts = { items: 4, annotators: 2 };
+  const [first, second] = await agreement();
+  assert.deepEqual(first, {
+    ...tone,
+    ...counts,
+    percent_agreement: 75,
+    kappa: 0.5,
+    statistic: "cohen",
+    reason: null,
+  });
+  assert.deepEqual(second, {
+    question: "remark",
+    feedback_type: "annotation.remark",
+    ...counts,
+    percent_agreement: 100,
+    kappa: null,
+    statistic: null,
+    reason: "answers are free texts, and not categories",
+  });
+  // A client that gives its feedback itself, and says more often what it thinks: the newest counts.
+  for (const value of ["kind", "rude"])
+    await server.post("/feedback/create", {
+      weave_ref: items[0]?.weave_ref,
+      feedback_type: "annotation.tone",
+      payload: { value },
+      queue_id: items[0]?.queue_id,
+      creator: "cas",
+    });
+  const [third] = await agreement();
+  // Pairs agree in 1/3, 1, 0 and 1; of an item's answers 2/3, 0, 1/2 and 0 are kind.
+  const kindPart = (2 / 3 + 0 + 1 / 2 + 0) / 4;
+  const expected = kindPart ** 2 + (1 - kindPart) ** 2;
+  const observed = (1 / 3 + 1 + 0 + 1) / 4;
+  const { kappa, ...rest } = third as { readonly kappa: number };
+  assert.equal(kappa.toFixed(9), ((observed - expected) / (1 - expected)).toFixed(9));
+  assert.deepEqual(rest, {
+    ...tone,
+    items: 4,
+    annotators: 3,
+    percent_agreement: observed * 100,
+    statistic: "fleiss",
+    reason: null,
+  });
   await server.close();
 });

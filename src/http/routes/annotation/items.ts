@@ -20,6 +20,7 @@ import {
   reopenForm,
   toAnswers,
   toItemFilter,
+  toItemsToAdd,
 } from "../../../wire/annotation/items.ts";
 import { contentBody } from "../../../wire/feedback/feedback.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
@@ -40,7 +41,7 @@ const itemParameters = {
 } as const;
 
 export function itemRoutes(app: FastifyInstance, dependencies: HttpDependencies): void {
-  const { annotation } = dependencies;
+  const { annotation, feedback } = dependencies;
   app.post<QueuePath>(
     `${path}/items`,
     {
@@ -53,13 +54,9 @@ export function itemRoutes(app: FastifyInstance, dependencies: HttpDependencies)
     },
     async (request, reply) => {
       const body = readBody(itemsAddForm, request, reply);
-      const displayFields = (body.display_fields ?? []).map(({ json_path: jsonPath, label }) => ({
-        jsonPath,
-        label,
-      }));
       const added = annotation.addItems(
         queueNamed(request, body),
-        { callIds: body.call_ids, displayFields },
+        toItemsToAdd(body, feedback.queryLimits),
         request.caller,
       );
       const { addedCount, duplicateCount } = await added.catch(inRequest(ofQueue));
@@ -162,7 +159,7 @@ function annotatingRoutes(app: FastifyInstance, { annotation }: HttpDependencies
         description: "Removes the answers, or that it was skipped, and holds the item for the annotator.",
         params: itemParameters,
         body: reopenForm.schema,
-        response: answered("The item.", { json: itemAnswerSchema }),
+        response: answered("The item.", { json: claimAnswerSchema }),
       }),
     },
     async (request, reply) => {
@@ -172,7 +169,7 @@ function annotatingRoutes(app: FastifyInstance, { annotation }: HttpDependencies
         ...body
       } = readBody(reopenForm, request, reply);
       const opened = annotation.reopen(itemNamed(request, body), { annotator, holdSeconds }, request.caller);
-      return { item: itemBody(await opened.catch(inRequest(ofItem))) };
+      return claimBody(await opened.catch(inRequest(ofItem)));
     },
   );
   app.post<ItemPath>(

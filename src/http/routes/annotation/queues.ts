@@ -1,6 +1,7 @@
 // Annotation queues: making, finding, changing and deleting them, and how much of them is done.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ObjectSchema } from "../../../wire/checked.ts";
+import { agreementBody, agreementSchema } from "../../../wire/annotation/agreement.ts";
 import { inRequest, ofQueue, sliceOf } from "../../../wire/annotation/fields.ts";
 import {
   createdQueueSchema,
@@ -108,6 +109,25 @@ export function queueRoutes(app: FastifyInstance, { annotation }: HttpDependenci
       const name = { projectId, queueId: request.params.queue_id };
       const queue = annotation.find(name, request.caller).catch(inRequest(ofQueue, "query"));
       return { queue: queueBody(await queue) };
+    },
+  );
+  app.get<QueuePath>(
+    `${path}/:queue_id/agreement`,
+    {
+      ...readsPage,
+      schema: documented({
+        summary: "How far the annotators of a queue agree",
+        description: "From all feedback that names the queue, by question.",
+        params: queueParameters,
+        querystring: queueProjectSchema,
+        response: answered("Percent agreement, and Cohen's or Fleiss' kappa.", { json: agreementSchema }),
+      }),
+    },
+    async (request, reply) => {
+      const { project_id: projectId } = readQuery(queueProjectSchema, request, reply);
+      const name = { projectId, queueId: request.params.queue_id };
+      const agreement = annotation.agreement(name, request.caller).catch(inRequest(ofQueue, "query"));
+      return agreementBody(await agreement);
     },
   );
   app.put<QueuePath>(
