@@ -57,6 +57,19 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   "completions show": ["hone completions show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "completions delete": ["hone completions delete 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "queues list": ["hone queues list games", "hone queues list local/games --json"],
+  "queues create": [
+    'hone queues create games/tone --question "tone=kind|neutral|rude: How does it sound?" --annotators 2',
+    'hone queues create games/right --question right=yes-no --question "remark=text?"',
+  ],
+  "queues add": [
+    "hone queues add games/tone 0192d3a4 chatcmpl-0192d3a5",
+    "hone queues add games/tone --model games/agent@3 --since 2026-11-26T12:00:00Z",
+    "hone queues add games/tone --feedback @thumbs-down.json",
+  ],
+  "queues stats": ["hone queues stats games/tone"],
+  "queues delete": ["hone queues delete games/tone"],
+  annotate: ["hone annotate games/tone", "hone annotate games/tone --as ann --json"],
   "webhooks list": ["hone webhooks"],
   "webhooks add": [
     "hone webhooks add https://hooks.example.com/hone --events feedback.created training_ended",

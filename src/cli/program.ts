@@ -2,6 +2,8 @@
 // command that only asks a server starts without it.
 import { Command } from "commander";
 import type { ServerLimits } from "../server/server.ts";
+import { addAnnotateCommand } from "./annotate/annotate-command.ts";
+import { addQueuesCommand } from "./annotate/queues-command.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addCompletionCommands } from "./completion/completion-command.ts";
 import { addDemoCommand } from "./commands/demo.ts";
@@ -30,6 +32,8 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addJobsCommand(program);
   addRulesCommand(program);
   addRecordingCommands(program);
+  addQueuesCommand(program);
+  addAnnotateCommand(program);
   addWebhooksCommand(program);
   addKeysCommand(program);
   addSchemasCommand(program, limits);

@@ -31,6 +31,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "rules add": { "--train": "trained", "--terms": "files" },
   "rules preview": { model: "trained", "--terms": "files" },
   "rules train": { model: "trained", "--terms": "files" },
+  "queues add": { "--model": "versions" },
   "webhooks enable": { id: "webhooks" },
   "webhooks deliveries": { id: "webhooks" },
   "webhooks replay": { id: "webhooks" },

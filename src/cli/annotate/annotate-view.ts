@@ -1,0 +1,100 @@
+// What an annotator sees: the conversation, the question, and which key answers what, as lines that fit the terminal. Pure.
+import { answerKeys, sessionKeys, shownAnswer } from "../../client/annotating/answer-keys.ts";
+import type { HeldItem, SessionState } from "../../client/annotating/annotation-session.ts";
+import { printable, wrapped } from "../chat/display-width.ts";
+import { drawBar } from "../demo/draw-curve.ts";
+import type { TerminalSize } from "../watch/job-view.ts";
+
+export interface AnnotateView {
+  readonly state: SessionState;
+  /** What was typed of an answer; null where keys answer, or nobody types yet. */
+  readonly typed: string | null;
+  /** Lines of the conversation that are passed over. */
+  readonly scrolled: number;
+  /** What went wrong; null where nothing did. */
+  readonly notice: string | null;
+}
+
+/** No line is longer than the terminal is wide, and there are fewer lines than it is high. */
+export function renderAnnotation(view: AnnotateView, { columns, rows }: TerminalSize): readonly string[] {
+  const width = columns - 1;
+  const head = wrapped(headOf(view.state, width), width);
+  const foot = footOf(view).flatMap((line) => wrapped(line, width));
+  const rule = "─".repeat(width);
+  const body = view.state.held === null ? [] : linesOf(view.state.held, width);
+  // The last line of a terminal stays free, so that nothing scrolls.
+  const room = Math.max(1, rows - 1 - head.length - foot.length - 2);
+  const first = Math.min(view.scrolled, Math.max(0, body.length - room));
+  const shown = body.slice(first, first + room);
+  const more = body.length - first - shown.length;
+  const below = more > 0 ? `─ ${more} more lines, arrows scroll ${rule}`.slice(0, width) : rule;
+  return [...head, rule, ...shown, below, ...foot].slice(0, rows - 1);
+}
+
+function headOf(
+  { queue, annotator, answeredCount, skippedCount, remaining }: SessionState,
+  width: number,
+): string {
+  const done = answeredCount + skippedCount;
+  const total = done + remaining.open;
+  const skipped = skippedCount === 0 ? "" : `, ${skippedCount} skipped`;
+  const counted = ` ${done} of ${total}${skipped}  ${printable(queue.name)}  ${printable(annotator)}`;
+  const bar = Math.max(8, Math.min(30, width - counted.length - 2));
+  return `▕${drawBar(total === 0 ? 1 : done / total, bar)}▏${counted}`;
+}
+
+/** The lines of the conversation, all of them. */
+export function linesOf({ item, content }: HeldItem, width: number): readonly string[] {
+  const turn = (name: string, text: string): readonly string[] => [
+    printable(name),
+    ...wrapped(printable(text), width - 2).map((line) => `  ${line}`.trimEnd()),
+  ];
+  if (content === null)
+    return wrapped(
+      `${printable(item.vendor_ref)} is not recorded by this server: judge it where it is kept.`,
+      width,
+    );
+  return [
+    ...content.messages.flatMap(({ role, text }) => turn(role, text)),
+    ...content.answers.flatMap(({ text, reasoning, calls }, index) => {
+      const name = content.answers.length === 1 ? "answer" : `answer ${index + 1}`;
+      return [
+        ...(reasoning === "" ? [] : turn(`${name}, thoughts`, reasoning)),
+        ...(text === "" && calls.length > 0 ? [] : turn(name, text)),
+        ...calls.flatMap((call) => turn(`${name} calls ${call.name}`, call.arguments)),
+      ];
+    }),
+  ];
+}
+
+function footOf({ state, typed, notice }: AnnotateView): readonly string[] {
+  const { held, question, questionIndex, queue, remaining, canUndo } = state;
+  const said = notice === null ? [] : [printable(notice)];
+  const { skip, undo, quit } = sessionKeys;
+  const back = canUndo ? `${undo} undo  ` : "";
+  if (held === null) return [waitingText(remaining), ...said, `${back}enter look again  ${quit} quit`];
+  if (question === null)
+    return ["This queue asks nothing.", ...said, `enter done  ${skip} skip  ${back}${quit} quit`];
+  const place = queue.asked.length === 1 ? "" : `  (${questionIndex + 1} of ${queue.asked.length})`;
+  const keys = answerKeys(question);
+  const answers =
+    keys?.map(({ key, label }) => (label === "" ? key : `${key} ${printable(label)}`)).join("   ") ??
+    typedText(question, typed);
+  const leaveOut = question.optional && typed === null ? `${keys === null ? "-" : "enter"} leave out  ` : "";
+  const help =
+    typed === null ? `${leaveOut}${skip} skip  ${back}${quit} quit` : "enter send  escape stop writing";
+  return [`${printable(question.text)}${place}`, answers, ...said, help];
+}
+
+function waitingText({ open, held }: SessionState["remaining"]): string {
+  if (open === 0) return "There is nothing more to do.";
+  return `Others are at the last ${held === 1 ? "item" : `${held} items`}; what they give back comes here.`;
+}
+
+function typedText({ kind, choices }: NonNullable<SessionState["question"]>, typed: string | null): string {
+  if (typed !== null) return `> ${printable(typed)}▏`;
+  if (kind === "choice")
+    return `enter to write one of: ${(choices ?? []).map((choice, index) => `${index + 1} ${printable(shownAnswer(choice))}`).join("   ")}`;
+  const what = { integer: "a whole number", number: "a number", text: "a text", json: "an answer" } as const;
+  return `enter to write ${kind === "boolean" ? "yes or no" : what[kind]}`;
+}

@@ -1,0 +1,33 @@
+// A question on the command line: its name, what an answer may be, and what people read, such as
+// `tone=kind|neutral|rude: How does it sound?`.
+import { InvalidArgumentError } from "commander";
+import type { AnnotationQuestion } from "../../client/api.ts";
+
+/** What may stand behind the name, for people. */
+export const questionForms =
+  "name=a|b|c, name=yes-no, name=1..5, name=number or name=text, each with ? for one that may stay unanswered, and with `: what people read` behind it";
+
+/** @throws InvalidArgumentError saying what may be written */
+export function readQuestion(text: string): AnnotationQuestion {
+  const match = /^([^=]+)=([^:]*?)(\?)?(?::\s*(.*))?$/s.exec(text.trim());
+  const schema = match === null ? null : schemaOf(match[2].trim());
+  if (match === null || schema === null)
+    throw new InvalidArgumentError(`It is ${JSON.stringify(text)}; write ${questionForms}.`);
+  const [, name = "", , optional, shown] = match;
+  return {
+    name: name.trim(),
+    text: shown === undefined || shown === "" ? name.trim() : shown,
+    schema,
+    optional: optional !== undefined,
+  };
+}
+
+function schemaOf(form: string): AnnotationQuestion["schema"] | null {
+  const range = /^(-?\d+)\.\.(-?\d+)$/.exec(form);
+  if (range !== null) return { type: "integer", minimum: Number(range[1]), maximum: Number(range[2]) };
+  if (form === "yes-no") return { type: "boolean" };
+  if (form === "number") return { type: "number" };
+  if (form === "text") return { type: "string" };
+  const choices = form.split("|").map((choice) => choice.trim());
+  return choices.length > 1 && !choices.includes("") ? { enum: choices } : null;
+}

@@ -1,0 +1,90 @@
+// The commands of annotation queues, as their users type them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../domain/clock.ts";
+import { keys } from "../../http/testing/fake-server.ts";
+import { queueServer } from "../../http/testing/queue-server.ts";
+import { commandProcess } from "../testing/command-process.ts";
+
+const runOne = commandProcess();
+/** Of its own, since one input is all that a process has. */
+const annotating = commandProcess();
+
+test("a queue is made, filled, worked through, and deleted", async (t) => {
+  const server = await queueServer({}, systemClock);
+  const url = await server.app.listen({ host: "127.0.0.1", port: 0 });
+  t.after(() => server.close());
+  const environment = { HONE_URL: url, HONE_API_KEY: keys.member };
+  const run = async (...words: readonly string[]): Promise<string> => {
+    const { output, errors, status } = await runOne(words, { environment });
+    assert.equal(status, 0, errors);
+    return output;
+  };
+  const create = [
+    "queues",
+    "create",
+    "games/tone",
+    "--question",
+    "tone=kind|rude: How?",
+    "--annotators",
+    "2",
+  ];
+  const id = (await run(...create)).trim();
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  assert.equal(await run("queues", "add", "games/tone", "1", "2", "1"), "2 added, 1 were there\n");
+  assert.equal(
+    await run("queues", "add", `acme/games/${id}`, "1", "--since", "2026-01-01"),
+    "0 added, 1 were there\n",
+  );
+  const query = '{"$expr": {"$eq": [{"$getField": "feedback_type"}, {"$literal": "none"}]}}';
+  assert.deepEqual(JSON.parse(await run("queues", "add", "games/tone", "--feedback", query, "--json")), {
+    added_count: 0,
+    duplicates: 0,
+  });
+  const listed = await run("queues", "list", "games");
+  assert.match(listed, new RegExp(`^id +name +items +completed .*\n${id} +tone +2 +0 +2 +tone\n$`));
+
+  const given = await annotating(["annotate", "games/tone", "--as", "ann", "--json"], {
+    environment,
+    input: "12q",
+  });
+  assert.equal(given.status, 0, given.errors);
+  const done = JSON.parse(given.output) as { readonly agreement: readonly object[] };
+  assert.deepEqual(
+    { ...done, agreement: done.agreement.length },
+    {
+      annotator: "ann",
+      answered: 2,
+      skipped: 0,
+      queue_id: id,
+      total_items: 2,
+      completed_items: 0,
+      annotators: [{ annotator: "ann", completed: 2, skipped: 0, in_progress: 0 }],
+      agreement: 1,
+    },
+  );
+  // The screen is on the other stream.
+  assert.match(given.errors, /How\?/);
+
+  const path = `/annotation_queues/${id}`;
+  for (const tone of ["kind", "kind"]) {
+    const item = await server.take(path, { annotator: "bob" });
+    await server.post(`${path}/items/${item.id}/answers`, { annotator: "bob", answers: { tone } });
+  }
+  assert.equal(
+    await run("queues", "stats", "games/tone"),
+    [
+      "2 of 2 items are complete",
+      "ann: 2 completed, 0 skipped, 0 in progress",
+      "bob: 2 completed, 0 skipped, 0 in progress",
+      "tone: 50 % of 2 people's answers to 2 items agree, Cohen's kappa 0.000",
+      "",
+    ].join("\n"),
+  );
+  assert.equal(await run("queues", "delete", "games/tone"), `deleted ${id}\n`);
+  const gone = await runOne(["queues", "stats", "games/tone"], { environment });
+  assert.equal(gone.status, 1);
+  assert.match(gone.errors, /has no annotation queue "tone" \(hone queues list acme\/games lists them\)/);
+  const unnamed = await runOne(["annotate", "tone"], { environment });
+  assert.match(unnamed.errors, /"tone" names no queue; write project\/queue/);
+});

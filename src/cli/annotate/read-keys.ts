@@ -1,0 +1,59 @@
+// Keys out of what a terminal sends: letters as they are, others by their names. What comes from a pipe is read the same way.
+
+/** A grapheme, or the name of a key that writes none. */
+export type Key = string;
+
+const escapes: Readonly<Record<string, Key>> = {
+  A: "up",
+  B: "down",
+  "5~": "page-up",
+  "6~": "page-down",
+};
+const controls: Readonly<Record<string, Key>> = {
+  "\r": "enter",
+  "\n": "enter",
+  "\u007f": "backspace",
+  "\b": "backspace",
+  "\u001b": "escape",
+  // Ctrl-C and Ctrl-D, which a terminal hands over as they are while each key is read.
+  "\u0003": "interrupt",
+  "\u0004": "interrupt",
+};
+const escape = "\u001b";
+const parts = new RegExp(`${escape}\\[([\\d;]*[A-Za-z~])|[^]`, "gu");
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** The keys of a piece of input, in order. */
+export function keysIn(text: string): readonly Key[] {
+  const keys: Key[] = [];
+  let written = "";
+  const flush = (): void => {
+    for (const { segment } of segmenter.segment(written)) keys.push(segment);
+    written = "";
+  };
+  for (const [part, code] of text.matchAll(parts)) {
+    const key = code === undefined ? controls[part] : escapes[code];
+    if (code === undefined && key === undefined) {
+      written += part;
+      continue;
+    }
+    flush();
+    if (key !== undefined) keys.push(key);
+  }
+  flush();
+  return keys;
+}
+
+/** The keys of an input as they come; a terminal gives each at once. */
+export async function* keysOf(input: NodeJS.ReadStream): AsyncGenerator<Key> {
+  const isRaw = input.isTTY;
+  if (isRaw) input.setRawMode(true);
+  input.setEncoding("utf8");
+  try {
+    // An encoding makes texts of what it reads.
+    for await (const text of input as AsyncIterable<string>) yield* keysIn(text);
+  } finally {
+    if (isRaw) input.setRawMode(false);
+    input.pause();
+  }
+}

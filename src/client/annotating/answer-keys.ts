@@ -1,0 +1,67 @@
+// Which key gives which answer to a question, and what a typed text answers: the same in a terminal and on the page. Pure.
+import type { AskedQuestion } from "../api.ts";
+
+export interface AnswerKey {
+  readonly key: string;
+  /** For people. */
+  readonly label: string;
+  readonly value: unknown;
+}
+
+/** Keys that are not answers; see `AnnotationSession`. */
+export const sessionKeys = { skip: "s", undo: "u", quit: "q" } as const;
+
+/** One key for each answer; null where there are too many, and the answer is typed. */
+export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): readonly AnswerKey[] | null {
+  if (kind === "boolean")
+    return [
+      { key: "y", label: "yes", value: true },
+      { key: "n", label: "no", value: false },
+    ];
+  if (kind === "choice" && choices !== null && choices.length <= 9)
+    return choices.map((value: unknown, index) => ({
+      key: String(index + 1),
+      label: shownAnswer(value),
+      value,
+    }));
+  if (kind === "integer" && minimum !== null && maximum !== null && minimum >= 0 && maximum <= 9)
+    return Array.from({ length: maximum - minimum + 1 }, (_, index) => {
+      const digit = minimum + index;
+      return { key: String(digit), label: "", value: digit };
+    });
+  return null;
+}
+
+/** An answer for people. */
+export function shownAnswer(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** What a text that was typed answers, or what is wrong with it; the server says the rest. */
+export function typedAnswer(
+  { kind, choices }: Pick<AskedQuestion, "kind" | "choices">,
+  text: string,
+): { readonly value: unknown } | { readonly fault: string } {
+  const trimmed = text.trim();
+  if (trimmed === "") return { fault: "type an answer" };
+  switch (kind) {
+    case "choice": {
+      const named = (choices ?? []).findIndex((choice) => shownAnswer(choice) === trimmed);
+      const index = named >= 0 ? named : /^\d+$/.test(trimmed) ? Number(trimmed) - 1 : -1;
+      const choice: unknown = choices?.[index];
+      return choice === undefined ? { fault: "type one of the answers, or its number" } : { value: choice };
+    }
+    case "integer":
+    case "number":
+      return Number.isFinite(Number(trimmed)) ? { value: Number(trimmed) } : { fault: "type a number" };
+    case "json":
+      try {
+        return { value: JSON.parse(trimmed) as unknown };
+      } catch {
+        // Most answers are words, which nobody puts in quotation marks.
+        return { value: trimmed };
+      }
+    default:
+      return { value: trimmed };
+  }
+}
