@@ -29,7 +29,10 @@ export async function* scannedRecords(
   const { entity } = present(parseProjectId(asked.projectId), "a checked project id");
   const endMs = clock.monotonicMs() + timeMs;
   for (let after: number | null = null; ;) {
-    const page = await records.scan({ ...asked, order: "changed", after, limit: pageRecords }, { entity, timeMs });
+    const page = await records.scan(
+      { ...asked, order: "changed", after, limit: pageRecords },
+      { entity, timeMs },
+    );
     yield page.items;
     if (!page.hasMore) return;
     if (clock.monotonicMs() >= endMs) throw tooSlow(timeMs);

@@ -1,5 +1,7 @@
 // The page's frame: where one can go, who is signed in, and the view of the address.
 import type { ComponentChildren } from "preact";
+import { Annotate } from "./annotating/annotate.tsx";
+import { Queues } from "./annotating/queues.tsx";
 import { View } from "./parts/shown.tsx";
 import { RecordedChat } from "./recorded/recorded-chat.tsx";
 import { RecordedChats } from "./recorded/recorded-chats.tsx";
@@ -26,6 +28,7 @@ const sections = [
   ["jobs", "Jobs"],
   ["chats", "Chats"],
   ["trajectories", "Trajectories"],
+  ["queues", "Queues"],
   ["compare", "Compare"],
   ["usage", "Key"],
 ] as const;
@@ -96,6 +99,8 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
       ) : (
         <RecordedChat key={id} hone={hone} requestId={id} />
       );
+    case "queues":
+      return id === undefined ? <Queues hone={hone} /> : <Annotate key={id} hone={hone} queueId={id} />;
     case "compare":
       return <Compare hone={hone} />;
     case "usage":

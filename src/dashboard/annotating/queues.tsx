@@ -1,0 +1,130 @@
+// The annotation queues of a project, with how much of each is done.
+import type { AnnotationQueue, AnnotationQueueStats } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { shortId } from "../parts/short-id.ts";
+import { Shown, View, WideTable } from "../parts/shown.tsx";
+import { addressOf, go, place } from "../router.ts";
+import { useLoaded } from "../use-loaded.ts";
+
+const everyMs = 5000;
+/** The page shows no more; the API lists all. */
+const shownMax = 100;
+
+interface ListedQueue {
+  readonly queue: AnnotationQueue;
+  readonly stats: AnnotationQueueStats | undefined;
+}
+
+export function Queues({ hone }: { readonly hone: Hone }) {
+  const named = place.value.query.get("project") ?? "";
+  const projects = useLoaded((signal) => projectsOf(hone, signal), [hone]);
+  const project = named === "" ? (projects.value?.[0] ?? "") : named;
+  const loaded = useLoaded(
+    (signal) => (project === "" ? Promise.resolve([]) : queuesOf(hone, project, signal)),
+    [hone, project],
+    everyMs,
+  );
+  return (
+    <View title="Annotation queues">
+      <form
+        class="inline"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const given = new FormData(event.currentTarget).get("project");
+          go(addressOf("queues", [], { project: typeof given === "string" ? given.trim() : "" }));
+        }}
+      >
+        <label>
+          Project
+          <input
+            key={project}
+            name="project"
+            list="projects"
+            defaultValue={project}
+            placeholder="entity/project"
+          />
+        </label>
+        <datalist id="projects">
+          {(projects.value ?? []).map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <button type="submit">Show</button>
+      </form>
+      <Shown loaded={loaded}>
+        {(queues) =>
+          queues.length === 0 ? (
+            <p>
+              No annotation queue{project === "" ? "" : ` in ${project}`} yet; <code>hone queues create</code>{" "}
+              makes one.
+            </p>
+          ) : (
+            <QueueTable queues={queues} project={project} />
+          )
+        }
+      </Shown>
+    </View>
+  );
+}
+
+function QueueTable({
+  queues,
+  project,
+}: {
+  readonly queues: readonly ListedQueue[];
+  readonly project: string;
+}) {
+  return (
+    <WideTable label="Annotation queues">
+      <thead>
+        <tr>
+          <th scope="col">queue</th>
+          <th scope="col">asks</th>
+          <th scope="col" class="number">
+            items
+          </th>
+          <th scope="col" class="number">
+            complete
+          </th>
+          <th scope="col" class="number">
+            people an item
+          </th>
+          <th scope="col">annotators</th>
+        </tr>
+      </thead>
+      <tbody>
+        {queues.map(({ queue, stats }) => (
+          <tr key={queue.id}>
+            <td>
+              <a href={addressOf("queues", [queue.id], { project })} title={queue.id} data-row>
+                {queue.name === "" ? shortId(queue.id) : queue.name}
+              </a>
+            </td>
+            <td>{queue.asked.map(({ name }) => name).join(", ")}</td>
+            <td class="number">{stats?.total_items ?? "–"}</td>
+            <td class="number">{stats?.completed_items ?? "–"}</td>
+            <td class="number">{queue.annotators_per_item}</td>
+            <td>{(stats?.annotators ?? []).map((one) => `${one.annotator} ${one.completed}`).join(", ")}</td>
+          </tr>
+        ))}
+      </tbody>
+    </WideTable>
+  );
+}
+
+/** The projects that have models, the first ones first. */
+async function projectsOf(hone: Hone, signal: AbortSignal): Promise<readonly string[]> {
+  const { data } = await hone.models.list({ limit: 100 }, { signal }).first();
+  return [...new Set(data.map(({ entity, project }) => `${entity}/${project}`))];
+}
+
+async function queuesOf(
+  hone: Hone,
+  project_id: string,
+  signal: AbortSignal,
+): Promise<readonly ListedQueue[]> {
+  const { data } = await hone.queues.list({ project_id }, { signal }).first();
+  const queues = data.slice(0, shownMax);
+  const stats = await hone.queues.stats({ project_id, queue_ids: queues.map(({ id }) => id) }, { signal });
+  return queues.map((queue) => ({ queue, stats: stats.find((one) => one.queue_id === queue.id) }));
+}

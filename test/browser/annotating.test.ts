@@ -1,0 +1,99 @@
+// Annotation queues in a real browser: a list of them, and judging what a model answered with the keyboard alone.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Hone } from "../../src/client/hone.ts";
+import { eventually, newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
+import { model, registerModel } from "../served-jobs.ts";
+import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
+
+test(
+  "somebody finds a queue and answers its questions on recorded chats, by keys alone",
+  inBrowser,
+  async (context) => {
+    const dataFolder = newDataFolder();
+    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+    context.after(async () => {
+      await server.kill();
+      removeDataFolder(dataFolder);
+    });
+    const modelId = await registerModel(server, "judged");
+    const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const { entity, project } = await hone.models.get(modelId);
+    const project_id = `${entity}/${project}`;
+    const answers = [];
+    for (const content of ["Where is Oslo?", "Where is Rome?"])
+      answers.push(
+        await hone.chat.create({ model: modelId, max_tokens: 4, messages: [{ role: "user", content }] }),
+      );
+    const queue_id = await hone.queues.create({
+      project_id,
+      name: "tone",
+      questions: [
+        { name: "tone", text: "How does it sound?", schema: { enum: ["kind", "rude"] } },
+        { name: "why", text: "Why?", schema: { type: "string" }, optional: true },
+      ],
+      annotators_per_item: 2,
+    });
+    const queue = { project_id, queue_id };
+    const call_ids = [...answers.map(({ id }) => id), "elsewhere"];
+    assert.equal((await hone.queues.add(queue, { call_ids })).added_count, 3);
+
+    const { page, close } = await openPage(server, {
+      at: `#/queues?project=${encodeURIComponent(project_id)}`,
+    });
+    await page.getByRole("link", { name: "tone", exact: true }).waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
+    await page.getByRole("heading", { level: 1 }).focus();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "How does it sound?" }).waitFor();
+    await page.getByText("Where is Oslo?").waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
+    await page.keyboard.press("1");
+    await page.getByRole("heading", { name: "Why?" }).waitFor();
+    await page.keyboard.press("w");
+    await page.keyboard.type("It greets");
+    await page.keyboard.press("Enter");
+    await page.getByText("Where is Rome?").waitFor();
+    // The first item is taken back, and answered otherwise.
+    await page.getByRole("heading", { level: 1 }).focus();
+    await page.keyboard.press("u");
+    await page.getByText("Where is Oslo?").waitFor();
+    await page.keyboard.press("2");
+    await page.getByRole("heading", { name: "Why?" }).waitFor();
+    await page.keyboard.press("-");
+    await page.getByText("Where is Rome?").waitFor();
+    await page.keyboard.press("s");
+    await page.getByText("is not recorded by this server").waitFor();
+    await page.getByText("2 of 3, 1 skipped").waitFor();
+    // Whoever leaves gives back what is held.
+    await page.getByRole("link", { name: "All queues" }).click();
+    await page.getByRole("link", { name: "tone", exact: true }).waitFor();
+    const said = (await hone.feedback.query({ project_id }).all()).map((row) => [
+      row["feedback_type"],
+      row["queue_id"],
+      row["payload"],
+    ]);
+    assert.deepEqual(said, [["annotation.tone", queue_id, { value: "rude" }]]);
+    const states = await eventually("the item is given back", async () => {
+      const items = await hone.queues.items(queue).all();
+      const found = items.map(({ annotation_state: state }) => state);
+      return found.includes("in_progress") ? null : found;
+    });
+    assert.deepEqual(states, ["completed", "skipped", "unstarted"]);
+    await close();
+
+    for (const [colorScheme, width] of [
+      ["light", 1280],
+      ["dark", 360],
+    ] as const) {
+      const at = `#/queues/${queue_id}?project=${encodeURIComponent(project_id)}`;
+      const seen = await openPage(server, { colorScheme, width, at });
+      await seen.page.getByText("is not recorded by this server").waitFor();
+      assert.deepEqual(await seriousFaults(seen.page), [], `${colorScheme}, ${width}`);
+      const overflow = await seen.page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      assert.equal(overflow, 0, `fits a width of ${width}`);
+      await seen.close();
+    }
+  },
+);
