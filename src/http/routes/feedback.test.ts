@@ -296,6 +296,7 @@ test("refuses what is no query by its shape, and what cannot be asked for by its
   await refused("query", { limit: 10_001 }, 422, "body.limit");
   await refused("query", { offset: -1 }, 422, "body.offset");
   await refused("query", { sort_by: [{ field: "id", direction: "up" }] }, 422, "body.sort_by.0.direction");
+  await refused("query", { sort_by: [null] }, 422, "body.sort_by.0");
   await refused("query", { query: asked("idx", 1) }, 400, "body.query.$expr.$eq.0.$getField");
   await refused("query", { sort_by: [{ field: "*", direction: "asc" }] }, 400, "body.sort_by.0.field");
   await refused("query", { fields: ["id", "name"] }, 400, "body.fields.1");

@@ -6,7 +6,7 @@ import type { FeedbackQuery, FeedbackResult, SortKey } from "../../domain/feedba
 import type { QueryLimits } from "../../domain/feedback-query/query-limits.ts";
 import { ServiceError, type Fault } from "../../domain/service-error.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
-import { newFindings, type Findings } from "../../validation/findings.ts";
+import { isObject, newFindings, type Findings } from "../../validation/findings.ts";
 import type { BodyForm } from "../body.ts";
 import { nullable } from "../nullable.ts";
 import { contentSchema } from "./feedback.ts";
@@ -92,10 +92,9 @@ export function conditionOf(query: unknown, limits: QueryLimits): Condition {
 }
 
 function unknownSortFields(sortBy: unknown): readonly Fault[] {
-  return itemsOf(sortBy).flatMap((key, index) => {
-    const { field } = key as { readonly field?: unknown };
-    return unknownField(field, ["body", "sort_by", String(index), "field"]);
-  });
+  return itemsOf(sortBy).flatMap((key, index) =>
+    isObject(key) ? unknownField(key["field"], ["body", "sort_by", String(index), "field"]) : [],
+  );
 }
 
 function unknownFields(fields: unknown): readonly Fault[] {
