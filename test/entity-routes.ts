@@ -274,6 +274,14 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
         post(`${jobs}/from-feedback`, { model_id: own.modelId, rule_id: id }, 404),
       ),
     ],
+    "POST /v1/preview/preference-training-jobs/from-feedback": [
+      ...creations(other, own, (modelId) => prefer(fromFeedback(modelId), 0, "/from-feedback")).filter(
+        ({ headers }) => headers?.["idempotency-key"] === undefined,
+      ),
+      ...[other.ruleId, other.ruleId.toUpperCase(), other.modelId].map((id) =>
+        prefer({ model_id: own.modelId, rule_id: id }, 404, "/from-feedback"),
+      ),
+    ],
     "GET /v1/preview/reward-rules": [
       ...lists(rules, other),
       get(`${rules}?model_id=${other.modelId}`, 200),
@@ -611,8 +619,8 @@ function teach(body: object, status: number): Attempt {
   return post("/v1/preview/sft-training-jobs", body, status);
 }
 
-function prefer(body: object, status: number): Attempt {
-  return post("/v1/preview/preference-training-jobs", body, status);
+function prefer(body: object, status: number, below = ""): Attempt {
+  return post(`/v1/preview/preference-training-jobs${below}`, body, status);
 }
 
 const pairs = [{ prompt: "Hi", chosen: "Ho", rejected: "Hum" }];

@@ -2,9 +2,18 @@
 // people preferred comes to be the likelier one, and the one that it gives.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FeedbackCreateReq, FeedbackPreferenceJobCreate, TrainingEvent } from "../src/client/api.ts";
 import { Hone } from "../src/client/hone.ts";
-import type { PreferenceJobCreate, TrainingEvent } from "../src/client/api.ts";
-import { serverOfFile } from "./running-server.ts";
+import { callReference } from "../src/domain/recordings/call-reference.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  serverOfFile,
+  startServer,
+} from "./running-server.ts";
+import { finish, firstStep, model as tinyModel, registerModel, stepsOf } from "./served-jobs.ts";
 
 const server = serverOfFile();
 
@@ -42,7 +51,7 @@ async function sharesOf(client: Hone, model: string): Promise<{ preferred: numbe
       client.chat.create({
         model,
         messages: conversation(content),
-        n: 8,
+        n: 16,
         seed,
         temperature: 1,
         max_tokens: 16,
@@ -54,58 +63,208 @@ async function sharesOf(client: Hone, model: string): Promise<{ preferred: numbe
   return { preferred: shareOf(preferred), other: shareOf(other) };
 }
 
+type Steps = readonly Readonly<Record<string, number>>[];
+
 /** Runs a job to its end. @returns its steps' numbers */
-async function steps(
-  client: Hone,
-  body: PreferenceJobCreate,
-): Promise<readonly Readonly<Record<string, number>>[]> {
-  const { id } = await client.jobs.createPreference(body);
+async function stepsOfJob(client: Hone, { id }: { readonly id: string | null }): Promise<Steps> {
   const taken: Readonly<Record<string, number>>[] = [];
   const onEvent = ({ type, data }: TrainingEvent): void => {
     // Numbers, of a step.
     if (type === "gradient_step") taken.push(data as Readonly<Record<string, number>>);
   };
+  assert.ok(id !== null);
   await client.jobs.wait(id, { onEvent });
   return taken;
 }
 
-test("a model that could say either comes to say what people preferred, by pairs or by thumbs", async () => {
-  const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
-  const model = { project: "p", base_model: "hone-tiny" };
-  const { id } = await client.models.create({ ...model, name: "either" });
+/** A model that gives either answer, made once. */
+let taught: Promise<string> | null = null;
+
+async function teach(client: Hone): Promise<string> {
+  const { id } = await client.models.create({ project: "p", base_model: "hone-tiny", name: "either" });
   const config = { batch_size: 8, learning_rate: 3e-3, epochs: 8 };
-  const { id: lessonId } = await client.jobs.createSupervised({
-    model_id: id,
-    training_data: lessons,
-    config,
-  });
-  await client.jobs.wait(lessonId);
+  const lesson = await client.jobs.createSupervised({ model_id: id, training_data: lessons, config });
+  await client.jobs.wait(lesson.id);
+  return id;
+}
+
+/** Has a copy of that model trained, and looks whether it gives the preferred answer more often than before. */
+async function check(name: string, train: (client: Hone, modelId: string) => Promise<void>): Promise<void> {
+  const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
+  taught ??= teach(client);
+  const from = { model: await taught };
+  const { id } = await client.models.create({ project: "p", base_model: "hone-tiny", name, from });
   const before = await sharesOf(client, id);
   assert.ok(before.preferred > 0.1 && before.other > 0.05, JSON.stringify(before));
-  const requireMoved = async (modelId: string): Promise<void> => {
-    const after = await sharesOf(client, modelId);
-    const shown = JSON.stringify({ before, after });
-    assert.ok(after.preferred >= before.preferred + 0.2 && after.other < before.other, shown);
-  };
+  await train(client, id);
+  const after = await sharesOf(client, id);
+  const shown = JSON.stringify({ before, after });
+  assert.ok(after.preferred >= before.preferred + 0.15 && after.other < before.other, shown);
+}
 
-  const { id: paired } = await client.models.create({ ...model, name: "pairs", from: { model: id } });
-  const dpo = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
-  const taken = await steps(client, { model_id: paired, pairs, config: dpo });
-  assert.equal(taken.length, 8);
-  const [first, last] = [taken[0], taken[taken.length - 1]];
-  assert.ok(Math.abs(first["loss"] - Math.LN2) < 1e-3 && Math.abs(first["rewards/margins"]) < 1e-3);
-  assert.ok(last["rewards/margins"] > 0.5 && last["rewards/accuracies"] === 1, JSON.stringify(last));
-  assert.ok(last["logps/chosen"] - last["logps/rejected"] > first["logps/chosen"] - first["logps/rejected"]);
-  await requireMoved(paired);
+const small = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
 
-  const { id: judged } = await client.models.create({ ...model, name: "thumbs", from: { model: id } });
-  const thumbs = pairs.flatMap(({ prompt, chosen, rejected }) => [
-    { prompt, completion: chosen, label: true },
-    { prompt, completion: rejected, label: false },
-  ]);
-  const kto = { loss: "kto" as const, learning_rate: 3e-4, epochs: 4 };
-  const judgements = await steps(client, { model_id: judged, pairs: thumbs, config: kto });
-  assert.ok(judgements.every((step) => step["kl"] >= 0));
-  assert.ok(judgements[judgements.length - 1]["loss"] < judgements[0]["loss"]);
-  await requireMoved(judged);
+test("of pairs a model learns to say what people preferred", () =>
+  check("pairs", async (client, modelId) => {
+    const job = await client.jobs.createPreference({ model_id: modelId, pairs, config: small });
+    const taken = await stepsOfJob(client, job);
+    assert.equal(taken.length, 8);
+    const [first, last] = [taken[0], taken[taken.length - 1]];
+    assert.ok(Math.abs(first["loss"] - Math.LN2) < 1e-3 && Math.abs(first["rewards/margins"]) < 1e-3);
+    assert.ok(last["rewards/margins"] > 0.5 && last["rewards/accuracies"] === 1, JSON.stringify(last));
+    assert.ok(
+      last["logps/chosen"] - last["logps/rejected"] > first["logps/chosen"] - first["logps/rejected"],
+    );
+  }));
+
+test("of single thumbs it does so too", () =>
+  check("thumbs", async (client, modelId) => {
+    const thumbs = pairs.flatMap(({ prompt, chosen, rejected }) => [
+      { prompt, completion: chosen, label: true },
+      { prompt, completion: rejected, label: false },
+    ]);
+    const config = { loss: "kto" as const, learning_rate: 3e-4, epochs: 4 };
+    const job = await client.jobs.createPreference({ model_id: modelId, pairs: thumbs, config });
+    const taken = await stepsOfJob(client, job);
+    assert.ok(taken.every((step) => step["kl"] >= 0));
+    assert.ok(taken[taken.length - 1]["loss"] < taken[0]["loss"]);
+  }));
+
+/** Its own answers are of more kinds than two: much of what it says is neither, and would be driven out too. */
+const gentle = { learning_rate: 1e-4, epochs: 4 };
+
+interface Answer {
+  readonly call: string;
+  readonly text: string | null;
+}
+
+/** Has a model answer each question eight times. @returns the answers to each, as they are recorded */
+async function answersOf(client: Hone, modelId: string): Promise<readonly (readonly Answer[])[]> {
+  const { entity, project } = await client.models.get(modelId);
+  const asking = questions.map(async (content, seed): Promise<readonly Answer[]> => {
+    const asked = { messages: conversation(content), n: 8, seed, temperature: 1, max_tokens: 16 };
+    const { request_id: requestId, choices } = await client.chat.create({ model: modelId, ...asked });
+    const key = { projectId: `${entity}/${project}`, requestId };
+    return choices.map(({ index, message }) => ({ call: callReference(key, index), text: message.content }));
+  });
+  return Promise.all(asking);
+}
+
+/** What people say of the answers to one question; none where these are all alike. */
+type Say = (answers: readonly Answer[]) => readonly Pick<
+  FeedbackCreateReq,
+  "feedback_type" | "payload" | "vendor_ref"
+>[];
+
+/** Of recorded answers: trains on what is said of them once, names it behind the version, and never trains on it again. */
+function checkFeedback(
+  name: string,
+  say: Say,
+  request: Omit<FeedbackPreferenceJobCreate, "model_id">,
+): Promise<void> {
+  return check(name, async (client, modelId) => {
+    const { entity, project } = await client.models.get(modelId);
+    const said = (await answersOf(client, modelId)).flatMap(say);
+    const records = await client.feedback.createBatch(
+      said.map((record) => ({ ...record, project_id: `${entity}/${project}` })),
+    );
+    const body = { model_id: modelId, ...request };
+    const shown = await client.jobs.createPreferenceFromFeedback({ ...body, dry_run: true });
+    assert.ok(shown.counts.pairs >= 8, JSON.stringify(shown.counts));
+    const job = await client.jobs.createPreferenceFromFeedback(body);
+    assert.deepEqual(job.counts, shown.counts);
+    const taken = await stepsOfJob(client, job);
+    assert.ok(taken.length > 1 && taken.every((step) => Number.isFinite(step["loss"])));
+    const { counts, result_step: version } = await client.jobs.get(String(job.id));
+    assert.deepEqual([counts?.trajectories, counts?.skipped], [job.counts.pairs, {}]);
+    const sources = await client.checkpoints.sources(modelId, Number(version)).all();
+    const known = new Set(records.map((record) => record.id));
+    assert.ok(sources.length > 0);
+    for (const { feedback } of sources) for (const { id } of feedback) assert.ok(known.has(id));
+    assert.equal((await client.jobs.createPreferenceFromFeedback(body)).id, null);
+  });
+}
+
+const isPreferred = ({ text }: Answer): boolean => text === preferred;
+
+test("of ratings of its recorded answers it learns to say what people preferred", () =>
+  checkFeedback(
+    "rated",
+    (answers) =>
+      answers.map((answer) => ({
+        feedback_type: "vendor.reaction.1",
+        payload: { emoji: isPreferred(answer) ? "👍" : "👎" },
+        vendor_ref: answer.call,
+      })),
+    { rule: { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] }, config: { ...gentle, beta: 0.5 } },
+  ));
+
+test("of which answer is better than which, by another loss", () =>
+  checkFeedback(
+    "compared",
+    (answers) =>
+      answers.filter(isPreferred).flatMap(({ call: better }) =>
+        answers
+          .filter((answer) => !isPreferred(answer))
+          .map((worse) => ({
+            feedback_type: "comparison",
+            payload: { better_than: worse.call },
+            vendor_ref: better,
+          })),
+      ),
+    {
+      rule: { terms: [{ kind: "preference" }] },
+      config: { ...gentle, loss: "simpo", gamma: 2 },
+    },
+  ));
+
+test("of answers as people corrected them", () =>
+  checkFeedback(
+    "corrected",
+    (answers) =>
+      answers
+        .filter((answer) => !isPreferred(answer))
+        .map((answer) => ({
+          feedback_type: "correction",
+          payload: { correction: preferred },
+          vendor_ref: answer.call,
+        })),
+    { corrections: {}, config: { ...gentle, loss: "ipo", beta: 0.5 } },
+  ));
+
+test("a job whose server is killed goes on behind its last step, to the version that it makes undisturbed", async () => {
+  const dataFolder = newDataFolder();
+  let own = await startServer({ dataFolder, flags: tinyModel });
+  try {
+    const modelId = await registerModel(own, "killed");
+    const many = Array.from({ length: 60 }, (_, index) => ({
+      prompt: `question ${index}`,
+      chosen: `yes ${index} times`.repeat(8),
+      rejected: `no, never ${index}`.repeat(8),
+    }));
+    const config = { loss: "kto", batch_size: 4, epochs: 2, learning_rate: 1e-3 };
+    const body = { model_id: modelId, pairs: many, config };
+    const { body: created } = await call(own, "POST", "/v1/preview/preference-training-jobs", { body });
+    await firstStep(own, created.id);
+    await own.kill();
+    own = await startServer({ dataFolder, flags: tinyModel });
+    await finish(own, created.id);
+    assert.deepEqual(await stepsOf(own, modelId), [0, 1]);
+    const client = new Hone({ baseUrl: own.url, apiKey: own.apiKey });
+    const events = await client.jobs.events(created.id, { limit: 100 }).all();
+    const countOf = (wanted: string): number => events.filter(({ type }) => type === wanted).length;
+    assert.deepEqual([countOf("training_started"), countOf("gradient_step"), countOf("training_ended")], [
+      1, 60, 1,
+    ]);
+    const { id: replayId } = await client.jobs.replay(created.id);
+    const replay = await eventually("the replay ends", async () => {
+      const job = await client.jobs.get(replayId);
+      assert.notEqual(job.state, "failed", job.error_message ?? "");
+      return job.replay;
+    });
+    assert.equal(replay.is_equal, true);
+  } finally {
+    await own.terminate();
+    removeDataFolder(dataFolder);
+  }
 });

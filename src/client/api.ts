@@ -1256,6 +1256,23 @@ export type Choice = {
   readonly prompt_token_ids?: readonly number[];
 };
 
+export type ComparedAnswer = {
+  /** The answer's reference, or that of the answer that it corrects. */
+  readonly call: string;
+  /** How it begins. */
+  readonly text: string;
+  /** Whether a person wrote it, in place of the answer. */
+  readonly correction: boolean;
+  /** The version that answered. */
+  readonly step: number;
+  /** Null where people did not rate it. */
+  readonly reward: number | null;
+  /** Whose feedback has it stand here. */
+  readonly people: number;
+  /** The records that count; the first hundred. */
+  readonly feedback_ids: readonly string[];
+};
+
 export type Completion = {
   /** `cmpl-` and the request's id. */
   readonly id: string;
@@ -1633,6 +1650,13 @@ export type ContentPart = {
   /** `text`, `input_text`, `output_text`, `refusal` or `thinking`. */
   readonly type: string;
   readonly [name: string]: any;
+};
+
+export type Corrections = {
+  /** Which feedback. Default: of any type. */
+  readonly feedback_type?: string | null;
+  /** Where in the payload the text is, as queries spell it. Default: `"correction"`. */
+  readonly path?: string | null;
 };
 
 export type CustomDefinition = {
@@ -2063,14 +2087,85 @@ export type FeedbackJobCreate = {
   readonly since?: string | null;
   /** Answers of versions that are more versions older than the newest do not train. Default: any. */
   readonly version_age_max?: number | null;
-  /** How it is trained, as for any training job; what is not applied is listed in the job. */
-  readonly experimental_config?: ExperimentalTrainingConfig | null;
   /** Feedback from before then alone. */
   readonly until?: string | null;
-  /** Most groups of the job; what is left is for the next. Default: `512`. */
-  readonly groups_max?: number | null;
   /** Answers what the job would train on and what not, and makes none. Default: `false`. */
   readonly dry_run?: boolean | null;
+  /** How it is trained, as for any training job; what is not applied is listed in the job. */
+  readonly experimental_config?: ExperimentalTrainingConfig | null;
+  /** Most groups of the job; what is left is for the next. Default: `512`. */
+  readonly groups_max?: number | null;
+};
+
+export type FeedbackPreferenceJob = {
+  /** The job's; null of a dry run, and where there was nothing to train on. */
+  readonly id: string | null;
+  readonly dry_run: boolean;
+  readonly counts: {
+    /** Records that may be read. */
+    readonly feedback: number;
+    readonly prompts: number;
+    /** That train, with kto answers. */
+    readonly pairs: number;
+    /** Pairs of which one is a correction. */
+    readonly corrections: number;
+    /** Whose feedback counts, on all answers. */
+    readonly people: number;
+    /** Answers that are in no pair, by the reason. */
+    readonly left_out: { readonly [name: string]: number };
+  };
+  /** What the reasons that there are mean. */
+  readonly reasons: { readonly [name: string]: string };
+  /** The first hundred; with kto one of the two may be null. */
+  readonly pairs: readonly {
+    /** How it begins. */
+    readonly prompt: string;
+    readonly chosen: ComparedAnswer | null;
+    readonly rejected: ComparedAnswer | null;
+  }[];
+  /** The first hundred. */
+  readonly left_out: readonly LeftOutAnswer[];
+};
+
+export type FeedbackPreferenceJobCreate = {
+  /** The model to train, whose answers the feedback is on. */
+  readonly model_id: string;
+  /** How feedback becomes a reward; either this or rule_id. */
+  readonly rule?: {
+    /** How feedback becomes a reward. */
+    readonly terms: readonly RewardTerm[];
+  } | null;
+  /** A reward rule of the model's project. */
+  readonly rule_id?: string | null;
+  /**
+   * Which feedback of the model's project: `{"$expr": …}` in the language of `/feedback/query`. Default: all
+   * that the rule reads.
+   */
+  readonly filter?: { readonly [name: string]: any } | null;
+  /** Feedback from then on alone. */
+  readonly since?: string | null;
+  /** Answers of versions that are more versions older than the newest do not train. Default: any. */
+  readonly version_age_max?: number | null;
+  /** Feedback from before then alone. */
+  readonly until?: string | null;
+  /** Answers what the job would train on and what not, and makes none. Default: `false`. */
+  readonly dry_run?: boolean | null;
+  /**
+   * Feedback on an answer that holds what should have been answered: that is preferred to the answer. {}
+   * reads `correction` of any payload. Default: none is read.
+   */
+  readonly corrections?: Corrections | null;
+  /** By how much the rewards of a pair differ at least; not with kto. Default: `0`. */
+  readonly margin_min?: number | null;
+  /**
+   * With kto: people wanted the answers whose reward is greater, and did not want those whose reward is
+   * smaller. Default: 0.5 with kto.
+   */
+  readonly threshold?: number | null;
+  /** Most pairs of the job, with kto answers; what is left is for the next. Default: `2048`. */
+  readonly pairs_max?: number | null;
+  /** How it is trained. */
+  readonly config?: PreferenceConfig | null;
 };
 
 export type FeedbackPurgeReq = {
@@ -4130,12 +4225,13 @@ export type TrainingSource = {
   readonly call: string;
   /** The version that answered. */
   readonly step: number;
-  readonly reward: number;
-  /** Whose feedback the reward is the mean of. */
+  /** Null of an answer that people did not rate, but corrected. */
+  readonly reward: number | null;
+  /** Whose feedback it trained by. */
   readonly people: number;
-  /** `compared` was trained before; its reward only counted for what the others were compared with. */
+  /** `compared` was trained before, and nothing new was said of it; the others were compared with it. */
   readonly use: "trained" | "compared";
-  /** The records that the reward was made of. */
+  /** The records that it trained by. */
   readonly feedback: readonly {
     readonly id: string;
     /** Whether no earlier version was trained on it, as it was. */
@@ -5428,6 +5524,11 @@ export interface Operations {
       readonly order?: "asc" | "desc";
     };
     readonly answer: Page<TrainingSource>;
+  };
+  /** Create a preference training job from feedback. */
+  readonly "POST /v1/preview/preference-training-jobs/from-feedback": {
+    readonly body: FeedbackPreferenceJobCreate;
+    readonly answer: FeedbackPreferenceJob;
   };
   /** Keep a reward rule. */
   readonly "POST /v1/preview/reward-rules": {

@@ -187,6 +187,8 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal((await hone.rules.list({ project: "p" }).all())[0]?.name, "thumbs");
   assert.equal((await hone.rules.get(rule.id)).id, rule.id);
   assert.equal((await hone.jobs.createFromFeedback({ model_id: model.id, rule_id: rule.id })).id, null);
+  const preferred = { model_id: model.id, corrections: {} };
+  assert.equal((await hone.jobs.createPreferenceFromFeedback(preferred)).id, null);
   assert.deepEqual(await hone.checkpoints.sources(model.id, 1).all(), []);
   assert.equal((await hone.rules.delete(rule.id)).deleted, true);
   await callQueues(hone);

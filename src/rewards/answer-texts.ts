@@ -31,7 +31,8 @@ export async function readTexts(
   return texts;
 }
 
-function beginningOf(text: string): string {
+/** What is shown of a text. */
+export function beginningOf(text: string): string {
   // Not between the two halves of a character.
   return text
     .trim()

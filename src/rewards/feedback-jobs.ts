@@ -11,7 +11,8 @@ import { ServiceError } from "../domain/service-error.ts";
 import { newJob } from "../jobs/new-job.ts";
 import { gatherFeedback, type GatherDependencies, type Gathered, oldestStep } from "./gather-feedback.ts";
 import { cutToJob, writeGroups } from "./groups/group-lines.ts";
-import type { LeftOut, PlannedGroup } from "./groups/plan-groups.ts";
+import type { LeftOut } from "./groups/judge-answers.ts";
+import type { PlannedGroup } from "./groups/plan-groups.ts";
 import { type FeedbackSpan, ruleCondition, turnOf } from "./rule-condition.ts";
 import type { RewardSettings } from "./settings.ts";
 import type { SubmitJob } from "./standing/train-on.ts";
@@ -90,8 +91,9 @@ export async function createFeedbackJob(
   return (await submit(job, lines, { outlines, feedback: { sources, standing: null } })).id;
 }
 
-async function readFeedback(
-  { feedback, settings }: FeedbackJobDependencies,
+/** @throws ServiceError `unsupported` where there is more than one request may look at */
+export async function readFeedback(
+  { feedback, settings }: Pick<FeedbackJobDependencies, "feedback" | "settings">,
   projectId: string,
   condition: Condition,
 ): Promise<readonly FeedbackRecord[]> {

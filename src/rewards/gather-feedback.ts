@@ -1,7 +1,8 @@
 // What can train of the feedback there is: records with the recordings that they are on, and what of them was trained on before.
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import { answerId, type TrainingSourceStore } from "../domain/rewards/training-source.ts";
-import { type GroupPlan, planGroups, type PlanInput } from "./groups/plan-groups.ts";
+import type { PlanInput } from "./groups/judge-answers.ts";
+import { type GroupPlan, planGroups } from "./groups/plan-groups.ts";
 import { answersOf, type Calls, readCalls } from "./groups/recorded-calls.ts";
 
 export interface GatherDependencies {
@@ -11,23 +12,32 @@ export interface GatherDependencies {
   readonly sequenceLengthMax: number;
 }
 
-export interface Gathered extends Pick<PlanInput, "model" | "trainedOn"> {
-  readonly plan: GroupPlan;
+export interface Gathered<Plan = GroupPlan> extends Pick<PlanInput, "model" | "trainedOn"> {
+  readonly plan: Plan;
   readonly calls: Calls;
 }
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** @param stepMin answers of older versions do not train */
-export async function gatherFeedback(
+/** What of the feedback there is a plan is made of. */
+export type GatherRequest = Pick<PlanInput, "rule" | "model" | "records" | "stepMin">;
+
+/** @param request.stepMin answers of older versions do not train */
+export function gatherFeedback(dependencies: GatherDependencies, request: GatherRequest): Promise<Gathered> {
+  return gather(dependencies, request, planGroups);
+}
+
+/** The same for plans of any kind. */
+export async function gather<Plan>(
   { completions, sources, sequenceLengthMax }: GatherDependencies,
-  { rule, model, records, stepMin }: Pick<PlanInput, "rule" | "model" | "records" | "stepMin">,
-): Promise<Gathered> {
+  { rule, model, records, stepMin }: GatherRequest,
+  planOf: (input: PlanInput) => Plan,
+): Promise<Gathered<Plan>> {
   const calls = await readCalls(completions, rule, model.projectId, records);
   const marks = await sources.trainedOn(model.id, answersOf(calls));
   const trainedOn: PlanInput["trainedOn"] = (answer) => marks.get(answerId(answer)) ?? nothing;
   const callOf = (requestId: string) => calls.get(requestId);
-  const plan = planGroups({ rule, model, records, callOf, trainedOn, stepMin, sequenceLengthMax });
+  const plan = planOf({ rule, model, records, callOf, trainedOn, stepMin, sequenceLengthMax });
   return { plan, calls, model, trainedOn };
 }
 

@@ -4,7 +4,12 @@ import { answerId } from "../domain/rewards/training-source.ts";
 import { callReference } from "../domain/recordings/call-reference.ts";
 import type { FeedbackJobPlan } from "./feedback-jobs.ts";
 import { tokensOf } from "./groups/group-lines.ts";
-import { type LeftOutReason, leftOutReasons, type PlannedAnswer } from "./groups/plan-groups.ts";
+import {
+  type LeftOut,
+  type LeftOutReason,
+  leftOutReasons,
+  type PlannedAnswer,
+} from "./groups/judge-answers.ts";
 import { personOf } from "./scoring/opinions.ts";
 
 /** @param texts how answers begin, by {@link answerId} */
@@ -16,8 +21,7 @@ export function outcomeOf(
   const answers = groups.flatMap((group) => group.answers);
   const trained = answers.filter(({ use }) => use === "trained");
   const people = new Set(answers.flatMap(({ feedback }) => feedback.map(personOf)));
-  const byReason = new Map<LeftOutReason, number>();
-  for (const { reason } of leftOut) byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
+  const { counts: leftOutCounts, reasons } = leftOutByReason(leftOut);
   return {
     counts: {
       feedback: feedbackCount,
@@ -26,14 +30,26 @@ export function outcomeOf(
       compared: answers.length - trained.length,
       people: people.size,
       tokens: groups.reduce((sum, group) => sum + tokensOf(group), 0),
-      leftOut: Object.fromEntries(byReason),
+      leftOut: leftOutCounts,
     },
-    reasons: Object.fromEntries([...byReason.keys()].map((reason) => [reason, leftOutReasons[reason]])),
+    reasons,
     groups: groups.map((group) => ({
       prompt: calls.get(group.answers[0].requestId)?.promptText ?? "",
       answers: group.answers.map((answer) => rewarded(answer, texts, model.projectId)),
     })),
     leftOut,
+  };
+}
+
+/** How many were left out for which reason, and what these mean. */
+export function leftOutByReason(
+  leftOut: readonly Pick<LeftOut, "reason">[],
+): Pick<FeedbackOutcome, "reasons"> & { readonly counts: FeedbackOutcome["counts"]["leftOut"] } {
+  const counts = new Map<LeftOutReason, number>();
+  for (const { reason } of leftOut) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return {
+    counts: Object.fromEntries(counts),
+    reasons: Object.fromEntries([...counts.keys()].map((reason) => [reason, leftOutReasons[reason]])),
   };
 }
 

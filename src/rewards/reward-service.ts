@@ -8,6 +8,7 @@ import type { ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts"
 import type { Page, PageRequest } from "../domain/page.ts";
 import { parseProjectId } from "../domain/project.ts";
 import type { FeedbackOutcome } from "../domain/rewards/feedback-outcome.ts";
+import type { PreferenceOutcome } from "../domain/rewards/preference-outcome.ts";
 import type { RuleFilter, RuleStore, StandingProgress, StoredRule } from "../domain/rewards/stored-rule.ts";
 import type { ListedSource, TrainingSourceStore } from "../domain/rewards/training-source.ts";
 import { notFound, quoted, ServiceError } from "../domain/service-error.ts";
@@ -20,6 +21,12 @@ import {
 } from "./feedback-jobs.ts";
 import { readTexts } from "./answer-texts.ts";
 import { outcomeOf } from "./outcome.ts";
+import {
+  createPreferenceJob,
+  planPreferenceJob,
+  type PreferenceJobRequest,
+} from "./preferences/preference-jobs.ts";
+import { preferenceOutcomeOf } from "./preferences/preference-outcome.ts";
 import type { RewardSettings } from "./settings.ts";
 import { dayMs, type StandingState, standingState } from "./standing/standing-state.ts";
 import type { SubmitJob } from "./standing/train-on.ts";
@@ -160,6 +167,27 @@ export class RewardService {
 
   async #shown(plan: FeedbackJobPlan): Promise<FeedbackOutcome> {
     return outcomeOf(plan, await readTexts(this.#dependencies.completions, plan.groups, plan.gathered));
+  }
+
+  /** What a preference job would train on. @throws ServiceError as {@link planPreferenceJob} */
+  async previewPreferences(request: PreferenceJobRequest): Promise<PreferenceOutcome> {
+    return preferenceOutcomeOf(await planPreferenceJob(this.#dependencies, request));
+  }
+
+  /**
+   * Makes a preference job of the feedback there is.
+   *
+   * @returns what it trains on, and its id; null where there is nothing
+   * @throws ServiceError as {@link planPreferenceJob} and {@link createPreferenceJob}
+   */
+  async trainPreferences(
+    request: PreferenceJobRequest,
+    identity: Pick<JobDraft, "task" | "configNotApplied" | "warnings">,
+    submit: SubmitJob,
+  ): Promise<{ readonly id: string | null; readonly outcome: PreferenceOutcome }> {
+    const plan = await planPreferenceJob(this.#dependencies, request);
+    const id = await createPreferenceJob(this.#dependencies, plan, identity, submit);
+    return { id, outcome: preferenceOutcomeOf(plan) };
   }
 
   /** The feedback behind a version, in the order of its job's groups. */

@@ -3,6 +3,7 @@ import type { Condition, FieldExpression } from "../domain/feedback-query/condit
 import { all, compare, constant, missing, not } from "../domain/feedback-query/make-condition.ts";
 import type { QueryTurn } from "../domain/feedback-query/feedback-query.ts";
 import { parseProjectId } from "../domain/project.ts";
+import type { CorrectionTerm, PreferenceOrder } from "../domain/rewards/preference-order.ts";
 import type { RewardRule, RewardTerm } from "../domain/rewards/reward-rule.ts";
 import { knownTypes } from "./scoring/term-value.ts";
 
@@ -21,13 +22,30 @@ export function turnOf(projectId: string): QueryTurn {
 }
 
 /** @param filter what else is asked of it */
-export function ruleCondition(
-  { terms }: RewardRule,
+export function ruleCondition({ terms }: RewardRule, filter: Condition, span: FeedbackSpan): Condition {
+  return anyOf(terms.map(termCondition), filter, span);
+}
+
+/** Feedback that becomes preferences. */
+export function preferenceCondition(
+  { rule, corrections }: Pick<PreferenceOrder, "rule" | "corrections">,
+  filter: Condition,
+  span: FeedbackSpan,
+): Condition {
+  const read = [
+    ...(rule?.terms ?? []).map(termCondition),
+    ...(corrections === null ? [] : [correctionCondition(corrections)]),
+  ];
+  return anyOf(read, filter, span);
+}
+
+function anyOf(
+  alternatives: readonly Condition[],
   filter: Condition,
   { since, until }: FeedbackSpan,
 ): Condition {
   return all("and", [
-    all("or", terms.map(termCondition)),
+    all("or", alternatives),
     ...(since === null ? [] : [compare("gte", createdAt, timeOf(since))]),
     ...(until === null ? [] : [compare("lt", createdAt, timeOf(until))]),
     filter,
@@ -54,6 +72,11 @@ function termCondition(term: RewardTerm): Condition {
       return term.feedbackType === null ? compares : all("and", [isOfType(term.feedbackType), compares]);
     }
   }
+}
+
+function correctionCondition({ feedbackType, path }: CorrectionTerm): Condition {
+  const corrects = not(missing({ kind: "field", field: { kind: "payload", path } }));
+  return feedbackType === null ? corrects : all("and", [isOfType(feedbackType), corrects]);
 }
 
 function isOfType(...types: readonly string[]): Condition {

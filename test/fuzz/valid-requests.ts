@@ -26,6 +26,7 @@ import { checkpointDeleteForm, modelCreateForm } from "../../src/wire/model.ts";
 import { embeddingForm } from "../../src/wire/embeddings/embedding-request.ts";
 import { logSchema } from "../../src/wire/read-log.ts";
 import { detokenizeForm, tokenizeForm } from "../../src/wire/tokenize/read-tokenization.ts";
+import { feedbackPreferencesForm } from "../../src/wire/preferences/feedback-preferences.ts";
 import { preferenceJobForm } from "../../src/wire/preferences/preference-job.ts";
 import { supervisedJobForm } from "../../src/wire/supervised/supervised-job.ts";
 import { feedbackJobForm } from "../../src/wire/rewards/feedback-job.ts";
@@ -561,6 +562,21 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
         dry_run: true,
       },
       { names: namesIn(feedbackJobForm.schema), schema: feedbackJobForm.schema },
+    ),
+    post(
+      "/v1/preview/preference-training-jobs/from-feedback",
+      {
+        model_id: modelId,
+        rule: { terms: rewardTerms },
+        corrections: { feedback_type: "fix", path: "text" },
+        since: "2025-01-01T00:00:00Z",
+        version_age_max: 3,
+        margin_min: 0.1,
+        pairs_max: 5,
+        config: { loss: "dpo", beta: 0.2 },
+        dry_run: true,
+      },
+      { names: namesIn(feedbackPreferencesForm.schema), schema: feedbackPreferencesForm.schema },
     ),
     post(
       rules,

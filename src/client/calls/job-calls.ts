@@ -2,6 +2,8 @@
 import type {
   FeedbackJob,
   FeedbackJobCreate,
+  FeedbackPreferenceJob,
+  FeedbackPreferenceJobCreate,
   Page,
   PreferenceJobCreate,
   SupervisedJobCreate,
@@ -19,6 +21,7 @@ import { followJob, type FollowOptions, type WatchOptions } from "./follow-job.t
 
 const all = "/v1/preview/training-jobs";
 const one = "/v1/preview/training-jobs/{job_id}";
+const preference = "/v1/preview/preference-training-jobs";
 
 export interface CreateJobOptions extends RequestOptions {
   /** By which a job that is sent twice is one job; a fresh one unless given. */
@@ -53,7 +56,15 @@ export class JobCalls extends CallGroup {
 
   /** Has a model learn which of two answers people preferred; the job goes on as any other. */
   createPreference(body: PreferenceJobCreate, options?: CreateJobOptions): Promise<Created> {
-    return this.calls.value("POST /v1/preview/preference-training-jobs", { body }, this.#once(options));
+    return this.calls.value(`POST ${preference}`, { body }, this.#once(options));
+  }
+
+  /** The same of the feedback on its recorded answers; where there is nothing to train on, the id is null. */
+  createPreferenceFromFeedback(
+    body: FeedbackPreferenceJobCreate,
+    options?: CreateJobOptions,
+  ): Promise<FeedbackPreferenceJob> {
+    return this.calls.value(`POST ${preference}/from-feedback`, { body }, this.#once(options));
   }
 
   /** The newest first unless asked. */

@@ -1,5 +1,5 @@
 // What preference training shows a model: a prompt, and an answer that people preferred, one that they did not, or both.
-import type { JsonObject, MessageRecord } from "../trajectory.ts";
+import type { HistoryItem, JsonObject, MessageRecord } from "../trajectory.ts";
 
 /** Of the two answers one may be missing where each is judged by itself (KTO); one at least is there. */
 export interface PreferenceExample {
@@ -12,5 +12,5 @@ export interface PreferenceExample {
   readonly extra: JsonObject;
 }
 
-/** What follows the prompt; the assistant's messages of it train. At least one. */
-export type AnswerMessages = readonly MessageRecord[];
+/** What follows the prompt, at least one: messages, of which the assistant's train; or a recorded choice alone, by its tokens. */
+export type AnswerMessages = readonly HistoryItem[];

@@ -12,14 +12,15 @@ export interface AnswerKey {
 export interface TrainingSource extends AnswerKey {
   /** The version that answered. */
   readonly step: number;
-  readonly reward: number;
-  /** Whose feedback the reward is made of. */
+  /** Null of an answer that people did not rate, but corrected. */
+  readonly reward: number | null;
+  /** Whose feedback it trains by. */
   readonly peopleCount: number;
-  /** The records that the reward is made of, all in the project of the job's model. */
+  /** The records that it trains by, all in the project of the job's model. */
   readonly feedback: readonly SourceFeedback[];
   /**
-   * `trained`, or `compared`: it was trained before, and its reward only counts for what the others of its group are compared
-   * with.
+   * `trained`, or `compared`: nothing new was said of it since it was trained, and the others of its group, or its pair, are
+   * compared with it.
    */
   readonly use: "trained" | "compared";
 }

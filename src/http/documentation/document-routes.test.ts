@@ -40,6 +40,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/models/{model_id}/trajectories/rows": ["get"],
   "/v1/preview/sft-training-jobs": ["post"],
   "/v1/preview/preference-training-jobs": ["post"],
+  "/v1/preview/preference-training-jobs/from-feedback": ["post"],
   "/v1/preview/structured-outputs/check": ["post"],
   "/v1/preview/training-jobs": ["get", "post"],
   "/v1/preview/training-jobs/{job_id}": ["get"],

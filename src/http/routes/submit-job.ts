@@ -3,7 +3,7 @@
 import type { FastifyRequest } from "fastify";
 import { cut } from "../../domain/service-error.ts";
 import { newUuid7 } from "../../domain/ids.ts";
-import type { IdempotencyKey, JobCreation, JobDraft, JobTask } from "../../domain/job.ts";
+import type { IdempotencyKey, JobCreation, JobDraft, JobKind, JobTask } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
@@ -67,18 +67,20 @@ export async function submitJob(
     const outlined = outlines === undefined ? {} : { outlines: outlinesIn(outlines) };
     return (await jobQueue.submit(job, linesIn(lines), idempotency, outlined)).id;
   } catch (error) {
-    const config = task.kind === "rl" ? "experimental_config" : "config";
-    const basePrecision = ["body", config, "base_precision"];
-    const reference = ["body", config, "reference"];
-    throw locate(error, { ...keyPlace, ...trainerPlaces, basePrecision, reference });
+    throw locate(error, { ...keyPlace, ...trainerPlaces(task.kind) });
   }
 }
 
-/** Where a job asks for what a trainer may lack. */
-export const trainerPlaces = {
-  model: modelPlace,
-  klPenaltyCoefficient: ["body", "experimental_config", "kl_penalty_coef"],
-};
+/** Where a job of a kind asks for what a trainer may lack. */
+export function trainerPlaces(kind: JobKind) {
+  const config = kind === "rl" ? "experimental_config" : "config";
+  return {
+    model: modelPlace,
+    klPenaltyCoefficient: ["body", config, "kl_penalty_coef"],
+    basePrecision: ["body", config, "base_precision"],
+    reference: ["body", config, "reference"],
+  };
+}
 
 /** Of so many options one by one. */
 const warnedMax = 20;

@@ -132,7 +132,7 @@ export function trainingJobRoutes(
       try {
         return { id: await dependencies.jobQueue.retry(job) };
       } catch (error) {
-        throw locate(error, trainerPlaces);
+        throw locate(error, trainerPlaces(job.task.kind));
       }
     },
   );

@@ -5,7 +5,8 @@ import type { TrajectoryOutline } from "../../domain/outlines/trajectory-outline
 import type { CompletionStore } from "../../domain/recordings/completion-store.ts";
 import { feedbackMark, type TrainingSource } from "../../domain/rewards/training-source.ts";
 import type { Trajectory, TrajectoryGroup } from "../../domain/trajectory.ts";
-import type { PlannedAnswer, PlannedGroup, PlanInput } from "./plan-groups.ts";
+import type { PlannedAnswer, PlanInput } from "./judge-answers.ts";
+import type { PlannedGroup } from "./plan-groups.ts";
 import { recordedTrajectory } from "./recorded-trajectory.ts";
 
 /** What a job takes at most; the first group is taken whatever it has. */

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { answerId, feedbackMark } from "../../domain/rewards/training-source.ts";
 import { projectId, recordedCall, refTo, said, thumb, thumbs } from "../testing/samples.ts";
-import { planGroups, type PlanInput, type RecordedCall } from "./plan-groups.ts";
+import type { PlanInput, RecordedCall } from "./judge-answers.ts";
+import { planGroups } from "./plan-groups.ts";
 
 /** Two answers to a prompt, one to another, and what else there may be. */
 const calls: readonly RecordedCall[] = [

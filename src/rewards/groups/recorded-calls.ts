@@ -5,7 +5,7 @@ import type { CompletionStore, ListedCompletion } from "../../domain/recordings/
 import type { RewardRule } from "../../domain/rewards/reward-rule.ts";
 import type { AnswerKey } from "../../domain/rewards/training-source.ts";
 import { worseReference } from "../scoring/term-value.ts";
-import type { RecordedCall } from "./plan-groups.ts";
+import type { RecordedCall } from "./judge-answers.ts";
 
 /** A call, and how prompt and first answer begin. */
 export interface ShownCall extends RecordedCall {

@@ -6,7 +6,7 @@ import type {
   RecordedPrompt,
 } from "../../domain/recordings/recorded-completion.ts";
 import type { ChoiceRecord, JsonObject, MessageRecord, Trajectory } from "../../domain/trajectory.ts";
-import type { PlannedAnswer } from "./plan-groups.ts";
+import type { PlannedAnswer } from "./judge-answers.ts";
 
 /**
  * One that is compared with only has no choice: its reward counts for the group's mean, and none of its tokens train.
@@ -39,7 +39,8 @@ export function recordedTrajectory(
   };
 }
 
-function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
+/** What was asked, as messages. */
+export function messagesOf(prompt: RecordedPrompt): readonly MessageRecord[] {
   if (prompt.kind === "conversation") return prompt.messages;
   return prompt.kind === "text" ? [{ role: "user", content: prompt.text }] : [];
 }
@@ -50,7 +51,7 @@ function asked(messages: readonly MessageRecord[]): readonly MessageRecord[] {
 }
 
 /** As the chat endpoint answers it, with its tokens by their ids. */
-function choiceRecord(
+export function choiceRecord(
   { text, reasoning, toolCalls, finish, tokenIds, logprobs }: RecordedChoice,
   index: number,
   promptTokenIds: readonly number[],

@@ -7,7 +7,7 @@ import type { Condition } from "../../domain/feedback-query/condition.ts";
 import { readCallReference } from "../../domain/recordings/call-reference.ts";
 import type { RuleNote, RuleStore, StandingHold } from "../../domain/rewards/stored-rule.ts";
 import { gatherFeedback, type GatherDependencies, type Gathered } from "../gather-feedback.ts";
-import type { PlanInput } from "../groups/plan-groups.ts";
+import type { PlanInput } from "../groups/judge-answers.ts";
 import { readCalls } from "../groups/recorded-calls.ts";
 import { turnOf } from "../rule-condition.ts";
 

@@ -2,7 +2,7 @@
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { callReference } from "../../domain/recordings/call-reference.ts";
 import type { RewardRule } from "../../domain/rewards/reward-rule.ts";
-import type { RecordedCall } from "../groups/plan-groups.ts";
+import type { RecordedCall } from "../groups/judge-answers.ts";
 
 export const projectId = "team/games";
 

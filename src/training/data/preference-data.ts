@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { present } from "../../domain/assert.ts";
 import type { PreferenceLossName } from "../../domain/preferences/preference-config.ts";
 import type { PreferenceExample } from "../../domain/preferences/preference.ts";
+import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
 import { answerSequences } from "../../trajectories/preference-sequences.ts";
 import type { TokenSequence } from "../../trajectories/sequences.ts";
@@ -32,7 +33,7 @@ export interface PreferenceData {
 }
 
 interface PreferenceModel {
-  readonly tokenizer: TurnRenderer;
+  readonly tokenizer: TurnRenderer & ConversationTokenizer;
   readonly sequenceLengthMax: number;
   readonly loss: PreferenceLossName;
 }
@@ -123,7 +124,8 @@ function readPreference(
     counts[side] = read.sequences.length;
   }
   const { chosen: chosenCount, rejected: rejectedCount } = counts;
-  if (isDeepStrictEqual(sequences.slice(0, chosenCount), sequences.slice(chosenCount)))
+  const trained = sequences.map(({ tokenIds, mask }) => [tokenIds, mask]);
+  if (isDeepStrictEqual(trained.slice(0, chosenCount), trained.slice(chosenCount)))
     return dropped({ reason: "equal_answers", detail: "Both answers have the same tokens." });
   const prompt = promptOf(present(sequences[0], "a sequence"));
   return { note: { drop: null, chosenCount, rejectedCount, prompt }, sequences };

@@ -2,6 +2,7 @@
 // that compares them with a reference.
 import type { PreferenceExample } from "../../domain/preferences/preference.ts";
 import type { JobCounts } from "../../domain/job.ts";
+import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../../trajectories/example-sequences.ts";
 import { supervisedAdamW } from "../adamw.ts";
 import { cutIntoExampleBatches } from "../data/example-batches.ts";
@@ -18,7 +19,7 @@ import type { PreferenceWork } from "./work.ts";
 export async function planPreference(
   { config }: Pick<PreferenceWork, "config">,
   lines: PreparedLines<PreferenceExample>,
-  model: { readonly tokenizer: TurnRenderer; readonly sequenceLengthMax: number },
+  model: { readonly tokenizer: TurnRenderer & ConversationTokenizer; readonly sequenceLengthMax: number },
   { seed, read }: { readonly seed: string } & Pick<TrainingPlan, "read">,
 ): Promise<TrainingPlan> {
   const data = await preparePreferences(lines, { ...model, loss: config.loss });

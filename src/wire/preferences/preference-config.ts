@@ -124,8 +124,12 @@ export const preferenceConfigSchema = Type.Object(
 
 type ConfigBody = Static<typeof preferenceConfigForm>;
 
-/** The fields that are known; any other that was sent is not applied. */
-export const preferenceConfigFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
+const knownFields: readonly string[] = Object.keys(preferenceConfigForm.properties);
+
+/** The fields that were sent and that nothing reads. */
+export function preferenceKeysNotApplied(config: object): readonly string[] {
+  return Object.keys(config).filter((key) => !knownFields.includes(key));
+}
 
 /** Options that some losses have, and what asks for nothing with the others. */
 const lossOptions: Readonly<

@@ -9,8 +9,8 @@ import { readForm, type BodyForm } from "../body.ts";
 import { nullable } from "../nullable.ts";
 import {
   checkPreferenceConfig,
-  preferenceConfigFields,
   preferenceConfigForm,
+  preferenceKeysNotApplied,
   toPreferenceConfig,
 } from "./preference-config.ts";
 import { preferenceSchema } from "./preference-schema.ts";
@@ -69,7 +69,7 @@ export function readPreferenceJob(bytes: Buffer, limits: BodyLimits): ReadPrefer
     ...stored,
     fileUrl: body.file_id ?? null,
     config: toPreferenceConfig(config),
-    configNotApplied: Object.keys(config).filter((key) => !preferenceConfigFields.includes(key)),
+    configNotApplied: preferenceKeysNotApplied(config),
     ignored,
   };
 }

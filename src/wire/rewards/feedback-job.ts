@@ -6,31 +6,40 @@ import { nullable, orNull } from "../nullable.ts";
 import { report } from "../../validation/findings.ts";
 import { checkTrainingConfig } from "../training/training-config.ts";
 import { checkRewardTerms, rewardTermsSchema } from "./reward-terms.ts";
-import { feedbackSelectionFields, groupsMax } from "./standing-order.ts";
+import { experimentalConfigField, feedbackSelectionFields, groupsMax } from "./standing-order.ts";
+
+/** What every request for a job from feedback has. */
+export const askedFeedbackFields = {
+  model_id: Type.String({
+    format: "uuid",
+    description: "The model to train, whose answers the feedback is on.",
+  }),
+  rule: nullable(Type.Object({ terms: rewardTermsSchema }), {
+    description: "How feedback becomes a reward; either this or rule_id.",
+  }),
+  rule_id: nullable(Type.String({ format: "uuid" }), {
+    description: "A reward rule of the model's project.",
+  }),
+  ...feedbackSelectionFields,
+  until: nullable(Type.String({ format: "date-time" }), {
+    description: "Feedback from before then alone.",
+  }),
+  dry_run: nullable(Type.Boolean(), {
+    default: false,
+    description: "Answers what the job would train on and what not, and makes none.",
+  }),
+};
+
+const askedFeedbackSchema = Type.Object(askedFeedbackFields);
+export type AskedFeedbackBody = Static<typeof askedFeedbackSchema>;
 
 const creationSchema = Type.Object(
   {
-    model_id: Type.String({
-      format: "uuid",
-      description: "The model to train, whose answers the feedback is on.",
-    }),
-    rule: nullable(Type.Object({ terms: rewardTermsSchema }), {
-      description: "How feedback becomes a reward; either this or rule_id.",
-    }),
-    rule_id: nullable(Type.String({ format: "uuid" }), {
-      description: "A reward rule of the model's project.",
-    }),
-    ...feedbackSelectionFields,
-    until: nullable(Type.String({ format: "date-time" }), {
-      description: "Feedback from before then alone.",
-    }),
+    ...askedFeedbackFields,
+    experimental_config: experimentalConfigField,
     groups_max: nullable(Type.Integer({ minimum: 1, maximum: groupsMax }), {
       default: 512,
       description: "Most groups of the job; what is left is for the next.",
-    }),
-    dry_run: nullable(Type.Boolean(), {
-      default: false,
-      description: "Answers what the job would train on and what not, and makes none.",
     }),
   },
   { title: "FeedbackJobCreate" },
@@ -51,7 +60,6 @@ export const feedbackJobForm: BodyForm<typeof creationSchema> = {
     report(findings, given === 0 ? "missing" : "value_error", message, "rule");
   },
 };
-export type FeedbackJobBody = Static<typeof creationSchema>;
 
 const count = Type.Integer({ minimum: 0 });
 
@@ -74,7 +82,7 @@ const answerSchema = Type.Object(
   { title: "RewardedAnswer" },
 );
 
-const leftOutSchema = Type.Object(
+export const leftOutSchema = Type.Object(
   {
     reference: Type.String({ description: "The answer's, or what the feedback names where there is none." }),
     reason: Type.String(),
@@ -120,7 +128,7 @@ export const feedbackJobSchema = Type.Object(
 );
 
 /** Shown of each list. */
-const shownMax = 100;
+export const shownMax = 100;
 
 /** @param id of the job; null where there is none */
 export function feedbackJobBody(
@@ -148,12 +156,17 @@ export function feedbackJobBody(
           use,
         })),
     })),
-    left_out: leftOut.slice(0, shownMax).map(({ reference, reason, reward, peopleCount, feedbackCount }) => ({
-      reference,
-      reason,
-      reward,
-      people: peopleCount,
-      feedback: feedbackCount,
-    })),
+    left_out: leftOutBody(leftOut),
   };
+}
+
+/** The first of them. */
+export function leftOutBody(leftOut: FeedbackOutcome["leftOut"]): readonly object[] {
+  return leftOut.slice(0, shownMax).map(({ reference, reason, reward, peopleCount, feedbackCount }) => ({
+    reference,
+    reason,
+    reward,
+    people: peopleCount,
+    feedback: feedbackCount,
+  }));
 }

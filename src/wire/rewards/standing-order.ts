@@ -14,7 +14,7 @@ import {
 /** More would be a mistake. */
 export const groupsMax = 10_000;
 
-/** What requests for jobs from feedback and standing orders have alike. */
+/** Which feedback a job is made of. */
 export const feedbackSelectionFields = {
   filter: nullable(Type.Object({}, { additionalProperties: true }), {
     description:
@@ -26,10 +26,11 @@ export const feedbackSelectionFields = {
     description: "Answers of versions that are more versions older than the newest do not train.",
     "x-default": "any",
   }),
-  experimental_config: nullable(trainingConfigSchema, {
-    description: "How it is trained, as for any training job; what is not applied is listed in the job.",
-  }),
 };
+
+export const experimentalConfigField = nullable(trainingConfigSchema, {
+  description: "How it is trained, as for any training job; what is not applied is listed in the job.",
+});
 
 const standingFields = {
   groups_min: nullable(Type.Integer({ minimum: 1, maximum: groupsMax }), {
@@ -59,6 +60,7 @@ export const standingSchema = Type.Object(
   {
     model_id: Type.String({ format: "uuid", description: "The model to train, of the rule's project." }),
     ...feedbackSelectionFields,
+    experimental_config: experimentalConfigField,
     ...standingFields,
   },
   { title: "StandingOrder" },

@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { callReference } from "../../domain/recordings/call-reference.ts";
 import type { ListedSource } from "../../domain/rewards/training-source.ts";
+import { orNull } from "../nullable.ts";
 import { pageSchema } from "../page.ts";
 
 const sourceSchema = Type.Object(
@@ -9,18 +10,20 @@ const sourceSchema = Type.Object(
     id: Type.String({ description: "What `after` takes." }),
     call: Type.String({ description: "The answer's reference." }),
     step: Type.Integer({ minimum: 0, description: "The version that answered." }),
-    reward: Type.Number(),
-    people: Type.Integer({ minimum: 1, description: "Whose feedback the reward is the mean of." }),
+    reward: orNull(Type.Number(), {
+      description: "Null of an answer that people did not rate, but corrected.",
+    }),
+    people: Type.Integer({ minimum: 1, description: "Whose feedback it trained by." }),
     use: Type.Enum(["trained", "compared"], {
       description:
-        "`compared` was trained before; its reward only counted for what the others were compared with.",
+        "`compared` was trained before, and nothing new was said of it; the others were compared with it.",
     }),
     feedback: Type.Array(
       Type.Object({
         id: Type.String(),
         is_new: Type.Boolean({ description: "Whether no earlier version was trained on it, as it was." }),
       }),
-      { description: "The records that the reward was made of." },
+      { description: "The records that it trained by." },
     ),
   },
   { title: "TrainingSource" },

@@ -1,17 +1,10 @@
 // Training jobs of the feedback there is, and the feedback behind a version.
 import { createHash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { RewardRule } from "../../../domain/rewards/reward-rule.ts";
+import { present } from "../../../domain/assert.ts";
 import { pageAnswer, pageQuerySchema, pageRequest } from "../../../wire/page.ts";
 import { locate } from "../../../wire/places.ts";
-import {
-  type FeedbackJobBody,
-  feedbackJobBody,
-  feedbackJobForm,
-  feedbackJobSchema,
-} from "../../../wire/rewards/feedback-job.ts";
-import { readFilter } from "../../../wire/rewards/feedback-filter.ts";
-import { toRewardRule } from "../../../wire/rewards/reward-terms.ts";
+import { feedbackJobBody, feedbackJobForm, feedbackJobSchema } from "../../../wire/rewards/feedback-job.ts";
 import { trainingSourceBody, trainingSourcePageSchema } from "../../../wire/rewards/training-sources.ts";
 import { keysNotApplied, toTrainingConfig } from "../../../wire/training/training-config.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
@@ -20,8 +13,9 @@ import { nameIgnored } from "../../input/ignored-fields.ts";
 import { readQuery } from "../../input/query.ts";
 import { readBody } from "../../input/read-body.ts";
 import { readsPage } from "../../reading/stored-reads.ts";
-import { atStep, reachModel, reachStep, versionParameters } from "../reach.ts";
+import { atStep, reachStep, versionParameters } from "../reach.ts";
 import { notAppliedWarnings, submittedBefore, submitWith, trainerPlaces } from "../submit-job.ts";
+import { readAsked } from "./asked-feedback.ts";
 
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
 
@@ -83,16 +77,8 @@ async function create(
     reply,
     configNotApplied.map((key) => `experimental_config.${key}`),
   );
-  const model = await reachModel(dependencies, request.caller, body.model_id, ["body", "model_id"]);
-  const asked = {
-    model,
-    rule: await ruleOf(body, `${model.entity}/${model.project}`, request, dependencies),
-    filter: readFilter(body.filter, dependencies.feedback.queryLimits),
-    since: dateOf(body.since),
-    until: dateOf(body.until),
-    versionAgeMax: body.version_age_max ?? null,
-    groupsMax: body.groups_max ?? 512,
-  };
+  const { rule, ...selected } = await readAsked(body, request, dependencies);
+  const asked = { ...selected, rule: present(rule, "a rule"), groupsMax: body.groups_max ?? 512 };
   const { rewards } = dependencies;
   if (body.dry_run === true)
     return feedbackJobBody(await rewards.preview(asked), { id: null, isDryRun: true });
@@ -104,30 +90,7 @@ async function create(
   const identity = { task, configNotApplied, warnings: notAppliedWarnings(configNotApplied) };
   const submit = submitWith(request, dependencies, hash);
   const { id, outcome } = await rewards.train(asked, identity, submit).catch((error: unknown) => {
-    throw locate(error, {
-      ...trainerPlaces,
-      basePrecision: ["body", "experimental_config", "base_precision"],
-    });
+    throw locate(error, trainerPlaces("rl"));
   });
   return feedbackJobBody(outcome, { id, isDryRun: false });
-}
-
-async function ruleOf(
-  { rule, rule_id: id }: FeedbackJobBody,
-  projectId: string,
-  { caller }: FastifyRequest,
-  { rewards }: HttpDependencies,
-): Promise<RewardRule> {
-  if (rule) return toRewardRule(rule.terms);
-  try {
-    const stored = await rewards.find(id ?? "", caller);
-    rewards.requireProject(stored, projectId);
-    return stored.rule;
-  } catch (error) {
-    throw locate(error, { not_found: ["body", "rule_id"] });
-  }
-}
-
-function dateOf(text: string | null | undefined): Date | null {
-  return typeof text === "string" ? new Date(text) : null;
 }

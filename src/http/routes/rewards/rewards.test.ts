@@ -1,81 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FeedbackRecord } from "../../../domain/feedback.ts";
-import { callReference } from "../../../domain/recordings/call-reference.ts";
 import { said, thumb } from "../../../rewards/testing/samples.ts";
-import { sampleCompletion, sampleContent } from "../../../storage/contract/completion-store.ts";
-import type { Stores } from "../../../storage/stores.ts";
-import { bearer, fakeServer, keys, playJob, registeredModel } from "../../testing/fake-server.ts";
+import { sampleCompletion } from "../../../storage/contract/completion-store.ts";
+import { keys, playJob } from "../../testing/fake-server.ts";
+import { recordingServer, refTo, type Json } from "../../testing/recording-server.ts";
 
 const path = "/v1/preview/reward-rules";
 const jobPath = "/v1/preview/training-jobs/from-feedback";
-const projectId = "acme/p";
-
-type Json = Readonly<Record<string, unknown>>;
-type Refusal = { readonly detail: readonly { readonly loc: readonly string[]; readonly msg: string }[] };
-
-/** A server with a model, and what may be asked of it. */
-async function begin() {
-  let stores: Stores | undefined;
-  const server = await fakeServer({
-    services: (opened) => {
-      stores = opened;
-      return {};
-    },
-  });
-  const modelId = await registeredModel(server);
-  assert.ok(stores !== undefined);
-  const { completions, feedback } = stores;
-  const ask = async (
-    method: "GET" | "POST" | "PUT" | "DELETE",
-    url: string,
-    payload?: object,
-    { key = keys.member, ...headers }: Readonly<Record<string, string>> = {},
-  ) => {
-    const answer = await server.ask({
-      method,
-      url,
-      headers: { authorization: bearer(key), ...headers },
-      ...(payload === undefined ? {} : { payload }),
-    });
-    return {
-      status: answer.statusCode,
-      body: answer.json<Json & Refusal & { readonly data: readonly Json[] }>(),
-    };
-  };
-  return {
-    server,
-    modelId,
-    ask,
-    /** Records a completion of several choices. */
-    record: (requestId: string, choiceCount = 1, changes: Parameters<typeof sampleCompletion>[1] = {}) =>
-      completions.add([
-        sampleCompletion(requestId, {
-          projectId,
-          modelId,
-          step: 0,
-          finishReasons: Array.from({ length: choiceCount }, () => "stop" as const),
-          content: sampleContent({
-            choices: Array.from({ length: choiceCount }, (_, index) => ({
-              ...sampleContent().choices[0],
-              text: `answer ${index}`,
-            })),
-          }),
-          ...changes,
-        }),
-      ]),
-    say: (...records: readonly FeedbackRecord[]) =>
-      feedback.create(records.map((record) => ({ ...record, projectId }))),
-  };
-}
-
-const refTo = (requestId: string, choice: number | null = null): string =>
-  callReference({ projectId, requestId }, choice);
 
 const thumbs = { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] };
 
 test("a rule is kept, read, listed, changed and deleted, by whom it belongs to", async () => {
-  const { server, ask, modelId } = await begin();
+  const { server, ask, modelId } = await recordingServer();
   const standing = { model_id: modelId, groups_min: 3, since: "2026-11-21T00:00:00Z" };
   const created = await ask("POST", path, { project: "p", name: "thumbs", ...thumbs, standing });
   assert.equal(created.status, 200, JSON.stringify(created.body));
@@ -122,7 +58,7 @@ test("a rule is kept, read, listed, changed and deleted, by whom it belongs to",
 });
 
 test("what is wrong with a rule is told with its place", async () => {
-  const { server, ask, modelId } = await begin();
+  const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,
     faults: Readonly<Record<string, RegExp>>,
@@ -171,7 +107,7 @@ test("what is wrong with a rule is told with its place", async () => {
 });
 
 test("a dry run says which answers train with which rewards, and what is left out and why", async () => {
-  const { server, ask, modelId, record, say } = await begin();
+  const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await record("two", 1, { promptText: "Hi?", answerText: "Ho" });
   await record("alone", 1, { promptHash: "cd".repeat(32) });
@@ -232,7 +168,7 @@ test("a dry run says which answers train with which rewards, and what is left ou
 });
 
 test("a job is made once of the same feedback, and the version that it makes says of which", async () => {
-  const { server, ask, modelId, record, say } = await begin();
+  const { server, ask, modelId, record, say } = await recordingServer();
   await record("one", 2);
   await say(thumb(refTo("one", 0), "👍"), thumb(refTo("one", 1), "👎"));
   const { id: ruleId } = (await ask("POST", path, { project: "p", name: "thumbs", ...thumbs })).body;
@@ -277,7 +213,7 @@ test("a job is made once of the same feedback, and the version that it makes say
 });
 
 test("what is wrong with a request for a job is told with its place", async () => {
-  const { server, ask, modelId } = await begin();
+  const { server, ask, modelId } = await recordingServer();
   const refuses = async (
     body: object,
     faults: Readonly<Record<string, RegExp>>,
