@@ -151,10 +151,9 @@ async function answersOf(client: Hone, modelId: string): Promise<readonly (reado
 }
 
 /** What people say of the answers to one question; none where these are all alike. */
-type Say = (answers: readonly Answer[]) => readonly Pick<
-  FeedbackCreateReq,
-  "feedback_type" | "payload" | "vendor_ref"
->[];
+type Say = (
+  answers: readonly Answer[],
+) => readonly Pick<FeedbackCreateReq, "feedback_type" | "payload" | "vendor_ref">[];
 
 /** Of recorded answers: trains on what is said of them once, names it behind the version, and never trains on it again. */
 function checkFeedback(
@@ -196,7 +195,10 @@ test("of ratings of its recorded answers it learns to say what people preferred"
         payload: { emoji: isPreferred(answer) ? "👍" : "👎" },
         vendor_ref: answer.call,
       })),
-    { rule: { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] }, config: { ...gentle, beta: 0.5 } },
+    {
+      rule: { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] },
+      config: { ...gentle, beta: 0.5 },
+    },
   ));
 
 test("of which answer is better than which, by another loss", () =>
@@ -253,9 +255,10 @@ test("a job whose server is killed goes on behind its last step, to the version 
     const client = new Hone({ baseUrl: own.url, apiKey: own.apiKey });
     const events = await client.jobs.events(created.id, { limit: 100 }).all();
     const countOf = (wanted: string): number => events.filter(({ type }) => type === wanted).length;
-    assert.deepEqual([countOf("training_started"), countOf("gradient_step"), countOf("training_ended")], [
-      1, 60, 1,
-    ]);
+    assert.deepEqual(
+      [countOf("training_started"), countOf("gradient_step"), countOf("training_ended")],
+      [1, 60, 1],
+    );
     const { id: replayId } = await client.jobs.replay(created.id);
     const replay = await eventually("the replay ends", async () => {
       const job = await client.jobs.get(replayId);

@@ -298,6 +298,37 @@ test("hone jobs preference submits the preferences of a file, and leaves no uplo
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
 
+test("hone jobs preference takes feedback in place of a file, and one of the two", async (t) => {
+  const { modelId, member } = await listening(t);
+  const { outputs, errors } = await run(
+    [
+      [
+        "jobs",
+        "preference",
+        modelId,
+        "--reactions",
+        "👍=1,👎=0",
+        "--corrections",
+        "fix:text",
+        "--loss",
+        "kto",
+      ],
+      ["jobs", "preference", modelId, "--corrections", "--dry-run", "--json"],
+      ["jobs", "preference", modelId],
+      ["jobs", "preference", modelId, "pairs.jsonl", "--preferences"],
+    ],
+    member,
+  );
+  assert.match(outputs[0], /^0 pairs of answers to 0 prompts; 0 records.*\n\nNo job was made/);
+  const shown = JSON.parse(outputs[1].slice(0, outputs[1].lastIndexOf("\n"))) as Readonly<
+    Record<string, unknown>
+  >;
+  assert.deepEqual([shown["id"], shown["dry_run"]], [null, true]);
+  assert.deepEqual(outputs.slice(2), ["status 1", "status 1"]);
+  assert.match(errors, /Name a file of preferences, or say which feedback/);
+  assert.match(errors, /Preferences come from pairs\.jsonl or from feedback/);
+});
+
 test("hone jobs sft submits the conversations of a file, and leaves no upload behind", async (t) => {
   const { server, modelId, member } = await listening(t);
   const folder = mkdtempSync(join(tmpdir(), "hone-conversations-"));

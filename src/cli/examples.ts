@@ -35,7 +35,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "jobs list": ["hone jobs", "hone jobs list --state failed --json"],
   "jobs show": ["hone jobs show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs sft": ["hone jobs sft p/agent conversations.jsonl --epochs 3 --watch"],
-  "jobs preference": ["hone jobs preference p/agent pairs.jsonl --loss dpo --beta 0.1 --watch"],
+  "jobs preference": [
+    "hone jobs preference p/agent pairs.jsonl --loss dpo --beta 0.1 --watch",
+    "hone jobs preference p/agent --reactions 👍=1,👎=0 --corrections --dry-run",
+  ],
   "jobs watch": ["hone jobs watch 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs cancel": ["hone jobs cancel 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs retry": ["hone jobs retry 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],

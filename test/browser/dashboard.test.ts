@@ -1,7 +1,7 @@
 // The page at `/` in a real browser: sign in, read models and versions, watch a job to its end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
+import { call, newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
 import { model, registerModel, submitJob } from "../served-jobs.ts";
 import { inBrowser, layoutShift, openPage, seriousFaults, setHidden, signIn } from "./page-under-test.ts";
 
@@ -38,6 +38,33 @@ test(
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download the adapter of version 1" }).click();
     assert.equal((await download).suggestedFilename(), "watched-step1.tar");
+    await close();
+  },
+);
+
+test(
+  "a preference job says how many pairs train, and how far apart they come",
+  inBrowser,
+  async (context) => {
+    const dataFolder = newDataFolder();
+    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
+    context.after(async () => {
+      await server.kill();
+      removeDataFolder(dataFolder);
+    });
+    const modelId = await registerModel(server, "preferring");
+    const pairs = ["a", "b", "c"].map((prompt) => ({ prompt, chosen: "yes", rejected: "no" }));
+    const alike = { prompt: "d", chosen: "yes", rejected: "yes" };
+    const body = { model_id: modelId, pairs: [...pairs, alike], config: { batch_size: 2 } };
+    const { body: job } = await call(server, "POST", "/v1/preview/preference-training-jobs", { body });
+    const { page, close } = await openPage(server, { at: `#/jobs/${job.id}` });
+    await page.getByText("succeeded").waitFor({ timeout: 90_000 });
+    await page.getByText("1 pair: both answers have the same tokens").waitFor();
+    assert.equal(await page.getByText("groups", { exact: true }).count(), 0);
+    for (const curve of ["rewards/margins", "rewards/accuracies", "loss"])
+      await page.getByText(`${curve} as numbers`).waitFor();
+    await page.getByRole("link", { name: "Jobs" }).click();
+    await page.getByRole("cell", { name: "4 pairs" }).waitFor();
     await close();
   },
 );

@@ -1,6 +1,7 @@
 // `hone jobs`: the training jobs, what of each trains and what does not, their events as they come, and cancelling.
 import type { Command } from "commander";
 import type { TrainingJob } from "../../client/api.ts";
+import { jobItems } from "../../client/job-items.ts";
 import {
   addConnectionFlags,
   connect,
@@ -102,16 +103,9 @@ function shownProgress({ progress }: TrainingJob): string | null {
   return `${progress.gradient_steps} of ${progress.gradient_steps_total}`;
 }
 
-/** What a job of this kind trains on; with KTO a preference is a single answer. */
-function itemsOf({ kind, preference_config: config }: TrainingJob): string {
-  if (kind === "sft") return "conversations";
-  if (kind === "preference") return config?.loss === "kto" ? "answers" : "pairs";
-  return "trajectories";
-}
-
 function showJob(job: TrainingJob): void {
   const { counts, warnings } = job;
-  const items = itemsOf(job);
+  const { many: items } = jobItems(job);
   const isGrouped = job.kind === "rl";
   const facts = {
     id: job.id,

@@ -23,7 +23,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "completions list": { "--model": "versions" },
   "jobs show": { id: "jobs" },
   "jobs sft": { model: "trained", file: "files" },
-  "jobs preference": { model: "trained", file: "files" },
+  "jobs preference": { model: "trained", file: "files", "--terms": "files" },
   "jobs watch": { id: "jobs" },
   "jobs cancel": { id: "jobs" },
   "jobs retry": { id: "jobs" },

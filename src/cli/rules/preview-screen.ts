@@ -23,14 +23,27 @@ export function previewLines({ counts, reasons, groups, left_out: leftOut }: Fee
     }
   }
   if (groups.length > groupsShown) lines.push("", `and ${counts.groups - groupsShown} more groups`);
-  const reasonsFound = Object.entries(counts.left_out);
-  if (reasonsFound.length > 0) lines.push("", "left out");
-  for (const [reason, count] of reasonsFound) {
-    lines.push(`  ${String(count).padStart(5)}  ${reason}: ${reasons[reason] ?? ""}`);
+  return [...lines, ...leftOutLines({ counts: counts.left_out, reasons, leftOut })];
+}
+
+/** What is left out of a job, and why; none where nothing is. */
+export function leftOutLines({
+  counts,
+  reasons,
+  leftOut,
+}: Pick<FeedbackJob, "reasons"> & {
+  readonly counts: FeedbackJob["counts"]["left_out"];
+  readonly leftOut: readonly Pick<FeedbackJob["left_out"][number], "reason" | "reference">[];
+}): readonly string[] {
+  const found = Object.entries(counts);
+  const lines = found.flatMap(([reason, count]) => {
     const example = leftOut.find((item) => item.reason === reason);
-    if (example !== undefined) lines.push(`         such as ${example.reference}`);
-  }
-  return lines;
+    return [
+      `  ${String(count).padStart(5)}  ${reason}: ${reasons[reason] ?? ""}`,
+      ...(example === undefined ? [] : [`         such as ${example.reference}`]),
+    ];
+  });
+  return lines.length === 0 ? [] : ["", "left out", ...lines];
 }
 
 function peopleOf(count: number): string {
@@ -51,7 +64,8 @@ function histogram(rewards: readonly number[]): readonly string[] {
   });
 }
 
-function shortened(text: string): string {
+/** On one line, cut. */
+export function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length > textLength ? `${line.slice(0, textLength - 3)}...` : line;
 }

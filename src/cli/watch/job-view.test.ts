@@ -114,6 +114,21 @@ test("says how many steps are taken over what, and at which rate", () => {
   assert.equal(linesOf({ ...job, counts: { ...counts, steps: null } })[1], linesOf(job)[1]);
 });
 
+test("of preferences margins and accuracies have curves", () => {
+  const series = new Map<string, number[]>();
+  for (const margin of [0, 0.5])
+    addStep(series, {
+      id: String(margin),
+      type: "gradient_step",
+      data: { loss: 0.69 - margin, "rewards/margins": margin, "rewards/accuracies": 1, "logps/chosen": -9 },
+    });
+  const preferring = { ...job, kind: "preference", config: null } as const;
+  const names = renderJob({ job: preferring, series, notice: null }, size)
+    .slice(-3)
+    .map((line) => line.split(" ")[0]);
+  assert.deepEqual(names, ["loss", "rewards/margins", "rewards/accuracies"]);
+});
+
 test("says how much is prepared before there are steps", () => {
   const progress = {
     prepared: 250,

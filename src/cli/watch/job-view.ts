@@ -24,6 +24,11 @@ export interface TerminalSize {
 const shownMetrics = [
   "loss",
   "reward",
+  "rewards/margins",
+  "rewards/accuracies",
+  "rewards/chosen",
+  "rewards/rejected",
+  "kl",
   "entropy",
   "kl_div",
   "kl_policy_ref",

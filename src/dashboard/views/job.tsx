@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { jobItems } from "../../client/job-items.ts";
 import { Chart } from "../parts/chart.tsx";
 import { durationText, shortNumber } from "../parts/numbers.ts";
 import { shortId } from "../parts/short-id.ts";
@@ -148,16 +149,24 @@ function Progress({ job }: { readonly job: TrainingJob }) {
 }
 
 /** What was sent and does not train, by reason, with how much of it. */
-function NotTrained({ job: { counts, config_not_applied: notApplied } }: { readonly job: TrainingJob }) {
+function NotTrained({
+  job: { counts, kind, preference_config: preferences, config_not_applied: notApplied },
+}: {
+  readonly job: TrainingJob;
+}) {
   if (counts === null) return null;
   const skipped = Object.entries(counts.skipped).filter(([, count]) => count > 0);
+  const isGrouped = kind === "rl";
+  const items = jobItems({ kind, preference_config: preferences });
   return (
     <section aria-labelledby="data">
       <h2 id="data">What trains</h2>
       <Facts
         of={[
-          ["groups", `${counts.groups_trainable} of ${counts.groups_submitted}`],
-          ["trajectories", shortNumber(counts.trajectories)],
+          ...(isGrouped
+            ? ([["groups", `${counts.groups_trainable} of ${counts.groups_submitted}`]] as const)
+            : []),
+          [items.many, shortNumber(counts.trajectories)],
           ["sequences", shortNumber(counts.sequences)],
           ["tokens", shortNumber(counts.trainable_tokens)],
         ]}
@@ -168,8 +177,8 @@ function NotTrained({ job: { counts, config_not_applied: notApplied } }: { reado
           <ul>
             {skipped.map(([reason, count]) => (
               <li key={reason}>
-                {count} {count === 1 ? "trajectory" : "trajectories"} in {counts.skipped_groups[reason] ?? 0}{" "}
-                {counts.skipped_groups[reason] === 1 ? "group" : "groups"}: {skipWords(reason)} (
+                {count} {count === 1 ? items.one : items.many}
+                {isGrouped && inGroups(counts.skipped_groups[reason] ?? 0)}: {skipWords(reason)} (
                 <code>{reason}</code>)
               </li>
             ))}
@@ -179,6 +188,10 @@ function NotTrained({ job: { counts, config_not_applied: notApplied } }: { reado
       {notApplied.length > 0 && <p class="warning">Not applied: {notApplied.join(", ")}.</p>}
     </section>
   );
+}
+
+function inGroups(count: number): string {
+  return ` in ${count} ${count === 1 ? "group" : "groups"}`;
 }
 
 /** Of a job that has ended. */

@@ -1,6 +1,7 @@
 // Training jobs, the newest first, with how far each is.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { jobItems } from "../../client/job-items.ts";
 import { durationText } from "../parts/numbers.ts";
 import { shortId } from "../parts/short-id.ts";
 import { Pager, Shown, State, View, When, WideTable } from "../parts/shown.tsx";
@@ -41,7 +42,7 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
                     <th scope="col">state</th>
                     <th scope="col">how far</th>
                     <th scope="col" class="number">
-                      trajectories
+                      trains on
                     </th>
                     <th scope="col">created</th>
                     <th scope="col">version</th>
@@ -60,7 +61,7 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
                         <State of={job.state} />
                       </td>
                       <td>{progressText(job)}</td>
-                      <td class="number">{job.counts?.trajectories ?? "–"}</td>
+                      <td class="number">{itemsText(job)}</td>
                       <td>
                         <When at={job.created_at} />
                       </td>
@@ -79,6 +80,12 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
       </Shown>
     </View>
   );
+}
+
+function itemsText(job: TrainingJob): string {
+  if (job.counts === null) return "–";
+  const { one, many } = jobItems(job);
+  return `${job.counts.trajectories} ${job.counts.trajectories === 1 ? one : many}`;
 }
 
 /** How far a job is, what it waits for, or why it failed, in a line. */

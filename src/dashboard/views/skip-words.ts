@@ -10,6 +10,7 @@ const words: Readonly<Record<string, string>> = {
   unreadable_tokens: "a token is not in the model's vocabulary",
   unrenderable: "the chat template refuses a history",
   no_trainable_tokens: "nothing in it was said by the model",
+  equal_answers: "both answers have the same tokens",
 };
 
 /** A reason that this page does not know is shown by its name. */

@@ -12,3 +12,9 @@ test("a curve is over the steps that have its metric, which are counted as they 
     { label: "entropy", steps: [2], values: [0.5] },
   ]);
 });
+
+test("what preferences came to stands before their loss", () => {
+  const data = { loss: 0.5, "logps/chosen": -9, "rewards/accuracies": 1, "rewards/margins": 0.3 };
+  const labels = stepCurves([stepOf(data)]).map(({ label }) => label);
+  assert.deepEqual(labels, ["rewards/margins", "rewards/accuracies", "loss"]);
+});

@@ -5,7 +5,12 @@ import type { Curve } from "../parts/chart.tsx";
 /** Metrics with a curve, the first ones first; those that a job lacks are left out. */
 const shownMetrics = [
   "reward",
+  "rewards/margins",
+  "rewards/accuracies",
+  "rewards/chosen",
+  "rewards/rejected",
   "loss",
+  "kl",
   "entropy",
   "kl_div",
   "kl_policy_ref",

@@ -26,7 +26,8 @@ async function linesOf(
   id: unknown,
 ): Promise<readonly Json[]> {
   const lines: Json[] = [];
-  for await (const line of (await jobs.trajectoryLines(String(id))) ?? []) lines.push(JSON.parse(line) as Json);
+  for await (const line of (await jobs.trajectoryLines(String(id))) ?? [])
+    lines.push(JSON.parse(line) as Json);
   return lines;
 }
 
@@ -177,10 +178,7 @@ test("what is wrong with a request is told with its place", async () => {
   await refuses({ model_id: none, corrections: {} }, { model_id: /model/ }, 404);
   await refuses({ rule: { terms: [{ kind: "reaction" }] } }, { "rule.terms.0.rewards": /required/ });
   await refuses({ corrections: { path: "a.99999999999" } }, { "corrections.path": /index/ });
-  await refuses(
-    { rule: thumbs, margin_min: 0.1, config: { loss: "kto" } },
-    { margin_min: /threshold/ },
-  );
+  await refuses({ rule: thumbs, margin_min: 0.1, config: { loss: "kto" } }, { margin_min: /threshold/ });
   await refuses({ rule: thumbs, threshold: 0.5 }, { threshold: /kto/ });
   await refuses(
     { rule: thumbs, pairs_max: 0, config: { loss: "simpo", reference: "base" } },

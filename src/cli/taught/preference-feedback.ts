@@ -1,0 +1,91 @@
+// The feedback on a model's recorded answers as what it learns preferences from: flags that say which, and what is shown of it.
+import type { FeedbackPreferenceJob, FeedbackPreferenceJobCreate } from "../../client/api.ts";
+import type { Hone } from "../../client/hone.ts";
+import { type JsonFlag, printResult } from "../connection.ts";
+import { findRule } from "../rules/find-rule.ts";
+import { leftOutLines, shortened } from "../rules/preview-screen.ts";
+import { hasTerms, readTerms, type TermFlags } from "../rules/term-flags.ts";
+
+export interface FeedbackFlags extends JsonFlag, TermFlags {
+  readonly rule?: string;
+  /** True without a value. */
+  readonly corrections?: string | true;
+  readonly since?: string;
+  readonly versionAgeMax?: string;
+  readonly dryRun?: boolean;
+}
+
+/** Whether flags say anything of feedback. */
+export function asksForFeedback(flags: FeedbackFlags): boolean {
+  const { rule, corrections, since, versionAgeMax, dryRun } = flags;
+  return (
+    hasTerms(flags) || [rule, corrections, since, versionAgeMax, dryRun].some((flag) => flag !== undefined)
+  );
+}
+
+/** Trains, or shows what would train, and prints it. @returns the job's id; null where there is none */
+export async function trainOnFeedback(
+  client: Hone,
+  body: Pick<FeedbackPreferenceJobCreate, "model_id" | "config">,
+  flags: FeedbackFlags,
+): Promise<string | null> {
+  const { corrections, since, versionAgeMax, dryRun = false } = flags;
+  const job = await client.jobs.createPreferenceFromFeedback({
+    ...body,
+    ...(await ruleOf(client, flags)),
+    ...(corrections === undefined ? {} : { corrections: correctionsIn(corrections) }),
+    ...(since === undefined ? {} : { since }),
+    ...(versionAgeMax === undefined ? {} : { version_age_max: Number(versionAgeMax) }),
+    dry_run: dryRun,
+  });
+  const made = job.id === null ? "No job was made: there is nothing to train on." : `${job.id} queued`;
+  printResult(job, [...preferenceLines(job), ...(dryRun ? [] : ["", made])].join("\n"), flags);
+  return job.id;
+}
+
+async function ruleOf(
+  client: Hone,
+  flags: FeedbackFlags,
+): Promise<Pick<FeedbackPreferenceJobCreate, "rule" | "rule_id">> {
+  if (hasTerms(flags)) return { rule: { terms: readTerms(flags) } };
+  return flags.rule === undefined ? {} : { rule_id: (await findRule(client, flags.rule)).id };
+}
+
+/** A type and a path, or one of the two: what has no colon is a type. */
+function correctionsIn(flag: string | true): NonNullable<FeedbackPreferenceJobCreate["corrections"]> {
+  if (flag === true) return {};
+  const colon = flag.lastIndexOf(":");
+  const [type, path] = colon < 0 ? [flag, ""] : [flag.slice(0, colon), flag.slice(colon + 1)];
+  return { ...(type === "" ? {} : { feedback_type: type }), ...(path === "" ? {} : { path }) };
+}
+
+const pairsShown = 5;
+
+/** How many there are, the first of them, and what is left out, as lines of text. */
+export function preferenceLines({
+  counts,
+  reasons,
+  pairs,
+  left_out: leftOut,
+}: FeedbackPreferenceJob): readonly string[] {
+  const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them corrections`;
+  const lines = [
+    `${counts.pairs} pairs of answers to ${counts.prompts} prompts${corrected}; ${counts.feedback} records of feedback, ${counts.people} people`,
+  ];
+  for (const { prompt, chosen, rejected } of pairs.slice(0, pairsShown)) {
+    lines.push("", shortened(prompt));
+    if (chosen !== null) lines.push(`  + ${shownSide(chosen)}`);
+    if (rejected !== null) lines.push(`  - ${shownSide(rejected)}`);
+  }
+  if (counts.pairs > pairsShown) lines.push("", `and ${counts.pairs - pairsShown} more pairs`);
+  return [...lines, ...leftOutLines({ counts: counts.left_out, reasons, leftOut })];
+}
+
+function shownSide({
+  text,
+  reward,
+  correction,
+}: NonNullable<FeedbackPreferenceJob["pairs"][number]["chosen"]>): string {
+  const beside = correction ? "corrected" : reward === null ? "" : reward.toFixed(2);
+  return `${beside.padStart(9)}  ${shortened(text)}`;
+}
