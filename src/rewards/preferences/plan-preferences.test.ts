@@ -177,7 +177,8 @@ test("an answer that is judged and corrected is judged once", () => {
   });
   check([fix("a2", "better"), fix("a2", "best", { creator: "Ann" })], order, {
     preferences: [
-      ["a2 as better", "a2"],
+      ["a2 as better", null],
+      [null, "a2"],
       ["a2 as best", null],
     ],
   });

@@ -2,7 +2,7 @@
 // Pure.
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { PreferenceOrder } from "../../domain/rewards/preference-order.ts";
-import { type AnswerKey, feedbackMark } from "../../domain/rewards/training-source.ts";
+import { type AnswerKey, answerId, feedbackMark } from "../../domain/rewards/training-source.ts";
 import {
   callFault,
   judgeAnswers,
@@ -73,13 +73,14 @@ function planPrompt(input: PlanInput, order: Order, answers: readonly JudgedAnsw
     comparison.kind === "pairs"
       ? ratedPairs(planned, comparison.marginMin)
       : verdictsOn(planned, comparison.threshold);
-  const trained = new Set(rated.flatMap(({ chosen, rejected }) => [chosen, rejected]).map(keyOf));
+  const trained = answersIn(rated);
   const sides = [...rated];
   const leftOut: LeftOut[] = [];
   for (const answer of answers) {
-    const corrected = correctedSides(input, order, answer, { isJudged: trained.has(keyOf(answer)) });
+    const isJudged = trained.has(answerId(answer));
+    const corrected = correctedSides(input, order, answer, { isJudged });
     sides.push(...corrected.sides);
-    const isInOne = trained.has(keyOf(answer)) || corrected.sides.length > 0;
+    const isInOne = isJudged || corrected.sides.length > 0;
     // What was only compared with, and is in nobody's words, is nobody's question.
     if (isInOne || answer.score.feedback.length + answer.records.length === 0) continue;
     const reason = corrected.fault ?? ratingFault(answer, planned, order);
@@ -120,14 +121,14 @@ function correctedSides(
     feedback.some((record) => !known.has(feedbackMark(record))),
   );
   if (fresh.length === 0) return { sides: [], fault: "already_trained" };
-  const sides = fresh.map((correction, index) => ({
-    chosen: correctedSide(answer, correction, correction.text),
-    // Where each side is judged by itself, the answer is judged once.
-    rejected:
-      comparison.kind === "verdicts" && (isJudged || index > 0)
-        ? null
-        : correctedSide(answer, correction, null),
-  }));
+  const sides = fresh.flatMap((correction, index): readonly Sides[] => {
+    const chosen = correctedSide(answer, correction, correction.text);
+    const rejected = correctedSide(answer, correction, null);
+    if (comparison.kind === "pairs") return [{ chosen, rejected }];
+    // The answer is judged once.
+    const isJudgedHere = index === 0 && !isJudged;
+    return [{ chosen, rejected: null }, ...(isJudgedHere ? [{ chosen: null, rejected }] : [])];
+  });
   return { sides, fault: null };
 }
 
@@ -167,6 +168,11 @@ function ratingFault(
   return isAlone ? "near_rewards" : "equal_rewards";
 }
 
-function keyOf(side: AnswerKey | null): string | null {
-  return side && `${side.choice}:${side.requestId}`;
+/** Of the answers that are in these, their keys. */
+function answersIn(sides: readonly Sides[]): ReadonlySet<string> {
+  return new Set(
+    sides.flatMap(({ chosen, rejected }) =>
+      [chosen, rejected].flatMap((side) => (side === null ? [] : [answerId(side)])),
+    ),
+  );
 }
