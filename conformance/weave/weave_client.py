@@ -6,6 +6,7 @@ import os
 import httpx
 import weave
 from weave.flow.annotation_spec import AnnotationSpec
+from weave.trace.feedback import RefFeedbackQuery
 
 PROJECT = "conformance"
 client = weave.init(PROJECT)
@@ -46,6 +47,8 @@ def calls_and_feedback() -> None:
     assert reaction.creator == "Ada" and reaction.payload["alias"] == ":thumbs_up_medium_skin_tone:", reaction
     assert call.feedback[2].payload == {"value": 0.5, "parts": [1, {"a": None}]}
     assert len(client.get_feedback(kept)) == 1
+    assert [one.weave_ref for one in client.get_feedback(reaction="👍🏽")] == [call.ref.uri()]
+    assert len(client.get_feedback(reaction="👎")) == 0
     call.feedback.purge(kept)
     assert types(call) == ["wandb.reaction.1", "wandb.note.1"]
 
@@ -121,7 +124,29 @@ def replacement() -> None:
     assert [one.payload["note"] for one in call.feedback] == ["second"]
 
 
-FLOWS = [calls_and_feedback, stored_calls, annotations, scorers, evaluation_logger, evaluation, replacement]
+def many() -> None:
+    """More at once than a batch may have, on a call that is not there: the client sends halves, and all arrive."""
+    uri = f"weave:///{client.entity}/{PROJECT}/call/0192d3a4-0000-7000-8000-000000000000"
+    on_call = RefFeedbackQuery(uri)
+    for number in range(25_000):
+        on_call.add("many", {"number": number})
+    client.flush()
+    query = {"$expr": {"$eq": [{"$getField": "feedback_type"}, {"$literal": "many"}]}}
+    body = {"project_id": f"{client.entity}/{PROJECT}", "query": query, "fields": ["count(*)"]}
+    answer = httpx.post(f"{URL}/feedback/query", json=body, auth=AUTH).raise_for_status().json()
+    assert answer["result"] == [{"count(*)": 25_000}], answer
+
+
+def deletion() -> None:
+    """What was published and recorded goes with its project; feedback stays."""
+    assert len(list(client.get_calls())) > 5
+    traces = f"{URL}/v1/preview/projects/{client.entity}/{PROJECT}/traces"
+    httpx.delete(traces, headers={"authorization": f"Bearer {AUTH[1]}"}).raise_for_status()
+    assert list(client.get_calls()) == []
+    assert len(client.get_feedback()) == 100
+
+
+FLOWS = [calls_and_feedback, stored_calls, annotations, scorers, evaluation_logger, evaluation, replacement, many, deletion]
 
 for flow in FLOWS:
     flow()
