@@ -405,6 +405,14 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "DELETE /v1/preview/projects/:entity/:project/traces": [
       { ...get(`/v1/preview/projects/${projectOf(other)}/traces`, 403), method: "DELETE" },
     ],
+    ...Object.fromEntries(
+      ["export", "stats"].map((route) => [
+        `POST /feedback/${route}`,
+        projects(other).map(({ projectId, status }) =>
+          post(`/feedback/${route}`, { project_id: projectId }, status),
+        ),
+      ]),
+    ),
     "POST /feedback/replace": replacements(other, own),
     "POST /feedback/create": records(other, own).map(({ record, status }) =>
       post("/feedback/create", record, status),

@@ -2026,6 +2026,27 @@ export type FeedbackCreateReq = {
   readonly wb_user_id?: null;
 };
 
+export type FeedbackExportReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Which records: as queries have it; all unless given. */
+  readonly query?: { readonly [name: string]: any } | null;
+  /** The fields of each record, as queries have them, under exactly these names. All unless given. */
+  readonly fields?: readonly string[] | null;
+  /**
+   * A JSON object a line, or CSV (RFC 4180) with a column for each field, where objects and lists are JSON
+   * and a text that a spreadsheet would take for a formula has a `'` before it. Default: `"jsonl"`.
+   */
+  readonly format?: "jsonl" | "csv" | null;
+  /**
+   * The id of the last record that you have: what was stored behind it comes. So an export goes on that broke
+   * off, and has what is new since one that ended.
+   */
+  readonly after?: string | null;
+  /** Of CSV, whether the names of the columns come first. Default: true without `after`. */
+  readonly header?: boolean | null;
+};
+
 export type FeedbackHistoryReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
@@ -2168,6 +2189,49 @@ export type FeedbackPreferenceJobCreate = {
   readonly config?: PreferenceConfig | null;
 };
 
+export type FeedbackNumbers = {
+  /** Records that have a number there. */
+  readonly count: number;
+  readonly mean: number;
+  /** Of a sample; null of a single number. */
+  readonly standard_deviation: number | null;
+  readonly min: number;
+  readonly max: number;
+  /**
+   * Between the two nearest, in proportion, as NumPy has it; null, as `p95` and `histogram`, where there were
+   * more numbers than are kept.
+   */
+  readonly p50: number | null;
+  readonly p95: number | null;
+  /** How many lie in each of twenty equal parts of the range; the last one holds `max` too. */
+  readonly histogram: readonly number[] | null;
+};
+
+export type FeedbackPathStats = {
+  /** As queries name it. */
+  readonly path: string;
+  /** Records that have a value there. */
+  readonly count: number;
+  /** How many of them are what. */
+  readonly kinds: {
+    readonly number?: number;
+    readonly text?: number;
+    readonly boolean?: number;
+    readonly null?: number;
+    readonly list?: number;
+  };
+  /** Null where none is a number. */
+  readonly numbers: FeedbackNumbers | null;
+  /**
+   * How often each comes, the most frequent first; null where there are more than 50, or texts of more than
+   * 200 characters.
+   */
+  readonly values: readonly {
+    readonly value: string | number | boolean;
+    readonly count: number;
+  }[] | null;
+};
+
 export type FeedbackPurgeReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
@@ -2277,6 +2341,46 @@ export type FeedbackRevision = {
   /** What `after` takes for the next page. */
   readonly revision_id: string;
   readonly replaced_at: string;
+};
+
+export type FeedbackStats = {
+  /** Of the records, counted. */
+  readonly total_count: number;
+  /**
+   * What `paths` are about: counted in the records of the sample, so that a count of all is about so many
+   * divided by `share`.
+   */
+  readonly sample: {
+    /** The part of the records that was read; 1 for all. */
+    readonly share: number;
+    /** Records that were read. */
+    readonly count: number;
+    /** Which, in words. */
+    readonly rule: string;
+  };
+  /** The hundred most frequent, the first of them first. */
+  readonly types: readonly FeedbackTypeStats[];
+  /** Records of further types. */
+  readonly other_types: number;
+};
+
+export type FeedbackStatsReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Over which records: as queries have it; all unless given. */
+  readonly query?: { readonly [name: string]: any } | null;
+};
+
+export type FeedbackTypeStats = {
+  readonly feedback_type: string;
+  /** Of its records, counted. */
+  readonly count: number;
+  /** Of those that were read. */
+  readonly sample_count: number;
+  /** What their payloads hold, the most frequent first. */
+  readonly paths: readonly FeedbackPathStats[];
+  /** Values of which nothing is said, since there are more than 100 paths, or they are too long. */
+  readonly other_values: number;
 };
 
 export type FileObject = {
@@ -5786,6 +5890,16 @@ export interface Operations {
       readonly result: readonly FeedbackRevision[];
       readonly has_more: boolean;
     };
+  };
+  /** Export feedback as a file. */
+  readonly "POST /feedback/export": {
+    readonly body: FeedbackExportReq;
+    readonly bytes: true;
+  };
+  /** Statistics over feedback. */
+  readonly "POST /feedback/stats": {
+    readonly body: FeedbackStatsReq;
+    readonly answer: FeedbackStats;
   };
   /** Make an annotation queue. */
   readonly "POST /annotation_queues": {

@@ -164,6 +164,11 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
     4,
   );
   assert.equal(await hone.feedback.count("acme/p"), 4);
+  const exported: Uint8Array[] = [];
+  for await (const piece of await hone.feedback.export({ project_id: "acme/p", fields: ["id"] }))
+    exported.push(piece);
+  assert.equal(Buffer.concat(exported).toString().split("\n").length, 5);
+  assert.equal((await hone.feedback.stats({ project_id: "acme/p" })).sample.share, 1);
   await hone.feedback.delete("acme/p", id);
   const spec = { name: "quality", field_schema: { type: "integer" } };
   const published = { project_id: "acme/p", object_id: "quality", val: spec };

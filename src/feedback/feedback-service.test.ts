@@ -57,6 +57,8 @@ const takesEverything: FeedbackStore = {
   history: async () => ({ items: [], hasMore: false }),
   query: async () => ({ items: [], totalCount: 0 }),
   scan: async () => ({ items: [], last: null, hasMore: false }),
+  placeOf: async () => null,
+  countTypes: async () => ({ totalCount: 0, types: [] }),
   delete: async () => undefined,
 };
 const storeless = createFeedbackService({

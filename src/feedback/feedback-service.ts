@@ -1,5 +1,4 @@
 // Creating and replacing feedback records: checks, ids, times and authors. Stores nothing itself.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Caller, mayReach } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -16,6 +15,9 @@ import { checkQueues, type QueueSource } from "./check-queues.ts";
 import { AnnotationSpecs, type SpecSource } from "./specs/annotation-specs.ts";
 import { quoted, type ContentFault } from "./content-fault.ts";
 import { checkContent, type CheckedFeedback, checkedFeedback, type FeedbackInput } from "./check-content.ts";
+import { inTurns } from "./in-turns.ts";
+import { feedbackStatistics, type FeedbackStatistics } from "./reading/feedback-statistics.ts";
+import { recordPages, type RecordSelection } from "./reading/record-pages.ts";
 import { feedbackSettings, queryLimits } from "./settings.ts";
 
 export interface FeedbackService {
@@ -39,6 +41,22 @@ export interface FeedbackService {
   readonly queryLimits: QueryLimits;
   /** The records that a query is about; see {@link FeedbackStore.query}. @throws ServiceError `invalid`, `forbidden` too */
   query(query: FeedbackQuery, caller: Caller): Promise<FeedbackResult>;
+  /**
+   * All records of a selection in the order in which they were stored, in pages, some of them empty.
+   *
+   * @throws ServiceError as `query`
+   */
+  pages(
+    selection: RecordSelection,
+    caller: Caller,
+    options: { readonly signal: AbortSignal },
+  ): AsyncGenerator<readonly FeedbackRecord[], void>;
+  /** @throws ServiceError as `query` */
+  statistics(
+    selection: Pick<FeedbackQuery, "projectId" | "condition">,
+    caller: Caller,
+    options: { readonly signal: AbortSignal },
+  ): Promise<FeedbackStatistics>;
   /** Removes records for good; ids that there are not are passed over. @throws ServiceError `invalid`, `forbidden` */
   delete(projectId: string, ids: readonly string[], caller: Caller): Promise<void>;
   /** What was replaced, oldest first. @throws ServiceError `invalid`, `forbidden`, `not_found` */
@@ -77,6 +95,14 @@ export function createFeedbackService(
     query: async (query, caller) => {
       const entity = requireProject(query.projectId, caller);
       return await dependencies.store.query(query, { entity, timeMs: limits.timeMs });
+    },
+    pages: (selection, caller, options) => {
+      const entity = requireProject(selection.projectId, caller);
+      return recordPages(dependencies.store, selection, { entity, timeMs: limits.timeMs }, options);
+    },
+    statistics: async (selection, caller, options) => {
+      const entity = requireProject(selection.projectId, caller);
+      return await feedbackStatistics(dependencies, selection, { entity, timeMs: limits.timeMs }, options);
     },
     delete: async (projectId, ids, caller) => {
       requireProject(projectId, caller);
@@ -122,26 +148,6 @@ async function createBatch(
   } catch (error) {
     throw placed(error, "conflict", (field) => ["batch", ...field]);
   }
-}
-
-/** After so long other work of the process gets a turn. */
-const turnMs = 10;
-
-/** As `map`, with turns for others in between. */
-async function inTurns<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item, index: number) => Result,
-  clock: Clock,
-): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  let endMs = clock.monotonicMs() + turnMs;
-  for (const [index, item] of items.entries()) {
-    results.push(work(item, index));
-    if (clock.monotonicMs() < endMs) continue;
-    await nextTurn();
-    endMs = clock.monotonicMs() + turnMs;
-  }
-  return results;
 }
 
 async function replace(

@@ -38,6 +38,7 @@ import { checkpointImportRoute } from "./routes/checkpoints/import.ts";
 import { completionRoute } from "./routes/completions.ts";
 import { embeddingRoute } from "./routes/texts/embeddings.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
+import { feedbackOutRoutes } from "./routes/feedback/feedback-out.ts";
 import { pageRoutes } from "./browsers/page-routes.ts";
 import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
@@ -191,6 +192,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     guard(scope, "Basic", dependencies, counts);
     countPages(scope, reads);
     feedbackRoutes(scope, dependencies, bodies);
+    feedbackOutRoutes(scope, dependencies, reads);
     queueRoutes(scope, dependencies);
     itemRoutes(scope, dependencies);
     firstRoutes(scope, dependencies);

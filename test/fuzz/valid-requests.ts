@@ -5,6 +5,8 @@ import {
   feedbackHistoryForm,
   feedbackReplaceForm,
 } from "../../src/wire/feedback/feedback.ts";
+import { feedbackExportSchema } from "../../src/wire/feedback/feedback-export.ts";
+import { feedbackStatisticsRequestSchema } from "../../src/wire/feedback/feedback-statistics.ts";
 import { feedbackPurgeForm } from "../../src/wire/feedback/feedback-purge.ts";
 import { feedbackQuerySchema } from "../../src/wire/feedback/feedback-queries.ts";
 import { completionForm } from "../../src/wire/completions/completion-request.ts";
@@ -729,6 +731,16 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       queried,
     ),
     post("/feedback/query", { project_id: "local/p", ...anyQuery }, queried),
+    post(
+      "/feedback/export",
+      { project_id: "local/p", query: equals("weave_ref", "w:///local/p/call/1"), format: "csv" },
+      { ...feedback, names: namesIn(feedbackExportSchema) },
+    ),
+    post(
+      "/feedback/stats",
+      { project_id: "local/p", query: anyQuery.query },
+      { ...feedback, names: namesIn(feedbackStatisticsRequestSchema) },
+    ),
     post(
       "/feedback/purge",
       { project_id: "local/p", query: equals("id", "none") },

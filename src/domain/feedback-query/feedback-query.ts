@@ -45,6 +45,8 @@ export interface FeedbackScan {
    * last again, for who comes back for what changed.
    */
   readonly order?: "stored" | "changed";
+  /** How large a part of the records is looked at: see `isSampled`. All unless given. */
+  readonly share?: number;
   /** The number to go on behind; null for the first page. */
   readonly after: number | null;
   readonly limit: number;
@@ -60,4 +62,16 @@ export interface FeedbackScanPage {
    */
   readonly last: number | null;
   readonly hasMore: boolean;
+}
+
+/** Which records are counted by their types. */
+export interface TypeQuestion extends Pick<FeedbackQuery, "projectId" | "condition"> {
+  readonly typesMax: number;
+}
+
+export interface TypeCounts {
+  /** Of all types. */
+  readonly totalCount: number;
+  /** The most frequent first, and those that are as frequent by their names; as queries see these. */
+  readonly types: readonly { readonly feedbackType: string; readonly count: number }[];
 }

@@ -7,6 +7,8 @@ import type {
   FeedbackScan,
   FeedbackScanPage,
   QueryTurn,
+  TypeCounts,
+  TypeQuestion,
 } from "./feedback-query.ts";
 
 export interface FeedbackStore {
@@ -48,6 +50,10 @@ export interface FeedbackStore {
   query(query: FeedbackQuery, turn: QueryTurn): Promise<FeedbackResult>;
   /** A page of the records that a condition holds for, in the order of a scan. @throws as `query` */
   scan(scan: FeedbackScan, turn: QueryTurn): Promise<FeedbackScanPage>;
+  /** The number of a record for `scan` to go on behind, in the order of storing; null where the project has no such record. */
+  placeOf(projectId: string, id: string): Promise<number | null>;
+  /** How many records of each type a condition holds for. @throws as `query` */
+  countTypes(question: TypeQuestion, turn: QueryTurn): Promise<TypeCounts>;
   /** Removes records with their histories, at once; ids that the project does not have are passed over. */
   delete(projectId: string, ids: readonly string[]): Promise<void>;
   /** In the order they were replaced. */

@@ -14,6 +14,7 @@ interface AnswerSchemas {
   readonly tar?: object;
   readonly bytes?: object;
   readonly lines?: object;
+  readonly csv?: object;
   readonly parquet?: object;
 }
 
@@ -24,6 +25,7 @@ const mediaTypes = {
   tar: "application/x-tar",
   bytes: "application/octet-stream",
   lines: "application/jsonl",
+  csv: "text/csv",
   parquet: "application/vnd.apache.parquet",
 } as const;
 

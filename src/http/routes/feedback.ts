@@ -4,7 +4,6 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import { ServiceError } from "../../domain/service-error.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
 import type { BatchRecord } from "../../wire/feedback/read-feedback-batch.ts";
@@ -22,6 +21,7 @@ import {
   feedbackQueryForm,
   toFeedbackQuery,
 } from "../../wire/feedback/feedback-queries.ts";
+import { inBody } from "./feedback/in-body.ts";
 import {
   feedbackBatchAnswerSchema,
   feedbackBatchForm,
@@ -158,13 +158,6 @@ export function feedbackRoutes(
 
 function unknownRecord(error: unknown): never {
   return inBody(locate(error, { not_found: ["feedback_id"] }));
-}
-
-/** Throws a service's error with its faults, which name fields, within the body that they came in. */
-function inBody(error: unknown): never {
-  if (!(error instanceof ServiceError) || error.faults.length === 0) throw error;
-  const faults = error.faults.map((fault) => ({ ...fault, location: ["body", ...fault.location] }));
-  throw new ServiceError({ code: error.code, message: error.message, faults, cause: error });
 }
 
 /** The answer's JSON in pieces, with turns for others in between: it repeats every payload. */

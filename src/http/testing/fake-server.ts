@@ -31,6 +31,8 @@ import { findSpecText } from "../../feedback/specs/annotation-specs.ts";
 import { createObjectService } from "../../traces/object-service.ts";
 import { createProjectTraces } from "../../traces/project-traces.ts";
 import { traceSettingsWith } from "../../traces/settings.ts";
+import type { FeedbackStatistics } from "../../feedback/reading/feedback-statistics.ts";
+import type { RecordSelection } from "../../feedback/reading/record-pages.ts";
 import { createFileService } from "../../files/file-service.ts";
 import { fileSettingsWith, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
@@ -117,6 +119,16 @@ class FakeFeedback implements FeedbackService {
     }));
     const found = selected(records, query);
     return { items: found.slice(offset, offset + limit), totalCount: found.length };
+  }
+
+  async *pages(selection: RecordSelection): AsyncGenerator<readonly FeedbackRecord[], void> {
+    if (this.refusal !== null) throw this.refusal;
+    yield (await this.query({ ...selection, sortBy: [], limit: 1000, offset: 0 })).items;
+  }
+
+  async statistics(): Promise<FeedbackStatistics> {
+    if (this.refusal !== null) throw this.refusal;
+    return { totalCount: 0, types: [], otherTypesCount: 0, share: 1, sampleCount: 0 };
   }
 
   async delete(projectId: string, ids: readonly string[]): Promise<void> {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { always, type Condition } from "../../domain/feedback-query/condition.ts";
 import type { FeedbackQuery, FeedbackScan } from "../../domain/feedback-query/feedback-query.ts";
+import { isSampled } from "../../domain/feedback-query/sample.ts";
 import { compare, constant } from "../../domain/feedback-query/make-condition.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -261,6 +262,48 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     await feedback.delete("team/games", ["a"]);
     await feedback.create([sampleFeedback("a", { contentHash: "4" })]);
     assert.deepEqual((await scanned({ after: last })).items, ["b 2", "d 1", "a 4"]);
+  });
+
+  test("a scan goes on behind any record, and looks at a part of them where it is asked to", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const ids = Array.from({ length: 200 }, (_, index) => `r${index}`);
+    await feedback.create(ids.map((id) => sampleFeedback(id)));
+    assert.equal(await feedback.placeOf("team/games", "none"), null);
+    assert.equal(await feedback.placeOf("team/other", "r7"), null);
+    const asked = { projectId: "team/games", condition: always, after: null, limit: 1000 };
+    const after = await feedback.placeOf("team/games", "r150");
+    const rest = await feedback.scan({ ...asked, after }, turn);
+    assert.deepEqual(
+      rest.items.map(({ id }) => id),
+      ids.slice(151),
+    );
+    const sampled = async (share: number): Promise<readonly string[]> =>
+      (await feedback.scan({ ...asked, share }, turn)).items.map(({ id }) => id);
+    const places = await Promise.all(ids.map((id) => feedback.placeOf("team/games", id)));
+    for (const share of [1, 0.25, 0.01])
+      assert.deepEqual(
+        await sampled(share),
+        ids.filter((_, index) => isSampled(places[index] ?? NaN, share)),
+      );
+  });
+
+  test("types are counted under a condition, the most frequent first", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const types = ["b", "a", "c", "\ud800", "c", "a"];
+    const records = types.map((feedbackType, index) =>
+      sampleFeedback(`r${index}`, { feedbackType, creator: index === 2 ? "Bob" : "Ann" }),
+    );
+    await feedback.create([...records, sampleFeedback("x", { projectId: "team/other", feedbackType: "x" })]);
+    const counted = async (condition: Condition, typesMax = 10) => {
+      const found = await feedback.countTypes({ projectId: "team/games", condition, typesMax }, turn);
+      return [found.totalCount, ...found.types.map(({ feedbackType, count }) => `${feedbackType} ${count}`)];
+    };
+    assert.deepEqual(await counted(always), [6, "a 2", "c 2", "b 1", "\ufffd 1"]);
+    assert.deepEqual(await counted(always, 2), [6, "a 2", "c 2"]);
+    const byAnn = compare("eq", { kind: "field", field: { kind: "text", name: "creator" } }, constant("Ann"));
+    assert.deepEqual(await counted(byAnn, 1), [5, "a 2"]);
+    const nobodys = compare("eq", { kind: "field", field: { kind: "text", name: "creator" } }, constant("?"));
+    assert.deepEqual(await counted(nobodys), [0]);
   });
 
   test("who scans while others write skips nothing", async (t) => {

@@ -19,6 +19,7 @@ import {
 } from "./feedback-rows.ts";
 import { FeedbackNumbers } from "./numeric-index.ts";
 import { answerQuery } from "./answer-query.ts";
+import { countTypes } from "./count-types.ts";
 import { recordsAt } from "./records-at.ts";
 import { scanPage } from "./scan.ts";
 import { fewRecords } from "./search-sources.ts";
@@ -108,6 +109,16 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     },
     query: (query, turn) => answerQuery({ connection, numbers, few }, query, turn),
     scan: (scan, turn) => scanPage(connection, scan, turn),
+    placeOf: async (projectId, id) => {
+      const row = await queries
+        .selectFrom("feedback")
+        .select("sequence")
+        .where("project_id", "=", projectId)
+        .where("id", "=", id)
+        .executeTakeFirst();
+      return row?.sequence ?? null;
+    },
+    countTypes: (question, turn) => countTypes({ connection, numbers, few }, question, turn),
     delete: (projectId, ids) =>
       queries.transaction().execute(async (transaction) => {
         const purged: FeedbackRecord[] = [];

@@ -6,6 +6,7 @@ import type {
   FeedbackScanPage,
   QueryTurn,
 } from "../../domain/feedback-query/feedback-query.ts";
+import { sampleBound, sampleCycle, sampleFactor } from "../../domain/feedback-query/sample.ts";
 import { pageBytesMax } from "../../domain/page.ts";
 import type { Connection } from "../dialect.ts";
 import { searchTurn } from "./answer-query.ts";
@@ -18,7 +19,7 @@ const lookedAtMax = 20_000;
 /** @throws ServiceError as `Searches.run` */
 export async function scanPage(
   { queries, searches, form }: Connection,
-  { projectId, condition, order = "stored", after, limit, bytesMax = pageBytesMax }: FeedbackScan,
+  { projectId, condition, order = "stored", share = 1, after, limit, bytesMax = pageBytesMax }: FeedbackScan,
   turn: QueryTurn,
 ): Promise<FeedbackScanPage> {
   const search = searchTurn(turn);
@@ -40,7 +41,7 @@ export async function scanPage(
   const [{ end, count }] = await searches.run(looked.compile(queries), search);
   if (end === null) return { items: [], last: null, hasMore: false };
   const found = sql<{ readonly place: number; readonly sequence: number }>`
-    ${placed((place) => sql<SqlBool>`${place} <= ${end} and ${conditionSql(condition, form)}`)}
+    ${placed((place) => sql<SqlBool>`${place} <= ${end}${sampleSql(share)} and ${conditionSql(condition, form)}`)}
     order by place limit ${limit}`;
   const places = await searches.run(found.compile(queries), search);
   const sequences = places.map(({ sequence }) => sequence);
@@ -49,6 +50,13 @@ export async function scanPage(
   const isCut = sequences.length === limit || lastIndex < sequences.length - 1;
   if (isCut && lastIndex >= 0) return { items, last: places[lastIndex].place, hasMore: true };
   return { items, last: end, hasMore: count === lookedAtMax };
+}
+
+/** As `isSampled` has it; asked first, since it needs no more of a record than its number. */
+function sampleSql(share: number): RawBuilder<unknown> {
+  if (share >= 1) return sql``;
+  const place = sql`(feedback.sequence % ${sampleCycle} * ${sampleFactor} % ${sampleCycle})`;
+  return sql` and ${place} < ${sampleBound(share)}`;
 }
 
 /** Where a record stands in an order: it has one place. */

@@ -1,6 +1,8 @@
 // For tests: the feedback store in memory.
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
+import { isSampled } from "../../domain/feedback-query/sample.ts";
+import { compareTexts, searchableText } from "../../domain/feedback-query/values.ts";
 import { selected } from "../../domain/testing/feedback-queries/answer-in-memory.ts";
 import { holds } from "../../domain/testing/feedback-queries/evaluate.ts";
 import { fittingCount, pageBytesMax } from "../../domain/page.ts";
@@ -38,7 +40,7 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         tellFeedback(tables, "feedback.created", added.map(told));
         return answers;
       }),
-    scan: ({ projectId, condition, order = "stored", after, limit, bytesMax = pageBytesMax }) =>
+    scan: ({ projectId, condition, order = "stored", share = 1, after, limit, bytesMax = pageBytesMax }) =>
       exclusively(({ feedback, feedbackOrder }) => {
         const numbered = feedback
           .filter((record) => record.projectId === projectId)
@@ -47,6 +49,7 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
             return { record, number: Math.max(...places.map((key) => feedbackOrder.lastIndexOf(key))) + 1 };
           })
           .filter(({ number }) => number > (after ?? 0))
+          .filter(({ record }) => isSampled(feedbackOrder.lastIndexOf(keyOf(record)) + 1, share))
           .toSorted((one, other) => one.number - other.number);
         const listed = numbered.slice(0, limit);
         const count = fittingCount(
@@ -86,6 +89,24 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         const listed = all.slice(offset, offset + limit);
         const count = fittingCount(listed.map(jsonBytes), bytesMax);
         return { items: listed.slice(0, count), totalCount: all.length };
+      }),
+    placeOf: (projectId, id) =>
+      exclusively(({ feedback, feedbackOrder }) => {
+        const record = feedback.find(isRecord(projectId, id));
+        return record === undefined ? null : feedbackOrder.lastIndexOf(keyOf(record)) + 1;
+      }),
+    countTypes: ({ typesMax, ...question }) =>
+      exclusively(({ feedback }) => {
+        const found = selected(feedback, { ...question, sortBy: [] });
+        const counts = new Map<string, number>();
+        for (const { feedbackType } of found) {
+          const type = searchableText(feedbackType);
+          counts.set(type, (counts.get(type) ?? 0) + 1);
+        }
+        const types = [...counts].map(([feedbackType, count]) => ({ feedbackType, count }));
+        const order = (one: (typeof types)[number], other: (typeof types)[number]): number =>
+          other.count - one.count || compareTexts(one.feedbackType, other.feedbackType);
+        return { totalCount: found.length, types: types.toSorted(order).slice(0, typesMax) };
       }),
     delete: (projectId, ids) =>
       exclusively((tables) => {

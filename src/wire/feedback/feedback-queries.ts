@@ -97,7 +97,8 @@ function unknownSortFields(sortBy: unknown): readonly Fault[] {
   );
 }
 
-function unknownFields(fields: unknown): readonly Fault[] {
+/** The faults of fields that no record has, and of a count beside others. */
+export function unknownFields(fields: unknown): readonly Fault[] {
   const names = itemsOf(fields);
   if (names.length > 1 && names.includes(countColumn)) {
     const message = `${countColumn} is asked for beside other fields; ask for it alone, or read total_count.`;

@@ -2,10 +2,13 @@
 import type {
   Feedback,
   FeedbackCreateReq,
+  FeedbackExportReq,
   FeedbackQueryReq,
   FeedbackRecord,
   FeedbackReplaceReq,
   FeedbackRevision,
+  FeedbackStats,
+  FeedbackStatsReq,
 } from "../../api.ts";
 import type { RequestOptions } from "../../connection.ts";
 import { Pages } from "../../pages.ts";
@@ -53,6 +56,21 @@ export class FeedbackCalls extends CallGroup {
     const body = { project_id: projectId, query, limit: 0 };
     const sent = { scheme, isRepeatable: true, ...options } as const;
     return (await this.calls.value("POST /feedback/query", { body }, sent)).total_count;
+  }
+
+  /**
+   * All records that a query is about, as a file, as it comes: a JSON object a line, or CSV. One that broke off goes on
+   * behind the last record of it, by `after`.
+   */
+  export(body: FeedbackExportReq, options?: RequestOptions): Promise<AsyncGenerator<Uint8Array>> {
+    const sent = { scheme, isRepeatable: true, ...options } as const;
+    return this.calls.bytes("POST /feedback/export", { body }, sent);
+  }
+
+  /** How many there are of each type, and what their payloads hold: counts, means, percentiles, histograms. */
+  stats(body: FeedbackStatsReq, options?: RequestOptions): Promise<FeedbackStats> {
+    const sent = { scheme, isRepeatable: true, ...options } as const;
+    return this.calls.value("POST /feedback/stats", { body }, sent);
   }
 
   /** Those on a reference, the oldest first. */

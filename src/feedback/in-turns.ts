@@ -1,0 +1,23 @@
+// Work on many records with turns for others in between: no request holds up the process.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Clock } from "../domain/clock.ts";
+
+/** After so long other work of the process gets a turn. */
+const turnMs = 10;
+
+/** As `map`. */
+export async function inTurns<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Result,
+  clock: Clock,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  let endMs = clock.monotonicMs() + turnMs;
+  for (const [index, item] of items.entries()) {
+    results.push(work(item, index));
+    if (clock.monotonicMs() < endMs) continue;
+    await nextTurn();
+    endMs = clock.monotonicMs() + turnMs;
+  }
+  return results;
+}
