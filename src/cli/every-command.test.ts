@@ -5,8 +5,8 @@ import type { Command } from "commander";
 import { commandsOf, examples } from "./examples.ts";
 import { createProgram } from "./program.ts";
 
-/** They print no data, or, the last, write it in formats of their own. */
-const withoutJson = ["serve", "completion", "complete", "models trajectories"];
+/** They print no data, or, the last two, write it in formats of their own. */
+const withoutJson = ["serve", "completion", "complete", "models trajectories", "feedback export"];
 
 const isHidden = (words: string): boolean => words === "complete";
 
@@ -61,7 +61,11 @@ test("every command prints its data as JSON when asked, but for those that have 
 /** The words of a command line as a shell would have them, without what is a shell's own. */
 function wordsOf(example: string): readonly string[] {
   const line = (/\$\((.*)\)/.exec(example)?.[1] ?? example).replace(/ # .*$/, "").replace(/ > \S+$/, "");
-  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match.slice(1).find(isGiven) ?? "");
+}
+
+function isGiven(text: string | undefined): boolean {
+  return text !== undefined;
 }
 
 for (const [words, lines] of Object.entries(examples)) {

@@ -73,6 +73,23 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "queues stats": ["hone queues stats games/tone"],
   "queues delete": ["hone queues delete games/tone"],
   annotate: ["hone annotate games/tone", "hone annotate games/tone --as ann --json"],
+  "feedback list": [
+    "hone feedback list team/games",
+    "hone feedback list team/games --type vendor.note.1 --since 2026-11-26",
+  ],
+  "feedback query": [
+    `hone feedback query team/games --query '{"$lt": [{"$getField": "payload.stars"}, {"$literal": 3}]}' --sort payload.stars --fields id payload.stars creator`,
+    "hone feedback query team/games --on 0192d3a4-aa11-7abc-8def-0123456789ab --count",
+  ],
+  "feedback add": [
+    "hone feedback add team/games 0192d3a4-aa11-7abc-8def-0123456789ab --emoji 👍 --creator Ann",
+    `hone feedback add team/games weave:///team/games/op/answer:v2 --type rating --payload '{"stars": 4}'`,
+  ],
+  "feedback export": [
+    "hone feedback export team/games --out feedback.jsonl",
+    "hone feedback export team/games --type rating --format csv --fields id created_at payload.stars --out ratings.csv",
+  ],
+  "feedback stats": ["hone feedback stats team/games --since 2026-11-01"],
   "webhooks list": ["hone webhooks"],
   "webhooks add": [
     "hone webhooks add https://hooks.example.com/hone --events feedback.created training_ended",

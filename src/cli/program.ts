@@ -18,6 +18,7 @@ import { addExamples } from "./examples.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
 import { addRecordingCommands } from "./recordings/recording-commands.ts";
 import { addTopCommand } from "./top/top-command.ts";
+import { addFeedbackCommand } from "./feedback/feedback-command.ts";
 import { addWebhooksCommand } from "./webhooks/webhooks-command.ts";
 
 /** @param limits as of `main` */
@@ -34,6 +35,7 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addRecordingCommands(program);
   addQueuesCommand(program);
   addAnnotateCommand(program);
+  addFeedbackCommand(program);
   addWebhooksCommand(program);
   addKeysCommand(program);
   addSchemasCommand(program, limits);

@@ -2118,6 +2118,49 @@ export type FeedbackJobCreate = {
   readonly groups_max?: number | null;
 };
 
+export type FeedbackNumbers = {
+  /** Records that have a number there. */
+  readonly count: number;
+  readonly mean: number;
+  /** Of a sample; null of a single number. */
+  readonly standard_deviation: number | null;
+  readonly min: number;
+  readonly max: number;
+  /**
+   * Between the two nearest, in proportion, as NumPy has it; null, as `p95` and `histogram`, where there were
+   * more numbers than are kept.
+   */
+  readonly p50: number | null;
+  readonly p95: number | null;
+  /** How many lie in each of twenty equal parts of the range; the last one holds `max` too. */
+  readonly histogram: readonly number[] | null;
+};
+
+export type FeedbackPathStats = {
+  /** As queries name it. */
+  readonly path: string;
+  /** Records that have a value there. */
+  readonly count: number;
+  /** How many of them are what. */
+  readonly kinds: {
+    readonly number?: number;
+    readonly text?: number;
+    readonly boolean?: number;
+    readonly null?: number;
+    readonly list?: number;
+  };
+  /** Null where none is a number. */
+  readonly numbers: FeedbackNumbers | null;
+  /**
+   * How often each comes, the most frequent first; null where there are more than 50, or texts of more than
+   * 200 characters.
+   */
+  readonly values: readonly {
+    readonly value: string | number | boolean;
+    readonly count: number;
+  }[] | null;
+};
+
 export type FeedbackPreferenceJob = {
   /** The job's; null of a dry run, and where there was nothing to train on. */
   readonly id: string | null;
@@ -2187,49 +2230,6 @@ export type FeedbackPreferenceJobCreate = {
   readonly pairs_max?: number | null;
   /** How it is trained. */
   readonly config?: PreferenceConfig | null;
-};
-
-export type FeedbackNumbers = {
-  /** Records that have a number there. */
-  readonly count: number;
-  readonly mean: number;
-  /** Of a sample; null of a single number. */
-  readonly standard_deviation: number | null;
-  readonly min: number;
-  readonly max: number;
-  /**
-   * Between the two nearest, in proportion, as NumPy has it; null, as `p95` and `histogram`, where there were
-   * more numbers than are kept.
-   */
-  readonly p50: number | null;
-  readonly p95: number | null;
-  /** How many lie in each of twenty equal parts of the range; the last one holds `max` too. */
-  readonly histogram: readonly number[] | null;
-};
-
-export type FeedbackPathStats = {
-  /** As queries name it. */
-  readonly path: string;
-  /** Records that have a value there. */
-  readonly count: number;
-  /** How many of them are what. */
-  readonly kinds: {
-    readonly number?: number;
-    readonly text?: number;
-    readonly boolean?: number;
-    readonly null?: number;
-    readonly list?: number;
-  };
-  /** Null where none is a number. */
-  readonly numbers: FeedbackNumbers | null;
-  /**
-   * How often each comes, the most frequent first; null where there are more than 50, or texts of more than
-   * 200 characters.
-   */
-  readonly values: readonly {
-    readonly value: string | number | boolean;
-    readonly count: number;
-  }[] | null;
 };
 
 export type FeedbackPurgeReq = {

@@ -21,6 +21,7 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "models import": { folder: "folders", "--base-model": "models" },
   "models trajectories": { name: "trained", "--out": "files", "--job": "jobs" },
   "completions list": { "--model": "versions" },
+  "feedback export": { "--out": "files" },
   "jobs show": { id: "jobs" },
   "jobs sft": { model: "trained", file: "files" },
   "jobs preference": { model: "trained", file: "files", "--terms": "files" },

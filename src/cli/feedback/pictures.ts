@@ -1,0 +1,56 @@
+// Pictures of feedback in a terminal: bars with their names and counts, and histograms. Text only.
+import { displayWidth, printable } from "../chat/display-width.ts";
+import { shortNumber } from "../watch/charts.ts";
+
+/** Eighths of a cell. */
+const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+const levels = " ▁▂▃▄▅▆▇█";
+
+export interface Bar {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** A line for each: its name, a bar in proportion to the greatest count, and the count. @param width of a line, in cells */
+export function drawBars(bars: readonly Bar[], width: number): readonly string[] {
+  const names = bars.map(({ name }) => shortened(name, Math.max(8, Math.floor(width / 3))));
+  const nameWidth = Math.max(0, ...names.map(displayWidth));
+  const countWidth = Math.max(0, ...bars.map(({ count }) => String(count).length));
+  const greatest = Math.max(1, ...bars.map(({ count }) => count));
+  const room = Math.max(4, width - nameWidth - countWidth - 4);
+  return bars.map(({ count }, index) => {
+    const name = names[index] + " ".repeat(nameWidth - displayWidth(names[index]));
+    return `${name}  ${String(count).padStart(countWidth)}  ${drawBar((count / greatest) * room)}`;
+  });
+}
+
+/** A histogram in one line, with its range at both ends. */
+export function drawHistogram(
+  counts: readonly number[],
+  { min, max }: { readonly min: number; readonly max: number },
+): string {
+  const greatest = Math.max(1, ...counts);
+  // What is there is seen, however few.
+  const cells = counts.map(
+    (count) => levels[count === 0 ? 0 : Math.max(1, Math.round((count / greatest) * 8))],
+  );
+  return `${shortNumber(min)} ▕${cells.join("")}▏ ${shortNumber(max)}`;
+}
+
+function drawBar(cells: number): string {
+  const whole = Math.floor(cells);
+  const bar = "█".repeat(whole) + eighths[Math.floor((cells - whole) * 8)];
+  return bar === "" && cells > 0 ? "▏" : bar;
+}
+
+/** The text in one line of at most so many cells. */
+export function shortened(text: string, width: number): string {
+  const line = printable(text).replaceAll("\n", " ");
+  if (displayWidth(line) <= width) return line;
+  let short = "";
+  for (const character of line) {
+    if (displayWidth(short + character) > width - 1) break;
+    short += character;
+  }
+  return `${short}…`;
+}

@@ -1,0 +1,61 @@
+// Statistics over feedback for people: bars of types and values, histograms of numbers. Text only.
+import type { FeedbackPathStats, FeedbackStats, FeedbackTypeStats } from "../../client/api.ts";
+import { shortNumber } from "../watch/charts.ts";
+import { drawBars, drawHistogram } from "./pictures.ts";
+
+/** Values of a path that are drawn; the rest are in the JSON. */
+const valuesMax = 10;
+const pathsMax = 20;
+
+/** @param width of a line, in cells */
+export function statisticsLines(statistics: FeedbackStats, width: number): readonly string[] {
+  const { total_count: total, sample, types, other_types: others } = statistics;
+  if (total === 0) return ["no feedback"];
+  const bars = types.map(({ feedback_type: name, count }) => ({ name, count }));
+  const further = others === 0 ? [] : [{ name: "further types", count: others }];
+  return [
+    `${total} ${total === 1 ? "record" : "records"}`,
+    ...drawBars([...bars, ...further], width),
+    ...(sample.share === 1 ? [] : ["", `Below are ${sample.count} of them. ${sample.rule}`]),
+    ...types.flatMap((type) => (type.paths.length === 0 ? [] : ["", ...typeLines(type, width)])),
+  ];
+}
+
+function typeLines(type: FeedbackTypeStats, width: number): readonly string[] {
+  const shown = type.paths.slice(0, pathsMax);
+  const left = type.paths.length - shown.length;
+  return [
+    type.feedback_type,
+    ...shown.flatMap((path) => pathLines(path, width).map((line) => `  ${line}`)),
+    ...(left === 0 ? [] : [`  and ${left} paths more (--json has them)`]),
+  ];
+}
+
+function pathLines(path: FeedbackPathStats, width: number): readonly string[] {
+  const kinds = Object.entries(path.kinds).map(([kind, count]) => `${count} ${kind}`);
+  const head = `${path.path}  ${kinds.join(", ")}`;
+  return [head, ...numberLines(path).map(indented), ...valueLines(path, width - 4).map(indented)];
+}
+
+function numberLines({ numbers }: FeedbackPathStats): readonly string[] {
+  if (numbers === null) return [];
+  const { mean, p50, p95, min, max, histogram } = numbers;
+  const percentiles =
+    p50 === null || p95 === null ? "" : `  p50 ${shortNumber(p50)}  p95 ${shortNumber(p95)}`;
+  return [
+    `mean ${shortNumber(mean)}${percentiles}`,
+    ...(histogram === null ? [] : [drawHistogram(histogram, { min, max })]),
+  ];
+}
+
+/** Of numbers a histogram says more where there are many. */
+function valueLines({ values, numbers }: FeedbackPathStats, width: number): readonly string[] {
+  if (values === null || (numbers !== null && values.length > valuesMax)) return [];
+  const shown = values.slice(0, valuesMax).map(({ value, count }) => ({ name: String(value), count }));
+  const left = values.length - shown.length;
+  return [...drawBars(shown, width), ...(left === 0 ? [] : [`and ${left} values more`])];
+}
+
+function indented(line: string): string {
+  return `  ${line}`;
+}
