@@ -1,5 +1,6 @@
 // Checks one record as a caller gave it, and finds every fault, not only the first.
 import type { FeedbackContent } from "../domain/feedback.ts";
+import type { CheckedFeedback } from "../domain/feedback-query/feedback-batch.ts";
 import { parseProjectId } from "../domain/project.ts";
 import { isStorable } from "../domain/text/storable.ts";
 import { contentHash } from "./content-hash.ts";
@@ -22,15 +23,8 @@ export interface ContentCheck {
   readonly content: FeedbackContent;
   /** The payload to store. */
   readonly payload: FeedbackContent["payload"];
-}
-
-/** A record that was checked: what it is but for its time and its author. Plain data, which goes from thread to thread. */
-export interface CheckedFeedback {
-  readonly id: string | null;
-  /** As it is stored. */
-  readonly content: FeedbackContent;
-  /** Of the content as it was sent: what distinguishes a retry from a conflict. */
-  readonly contentHash: string;
+  /** The same as JSON. */
+  readonly payloadText: string;
 }
 
 /** In UTF-8 bytes of compact JSON. */
@@ -57,16 +51,18 @@ export function checkContent(input: FeedbackInput): ContentCheck {
   };
   const known = checkKnownPayload(content, references);
   // As it is stored: a reaction's other forms count too.
+  const payloadText = JSON.stringify(known.payload);
   return {
-    faults: [...faults, ...known.faults, ...checkSize(known.payload)],
+    faults: [...faults, ...known.faults, ...checkSize(payloadText)],
     content,
     payload: known.payload,
+    payloadText,
   };
 }
 
 /** What a check without faults was of. */
-export function checkedFeedback(id: string | null, { content, payload }: ContentCheck): CheckedFeedback {
-  return { id, content: { ...content, payload }, contentHash: contentHash(content) };
+export function checkedFeedback({ content, payload }: ContentCheck): Omit<CheckedFeedback, "id"> {
+  return { content: { ...content, payload }, contentHash: contentHash(content) };
 }
 
 /** Exactly the fields of the content, so that nothing else gets into its hash. */
@@ -103,8 +99,8 @@ function checkText(field: string, text: string, lengthMax: number): readonly Con
   return isStorable(text) ? [] : [fault([field], `${field} holds a character that is not text`)];
 }
 
-function checkSize(payload: FeedbackContent["payload"]): readonly ContentFault[] {
-  const bytes = Buffer.byteLength(JSON.stringify(payload));
+function checkSize(payloadText: string): readonly ContentFault[] {
+  const bytes = Buffer.byteLength(payloadText);
   if (bytes <= payloadBytesMax) return [];
   const message = `payload is ${bytes} bytes of JSON; the limit is ${payloadBytesMax}`;
   return [fault(["payload"], message, "too_long")];

@@ -4,28 +4,28 @@ import type { AnnotationStore } from "../domain/annotation/annotation-store.ts";
 import type { FeedbackContent } from "../domain/feedback.ts";
 import { cut, type Fault, ServiceError } from "../domain/service-error.ts";
 
+export interface QueuedFeedback extends Pick<FeedbackContent, "projectId" | "queueId"> {
+  readonly location: readonly string[];
+}
+
 /** Where queues are found. */
 export type QueueSource = Pick<AnnotationStore, "findQueue" | "hasQueues">;
 
 /**
- * @param locationOf where a record stands, by its index
+ * @param records a queue or null each, and where it stands
  * @throws ServiceError `unsupported` naming every record whose queue is unknown in its project, or deleted
  */
-export async function checkQueues(
-  contents: readonly Pick<FeedbackContent, "projectId" | "queueId">[],
-  queues: QueueSource,
-  locationOf: (index: number) => readonly string[],
-): Promise<void> {
+export async function checkQueues(records: readonly QueuedFeedback[], queues: QueueSource): Promise<void> {
   const known = new Map<string, boolean>();
   const faults: Fault[] = [];
-  for (const [index, { projectId, queueId }] of contents.entries()) {
+  for (const { projectId, queueId, location } of records) {
     if (queueId === null) continue;
     const key = JSON.stringify([projectId, queueId]);
     const isKnown = known.get(key) ?? (await isTaken(queues, projectId, queueId));
     known.set(key, isKnown);
     if (isKnown) continue;
     const message = `Queue ${cut(queueId)} not found or has been deleted in the project of this feedback. Name another queue, or leave queue_id out.`;
-    faults.push({ location: [...locationOf(index), "queue_id"], message, type: "value_error" });
+    faults.push({ location: [...location, "queue_id"], message, type: "value_error" });
   }
   if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }

@@ -8,13 +8,9 @@ import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
-import {
-  checkContent,
-  type CheckedFeedback,
-  checkedFeedback,
-  type FeedbackInput,
-  payloadBytesMax,
-} from "./check-content.ts";
+import { type FeedbackBatch, FeedbackPacker } from "../domain/feedback-query/feedback-batch.ts";
+import type { FeedbackRecord } from "../domain/feedback.ts";
+import { checkContent, checkedFeedback, type FeedbackInput, payloadBytesMax } from "./check-content.ts";
 import { createFeedbackService, type FeedbackService } from "./feedback-service.ts";
 
 const member: Caller = { keyId: "k", entity: "team", role: "member", owner: "Ada" };
@@ -40,10 +36,25 @@ function input(changes: Partial<FeedbackInput> = {}): FeedbackInput {
   };
 }
 
-function checked(record: FeedbackInput): CheckedFeedback {
-  const found = checkContent(record);
-  assert.deepEqual(found.faults, []);
-  return checkedFeedback(record.id, found);
+function packed(records: readonly FeedbackInput[]): FeedbackBatch {
+  const packer = new FeedbackPacker();
+  for (const record of records) {
+    const found = checkContent(record);
+    assert.deepEqual(found.faults, []);
+    packer.add({ id: record.id ?? "", ...checkedFeedback(found) }, found.payloadText);
+  }
+  return packer.packed();
+}
+
+/** What is stored of a batch that is created, in order. */
+async function createBatch(
+  { service, store }: Awaited<ReturnType<typeof openService>>,
+  records: readonly FeedbackInput[],
+): Promise<readonly FeedbackRecord[]> {
+  const created = await service.createBatch(packed(records), member);
+  if (created.kind === "stored") return created.records;
+  const found = await Promise.all(records.map(({ projectId, id }) => store.find(projectId, id ?? "")));
+  return found.filter((record) => record !== null);
 }
 
 const firstPage = { after: null, limit: 100, order: "asc" } as const;
@@ -51,6 +62,7 @@ const firstPage = { after: null, limit: 100, order: "asc" } as const;
 /** For what is decided before anything is stored. */
 const takesEverything: FeedbackStore = {
   create: async (records) => records,
+  createBatch: async () => true,
   find: async () => null,
   findMany: async () => [],
   replace: async () => null,
@@ -305,35 +317,37 @@ test("a reaction's size is that of what is stored: its text, and three other for
 });
 
 test("a batch is answered in order, and an empty one is fine", async (t) => {
-  const { service } = await openService(t);
-  const records = await service.createBatch(
-    ["c", "a", "b"].map((id) => checked(input({ id }))),
-    member,
-  );
+  const opened = await openService(t);
+  const batch = ["c", "a", "b"].map((id) => input({ id }));
+  const records = await createBatch(opened, batch);
   assert.deepEqual(
     records.map((record) => record.id),
     ["c", "a", "b"],
   );
-  assert.deepEqual(await service.createBatch([], member), []);
+  assert.deepEqual(await createBatch(opened, batch), records);
+  assert.deepEqual(await createBatch(opened, []), []);
 });
 
 test("a batch may hold ten thousand records", async (t) => {
   const { service } = await openService(t);
-  const records = Array.from({ length: 10_000 }, (_, index) => checked(input({ id: `r${index}` })));
-  assert.equal((await service.createBatch(records, member)).length, 10_000);
+  const records = Array.from({ length: 10_000 }, (_, index) => input({ id: `r${index}` }));
+  assert.equal((await service.createBatch(packed(records), member)).kind, "new");
+  const again = await service.createBatch(packed(records), member);
+  assert.equal(again.kind === "stored" && again.records.length, 10_000);
 });
 
 test("a retry is answered as the first time, whatever the order of keys", async (t) => {
-  const { service, clock } = await openService(t);
+  const opened = await openService(t);
+  const { service, clock } = opened;
   const sent = input({
     id: "a",
     feedbackType: "wandb.reaction.1",
     payload: { emoji: "👍", x: { b: 1, c: 2 } },
   });
-  const first = await service.createBatch([checked(sent)], member);
+  const first = await createBatch(opened, [sent]);
   await clock.advance(60_000);
   const resent = { ...sent, callRef: "", payload: { x: { c: 2, b: 1 }, emoji: "👍" } };
-  assert.deepEqual(await service.createBatch([resent, resent].map(checked), member), [...first, ...first]);
+  assert.deepEqual(await createBatch(opened, [resent, resent]), [...first, ...first]);
   assert.deepEqual(await service.create(resent, member), first[0]);
 });
 
@@ -341,7 +355,7 @@ test("the same id with other content is a conflict that names where", async (t) 
   const { service } = await openService(t);
   await service.create(input({ id: "a" }), member);
   const changed = input({ id: "a", payload: { value: 2 } });
-  const batch = await errorOf(service.createBatch([input({ id: "b" }), changed].map(checked), member));
+  const batch = await errorOf(service.createBatch(packed([input({ id: "b" }), changed]), member));
   assert.deepEqual(
     [batch.code, batch.faults.map((fault) => fault.location)],
     ["conflict", [["batch", "1", "id"]]],
@@ -357,7 +371,7 @@ test("another entity's project is forbidden, but not for an admin", async (t) =>
     const { code, faults } = await errorOf(refused);
     return [code, faults.map(({ location }) => location.join("."))];
   };
-  assert.deepEqual(await refusal(service.createBatch([input({ id: "m" }), foreign].map(checked), member)), [
+  assert.deepEqual(await refusal(service.createBatch(packed([input({ id: "m" }), foreign]), member)), [
     "forbidden",
     ["batch.1.project_id"],
   ]);

@@ -3,7 +3,12 @@ import { type Caller, mayReach } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { FeedbackContent, FeedbackRecord, FeedbackRevision } from "../domain/feedback.ts";
-import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
+import {
+  type CheckedFeedback,
+  type FeedbackBatch,
+  recordsIn,
+} from "../domain/feedback-query/feedback-batch.ts";
+import type { FeedbackAuthor, FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { FeedbackQuery, FeedbackResult } from "../domain/feedback-query/feedback-query.ts";
 import type { QueryLimits } from "../domain/feedback-query/query-limits.ts";
 import { newUuid7 } from "../domain/ids.ts";
@@ -14,7 +19,7 @@ import { defaultsOf, type SettingsOf } from "../domain/settings.ts";
 import { checkQueues, type QueueSource } from "./check-queues.ts";
 import { AnnotationSpecs, type SpecSource } from "./specs/annotation-specs.ts";
 import { quoted, type ContentFault } from "./content-fault.ts";
-import { checkContent, type CheckedFeedback, checkedFeedback, type FeedbackInput } from "./check-content.ts";
+import { checkContent, checkedFeedback, type FeedbackInput } from "./check-content.ts";
 import { inTurns } from "./in-turns.ts";
 import { feedbackStatistics, type FeedbackStatistics } from "./reading/feedback-statistics.ts";
 import { recordPages, type RecordSelection } from "./reading/record-pages.ts";
@@ -22,13 +27,12 @@ import { feedbackSettings, queryLimits } from "./settings.ts";
 
 export interface FeedbackService {
   /**
-   * Stores all records or none, and answers in order; a retry answers as the first time. How many a batch may hold is
-   * checked by the caller.
+   * Stores all records or none; a retry answers as the first time. How many a batch may hold is checked by the caller.
    *
    * @throws ServiceError `forbidden` for another entity's project, `conflict` naming each record whose id exists with
    *   other content (`batch`, its index, the field)
    */
-  createBatch(records: readonly CheckedFeedback[], caller: Caller): Promise<readonly FeedbackRecord[]>;
+  createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch>;
   /** As a batch of one, with faults located by their field alone. @throws ServiceError also `invalid`, with every fault */
   create(item: FeedbackInput, caller: Caller): Promise<FeedbackRecord>;
   /**
@@ -63,6 +67,11 @@ export interface FeedbackService {
   history(projectId: string, id: string, page: PageRequest, caller: Caller): Promise<Page<FeedbackRevision>>;
 }
 
+/** What became of a batch: all of it is new, or each record as it is stored, in order. */
+export type CreatedBatch =
+  | { readonly kind: "new"; readonly createdAt: Date }
+  | { readonly kind: "stored"; readonly records: readonly FeedbackRecord[] };
+
 export interface FeedbackDependencies {
   readonly store: FeedbackStore;
   /** What `queue_id` names. */
@@ -79,16 +88,17 @@ export function createFeedbackService(
   const limits = queryLimits(settings);
   return {
     queryLimits: limits,
-    createBatch: (records, caller) => createBatch(dependencies, records, caller),
+    createBatch: (batch, caller) => createBatch(dependencies, batch, caller),
     create: async (item, caller) => {
       const checked = check(item, caller);
-      await checkQueues([item], dependencies.queues, singleLocation);
-      await holdToSpecs(dependencies, [checked], singleLocation);
-      const record = newRecord(dependencies, checked, caller);
+      await checkQueues([{ ...item, location: singleLocation }], dependencies.queues);
+      await holdToSpecs(dependencies, [checked], () => singleLocation);
+      const id = item.id ?? newUuid7(dependencies.clock);
+      const record = { ...newAuthor(dependencies, caller), ...recordOf({ ...checked, id }) };
       try {
         return (await dependencies.store.create([record]))[0];
       } catch (error) {
-        throw placed(error, "conflict", ([_index, ...field]) => field);
+        throw relocated(error, "conflict", ([_index, ...field]) => field);
       }
     },
     replace: (feedbackId, input, caller) => replace(dependencies, feedbackId, input, caller),
@@ -124,29 +134,31 @@ function requireProject(projectId: string, caller: Caller): string {
     const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>`;
     throw invalid([{ location: ["project_id"], message, type: "value_error" }]);
   }
-  refuseForeign([projectId], caller, singleLocation);
+  refuseForeign([{ projectId, location: singleLocation }], caller);
   return project.entity;
 }
 
 async function createBatch(
   dependencies: FeedbackDependencies,
-  checked: readonly CheckedFeedback[],
+  batch: FeedbackBatch,
   caller: Caller,
-): Promise<readonly FeedbackRecord[]> {
-  const contents = checked.map(({ content }) => content);
-  const locationOf = (index: number): readonly string[] => ["batch", String(index)];
-  refuseForeign(
-    contents.map(({ projectId }) => projectId),
-    caller,
-    locationOf,
-  );
-  await checkQueues(contents, dependencies.queues, locationOf);
-  await holdToSpecs(dependencies, checked, locationOf);
-  const records = await inTurns(checked, (one) => newRecord(dependencies, one, caller), dependencies.clock);
+): Promise<CreatedBatch> {
+  const { store, queues, clock } = dependencies;
+  const locationAt = (index: number): readonly string[] => ["batch", String(index)];
+  const placed = <Item extends { readonly index: number }>(item: Item) => ({
+    ...item,
+    location: locationAt(item.index),
+  });
+  refuseForeign(batch.projects.map(placed), caller);
+  await checkQueues(batch.queued.map(placed), queues);
+  if (batch.hasAnnotations) await holdToSpecs(dependencies, [...recordsIn(batch)], locationAt);
+  const author = newAuthor(dependencies, caller);
+  if (batch.count === 0 || (await store.createBatch(batch, author))) return { kind: "new", ...author };
+  const records = await inTurns(recordsIn(batch), (one) => ({ ...author, ...recordOf(one) }), clock);
   try {
-    return await dependencies.store.create(records);
+    return { kind: "stored", records: await store.create(records) };
   } catch (error) {
-    throw placed(error, "conflict", (field) => ["batch", ...field]);
+    throw relocated(error, "conflict", (field) => ["batch", ...field]);
   }
 }
 
@@ -168,8 +180,8 @@ async function replace(
           },
         ];
   const checked = check(input, caller, otherId);
-  await checkQueues([input], queues, singleLocation);
-  await holdToSpecs(dependencies, [checked], singleLocation);
+  await checkQueues([{ ...input, location: singleLocation }], queues);
+  await holdToSpecs(dependencies, [checked], () => singleLocation);
   const { content, contentHash } = checked;
   const replacement = { ...content, vendorUserId: caller.owner, contentHash };
   const record = await store.replace(input.projectId, feedbackId, replacement, clock.now());
@@ -180,7 +192,7 @@ async function replace(
 /** Refuses annotations that do not hold to the specs that they name, where these are stored. */
 async function holdToSpecs(
   { specs, clock }: FeedbackDependencies,
-  checked: readonly CheckedFeedback[],
+  checked: readonly Pick<CheckedFeedback, "content">[],
   locationOf: (index: number) => readonly string[],
 ): Promise<void> {
   const contents = checked.map(({ content }) => content);
@@ -193,15 +205,19 @@ async function holdToSpecs(
 }
 
 /** A single record is what the caller gave, so its fields are located by themselves. */
-const singleLocation = (): readonly string[] => [];
+const singleLocation: readonly string[] = [];
 
 /** @throws ServiceError `invalid` with all faults together, then `forbidden` for what the caller may not reach */
-function check(input: FeedbackInput, caller: Caller, moreFaults: readonly Fault[] = []): CheckedFeedback {
+function check(
+  input: FeedbackInput,
+  caller: Caller,
+  moreFaults: readonly Fault[] = [],
+): Omit<CheckedFeedback, "id"> {
   const found = checkContent(input);
   const faults = [...located(found.faults, []), ...moreFaults];
   if (faults.length > 0) throw invalid(faults);
-  refuseForeign([input.projectId], caller, singleLocation);
-  return checkedFeedback(input.id, found);
+  refuseForeign([{ projectId: input.projectId, location: singleLocation }], caller);
+  return checkedFeedback(found);
 }
 
 /** The faults of a record, which stands at a location. */
@@ -217,35 +233,30 @@ function invalid(faults: readonly Fault[]): ServiceError {
 }
 
 function refuseForeign(
-  projectIds: readonly string[],
+  projects: readonly { readonly projectId: string; readonly location: readonly string[] }[],
   caller: Caller,
-  locationOf: (index: number) => readonly string[],
 ): void {
-  for (const projectId of new Set(projectIds)) {
+  for (const { projectId, location } of projects) {
     const { entity } = present(parseProjectId(projectId), "a checked project id");
     if (mayReach(caller, entity)) continue;
-    const location = [...locationOf(projectIds.indexOf(projectId)), "project_id"];
     const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
-    throw new ServiceError({ code: "forbidden", faults: [{ location, message, type: "forbidden" }] });
+    throw new ServiceError({
+      code: "forbidden",
+      faults: [{ location: [...location, "project_id"], message, type: "forbidden" }],
+    });
   }
 }
 
-function newRecord(
-  { clock }: FeedbackDependencies,
-  { id, content, contentHash }: CheckedFeedback,
-  caller: Caller,
-): FeedbackRecord {
-  return {
-    ...content,
-    id: id ?? newUuid7(clock),
-    createdAt: clock.now(),
-    vendorUserId: caller.owner,
-    contentHash,
-  };
+function newAuthor({ clock }: FeedbackDependencies, { owner }: Caller): FeedbackAuthor {
+  return { createdAt: clock.now(), vendorUserId: owner };
+}
+
+function recordOf({ id, content, contentHash }: CheckedFeedback): Omit<FeedbackRecord, keyof FeedbackAuthor> {
+  return { ...content, id, contentHash };
 }
 
 /** The store names a record's index and field; `locationOf` makes it what this service's caller knows. Other codes stay. */
-function placed(
+function relocated(
   error: unknown,
   code: ErrorCode,
   locationOf: (field: readonly string[]) => readonly string[],

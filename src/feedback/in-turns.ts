@@ -7,14 +7,14 @@ const turnMs = 10;
 
 /** As `map`. */
 export async function inTurns<Item, Result>(
-  items: readonly Item[],
+  items: Iterable<Item>,
   work: (item: Item, index: number) => Result,
   clock: Clock,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
   let endMs = clock.monotonicMs() + turnMs;
-  for (const [index, item] of items.entries()) {
-    results.push(work(item, index));
+  for (const item of items) {
+    results.push(work(item, results.length));
     if (clock.monotonicMs() < endMs) continue;
     await nextTurn();
     endMs = clock.monotonicMs() + turnMs;

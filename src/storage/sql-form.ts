@@ -26,6 +26,14 @@ export interface SqlForm {
   lower(text: SqlText): SqlText;
   /** A text that compares and sorts by code points. */
   ordered(text: SqlText): SqlText;
+  /**
+   * The items of a list of lists, which is JSON as UTF-8, as the rows of a table `given`: `place` from 0 on, and `item`, which
+   * {@link SqlForm.itemText} and `jsonAt` read. So that many rows are inserted by one parameter.
+   */
+  givenItems(json: Uint8Array): RawBuilder<unknown>;
+  /** The text that stands at an index of `given.item`; null where null does. */
+  itemText(index: number): SqlText;
+  itemNumber(index: number): SqlNumber;
   /** What ends the statement that makes a table which is kept in the order of its primary key, where there is such a thing. */
   readonly clusteredTable: string;
 }

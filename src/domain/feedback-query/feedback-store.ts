@@ -1,6 +1,7 @@
 // Where feedback is kept: the contract of every store.
 import type { FeedbackRecord, FeedbackRevision } from "../feedback.ts";
 import type { Page, PageRequest } from "../page.ts";
+import type { FeedbackBatch } from "./feedback-batch.ts";
 import type {
   FeedbackQuery,
   FeedbackResult,
@@ -11,6 +12,9 @@ import type {
   TypeQuestion,
 } from "./feedback-query.ts";
 
+/** Who wrote records, and when. */
+export type FeedbackAuthor = Pick<FeedbackRecord, "createdAt" | "vendorUserId">;
+
 export interface FeedbackStore {
   /**
    * Writes all or nothing, in one transaction, and returns the records in order. A record whose id exists in its project
@@ -20,6 +24,13 @@ export interface FeedbackStore {
    * follows the same rule.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
+  /**
+   * Writes the records of a batch in order, in one transaction, where no id of them is taken and none stands twice; nothing
+   * else.
+   *
+   * @returns whether they were written
+   */
+  createBatch(batch: FeedbackBatch, author: FeedbackAuthor): Promise<boolean>;
   find(projectId: string, id: string): Promise<FeedbackRecord | null>;
   /**
    * Those of these ids that there are, in the order in which they were stored: at most so many bytes of them, as a page is

@@ -20,6 +20,7 @@ export function callReference({ projectId, requestId }: CompletionKey, choice: n
 
 /** A request's id as references have it: all but letters, digits and `_.-~` are percent-encoded. */
 export function callIdOf(requestId: string): string {
+  if (/^[\w.~-]*$/.test(requestId)) return requestId;
   // The two halves of a character apart have no encoding; others stand in their place.
   return encodeURIComponent(Buffer.from(requestId).toString()).replaceAll(
     /[!'()*]/g,
@@ -47,6 +48,7 @@ export function readCallReference(reference: string): CompletionPart | null {
 
 /** Null where a percent sign encodes nothing. */
 function decoded(text: string): string | null {
+  if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {

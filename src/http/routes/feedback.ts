@@ -4,9 +4,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
+import type { CreatedBatch } from "../../feedback/feedback-service.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
-import { linesIn, type PackedLines } from "../../wire/packed-lines.ts";
-import type { BatchRecord } from "../../wire/feedback/read-feedback-batch.ts";
+import { newBatchAnswer } from "../../wire/feedback/batch-answer.ts";
+import type { ReadFeedbackBatch } from "../../wire/feedback/read-feedback-batch.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import type { ObjectSchema } from "../../wire/checked.ts";
 import { locate } from "../../wire/places.ts";
@@ -63,13 +64,11 @@ export function feedbackRoutes(
       answered("The records.", { json: feedbackBatchAnswerSchema }),
     ),
     async (request, reply) => {
-      const { lines, ignored } = await bodies.read("feedback batch", request);
-      nameIgnored(reply, ignored);
-      const batch = await recordsIn(lines);
-      const checked = batch.map(({ record }) => record);
-      const records = await feedback.createBatch(checked, request.caller).catch(inBody);
+      const read = await bodies.read("feedback batch", request);
+      nameIgnored(reply, read.ignored);
+      const created = await feedback.createBatch(read.batch, request.caller).catch(inBody);
       reply.type("application/json; charset=utf-8");
-      return reply.send(Readable.from(answerText(records, batch)));
+      return reply.send(Readable.from(answerText(created, read)));
     },
   );
   app.post(
@@ -162,28 +161,30 @@ function unknownRecord(error: unknown): never {
 
 /** The answer's JSON in pieces, with turns for others in between: it repeats every payload. */
 async function* answerText(
-  records: readonly FeedbackRecord[],
-  batch: readonly BatchRecord[],
+  created: CreatedBatch,
+  { answers, useOtherSpelling }: ReadFeedbackBatch,
 ): AsyncGenerator<string, void> {
+  const pieces =
+    created.kind === "new"
+      ? newBatchAnswer(answers, created.createdAt)
+      : storedBatchAnswer(created.records, useOtherSpelling);
+  for (const piece of pieces) {
+    yield piece;
+    await nextTurn();
+  }
+}
+
+function* storedBatchAnswer(
+  records: readonly FeedbackRecord[],
+  useOtherSpelling: readonly boolean[],
+): Generator<string, void> {
   let piece = '{"res":[';
   for (const [index, record] of records.entries()) {
-    const body = feedbackBody(record, batch[index]?.usesOtherSpelling ?? false);
+    const body = feedbackBody(record, useOtherSpelling[index]);
     piece += `${index === 0 ? "" : ","}${JSON.stringify(body)}`;
     if (piece.length < pieceLength) continue;
     yield piece;
     piece = "";
-    await nextTurn();
   }
   yield `${piece}]}`;
-}
-
-/** The records of a batch, parsed with turns for others in between. */
-async function recordsIn(lines: PackedLines): Promise<readonly BatchRecord[]> {
-  const records: BatchRecord[] = [];
-  for (const pack of lines) {
-    // A line is what `readFeedbackBatch` made of a record.
-    for (const line of linesIn([pack])) records.push(JSON.parse(line) as BatchRecord);
-    await nextTurn();
-  }
-  return records;
 }

@@ -23,10 +23,11 @@ import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
 import { createAnnotationService } from "../../annotation/annotation-service.ts";
 import { annotationSettingsWith } from "../../annotation/settings.ts";
-import type { CheckedFeedback, FeedbackInput } from "../../feedback/check-content.ts";
+import { type FeedbackBatch, recordsIn } from "../../domain/feedback-query/feedback-batch.ts";
+import type { FeedbackInput } from "../../feedback/check-content.ts";
 import { newUuid } from "../../domain/ids.ts";
 import type { ExportedFile } from "../../checkpoints/checkpoint-files.ts";
-import type { FeedbackService } from "../../feedback/feedback-service.ts";
+import type { CreatedBatch, FeedbackService } from "../../feedback/feedback-service.ts";
 import { findSpecText } from "../../feedback/specs/annotation-specs.ts";
 import { createObjectService } from "../../traces/object-service.ts";
 import { createProjectTraces } from "../../traces/project-traces.ts";
@@ -94,8 +95,9 @@ class FakeFeedback implements FeedbackService {
   readonly queryLimits = queryLimits(defaultsOf(feedbackSettings));
   refusal: Error | null = null;
 
-  async createBatch(items: readonly CheckedFeedback[], caller: Caller): Promise<readonly FeedbackRecord[]> {
-    return Promise.all(items.map(({ id, content }) => this.create({ id, ...content }, caller)));
+  async createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch> {
+    for (const { id, content } of recordsIn(batch)) await this.create({ ...content, id }, caller);
+    return { kind: "new", createdAt: new Date(0) };
   }
 
   async create(input: FeedbackInput, caller: Caller): Promise<FeedbackRecord> {

@@ -1,20 +1,10 @@
 // Feedback by the call that it is on: a record has that beside its reference, which may be of any scheme, and of a part of
-// the call.
+// the call (`domain/feedback-query/stored-form`).
 import type { ExpressionBuilder, Kysely } from "kysely";
-import type { FeedbackRecord } from "../../domain/feedback.ts";
-import { callIdOf, readCallReference } from "../../domain/recordings/call-reference.ts";
+import { callIdOf } from "../../domain/recordings/call-reference.ts";
 import type { CompletionKey } from "../../domain/recordings/completion-key.ts";
 import type { CallFeedback, FeedbackWish } from "../../domain/recordings/completion-store.ts";
 import type { Schema } from "../schema.ts";
-
-/** The call that a record is on, as the column has it; null for what is on something else, or in another project. */
-export function calledBy({
-  projectId,
-  vendorRef,
-}: Pick<FeedbackRecord, "projectId" | "vendorRef">): string | null {
-  const called = readCallReference(vendorRef);
-  return called === null || called.projectId !== projectId ? null : callIdOf(called.requestId);
-}
 
 export async function feedbackOn(
   database: Kysely<Schema>,

@@ -7,7 +7,15 @@ import { isSampled } from "../../domain/feedback-query/sample.ts";
 import { compare, constant } from "../../domain/feedback-query/make-condition.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { firstPage, type MakeStorage, moment, openTwice, sampleFeedback } from "./storage-under-test.ts";
+import {
+  authorOf,
+  batchOf,
+  firstPage,
+  type MakeStorage,
+  moment,
+  openTwice,
+  sampleFeedback,
+} from "./storage-under-test.ts";
 
 /** Of whoever asks, with all the time that there is. */
 const turn = { entity: "team", timeMs: 60_000 };
@@ -76,6 +84,62 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
     );
     assert.equal(await feedback.find("team/games", "new"), null);
     assert.equal(await feedback.find("team/games", "fine"), null);
+  });
+
+  test("a batch is stored in its order, each record as it was, and is found by what queries go by", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    await feedback.create([sampleFeedback("before")]);
+    const records = [
+      sampleFeedback("plain", {
+        payload: { value: 3, text: 'a "quoted"\n\u0001 line \u2028 é 👍', deep: [[{}], null] },
+      }),
+      sampleFeedback("half", {
+        creator: "half \ud83d and NUL \0",
+        queueId: "\udc4d",
+        payload: { value: 1e-7 },
+      }),
+      sampleFeedback("number", { payload: { value: 0.1 + 0.2, text: "-12.5e3" } }),
+      sampleFeedback("emoji", {
+        payload: { emoji: "👍" },
+        vendorRef: "other:///team/games/call/é%2F/attr/x",
+      }),
+      sampleFeedback("many", { payload: { list: Array.from({ length: 50 }, (_, index) => index) } }),
+      sampleFeedback("long", { payload: { text: "x".repeat(1 << 19), value: 5 } }),
+      sampleFeedback("elsewhere", {
+        projectId: "team/other",
+        annotationRef: "a",
+        runnableRef: "r",
+        callRef: "c",
+        triggerRef: "t",
+      }),
+    ];
+    assert.ok(await feedback.createBatch(batchOf(records), authorOf(records[0])));
+    for (const record of records) assert.deepEqual(await feedback.find(record.projectId, record.id), record);
+    const { items } = await feedback.scan(
+      { projectId: "team/games", condition: always, after: null, limit: 10 },
+      turn,
+    );
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      ["before", "plain", "half", "number", "emoji", "many", "long"],
+    );
+    assert.ok(await feedback.createBatch(batchOf([]), authorOf(records[0])));
+  });
+
+  test("a batch with an id that is taken, or stands twice, stores nothing and says so", async (t) => {
+    const { feedback } = await (await makeStorage(t))();
+    const taken = sampleFeedback("taken");
+    await feedback.create([taken]);
+    const [first, second] = [sampleFeedback("first"), sampleFeedback("second")];
+    for (const batch of [
+      [first, taken],
+      [first, second, first],
+    ])
+      assert.equal(await feedback.createBatch(batchOf(batch), authorOf(taken)), false);
+    assert.equal(await feedback.find("team/games", "first"), null);
+    const elsewhere = sampleFeedback("taken", { projectId: "team/other" });
+    assert.ok(await feedback.createBatch(batchOf([first, elsewhere]), authorOf(taken)));
+    assert.deepEqual(await feedback.find("team/games", "taken"), taken);
   });
 
   test("of records that are created at the same time, each by itself, one that is refused keeps no other out", async (t) => {

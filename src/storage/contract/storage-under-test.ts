@@ -1,6 +1,8 @@
 // What the store contracts run against, and the samples they store. A database passes when all contracts pass on it.
 import type { TestContext } from "node:test";
 import type { AccessKey } from "../../domain/access.ts";
+import { type FeedbackBatch, FeedbackPacker } from "../../domain/feedback-query/feedback-batch.ts";
+import type { FeedbackAuthor } from "../../domain/feedback-query/feedback-store.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { foldedLine } from "../../domain/text/folded-lines.ts";
 import { outlinesOf } from "../../domain/outlines/outline-group.ts";
@@ -202,6 +204,18 @@ export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}
     contentHash: `content of ${id}`,
     ...changes,
   };
+}
+
+/** The records as a batch, whose author is not in it. */
+export function batchOf(records: readonly FeedbackRecord[]): FeedbackBatch {
+  const packer = new FeedbackPacker();
+  for (const { id, contentHash, createdAt: _at, vendorUserId: _by, ...content } of records)
+    packer.add({ id, content, contentHash }, JSON.stringify(content.payload));
+  return packer.packed();
+}
+
+export function authorOf({ createdAt, vendorUserId }: FeedbackRecord): FeedbackAuthor {
+  return { createdAt, vendorUserId };
 }
 
 export function sampleLog(

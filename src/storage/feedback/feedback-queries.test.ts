@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../../domain/clock.ts";
+import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { searchCount, searchSeed } from "../../domain/testing/search.ts";
 import { feedbackQueryForm, toFeedbackQuery } from "../../wire/feedback/feedback-queries.ts";
@@ -14,6 +15,7 @@ import type { Connection } from "../dialect.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { createOutbox } from "../webhooks/outbox.ts";
 import { openStores } from "../stores.ts";
+import { authorOf, batchOf } from "../contract/storage-under-test.ts";
 import { createFeedbackStore } from "./feedback-store.ts";
 import { plainAnswer } from "../testing/feedback-queries/plain-answer.ts";
 import { randomRecord } from "../testing/feedback-queries/random-feedback.ts";
@@ -35,9 +37,18 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   // To whom ten records are many looks for them in the ways that are for many.
   const cautious = createFeedbackStore(connection, createOutbox(connection, systemClock), 10);
   const random = seededRandom("feedback queries", searchSeed);
-  const records = Array.from({ length: 2000 }, (_, index) => randomRecord(random, index));
-  for (let start = 0; start < records.length; start += 250)
-    await stores.feedback.create(records.slice(start, start + 250));
+  const drawn = Array.from({ length: 2000 }, (_, index) => randomRecord(random, index));
+  const records: FeedbackRecord[] = [];
+  for (let start = 0; start < drawn.length; start += 250) {
+    const portion = drawn.slice(start, start + 250);
+    const [author] = portion;
+    // Every second portion goes as a batch, which one author has written at once.
+    const written =
+      start % 500 === 0 ? portion : portion.map((record) => ({ ...record, ...authorOf(author) }));
+    if (start % 500 === 0) await stores.feedback.create(written);
+    else assert.ok(await stores.feedback.createBatch(batchOf(written), authorOf(author)));
+    records.push(...written);
+  }
   // One that was replaced, and one that is gone, leave nothing behind in an index.
   const { id: _id, createdAt: _at, ...content } = randomRecord(random, 5000);
   const old = records.findIndex(({ projectId }) => projectId === project);

@@ -1,14 +1,11 @@
-// Feedback records as rows. Texts of them are kept as queries see them; where that is not what they are, since NUL and half
-// surrogate pairs stay in no text of a database, what they are is kept beside it as JSON, which escapes them.
+// Feedback records as rows, which are their stored form with numbers and times.
 import type { Selectable, Transaction, Updateable } from "kysely";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
-import { searchableJson, searchableText } from "../../domain/feedback-query/values.ts";
+import { exactParts, storedForm } from "../../domain/feedback-query/stored-form.ts";
 import type { JsonObject } from "../../domain/trajectory.ts";
-import { calledBy } from "../completions/call-feedback.ts";
 import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { FeedbackTable, Schema } from "../schema.ts";
-import { hasMoreNumbers } from "./numeric-index.ts";
 
 export interface NumberedRecord {
   readonly record: FeedbackRecord;
@@ -96,9 +93,7 @@ function valuesOf({
   sequence,
   lastRevision = 0,
 }: NumberedRecord): readonly (string | number | null)[] {
-  const payload = JSON.stringify(record.payload);
-  const isSearchable =
-    !mayBeOther.test(payload) && isSearchableText(record.creator) && isSearchableText(record.queueId);
+  const form = storedForm(record);
   return [
     record.projectId,
     sequence,
@@ -108,18 +103,18 @@ function valuesOf({
     record.vendorRef,
     record.feedbackType,
     record.vendorUserId,
-    searchable(record.creator),
+    form.creator,
     record.annotationRef,
     record.runnableRef,
     record.callRef,
     record.triggerRef,
-    searchable(record.queueId),
+    form.queueId,
     record.contentHash,
-    isSearchable ? payload : JSON.stringify(searchableJson(record.payload)),
-    isSearchable ? null : JSON.stringify(exactOf(record)),
-    emojiOf(record.payload),
-    hasMoreNumbers(record.payload) ? 1 : 0,
-    calledBy(record),
+    form.payload,
+    form.exact,
+    form.emoji,
+    form.hasMoreNumbers ? 1 : 0,
+    form.callId,
   ];
 }
 
@@ -129,33 +124,6 @@ export function changedColumns(record: FeedbackRecord): Updateable<FeedbackTable
   return Object.fromEntries(
     columnNames.slice(firstChanged).map((name, index) => [name, values[firstChanged + index]]),
   );
-}
-
-/** What JSON escapes of NUL and of half surrogate pairs, and of texts that look so. */
-const mayBeOther = /\\u(?:0000|d[89a-f])/i;
-
-function isSearchableText(text: string | null): boolean {
-  return text === null || searchableText(text) === text;
-}
-
-function searchable(text: string | null): string | null {
-  return text === null ? null : searchableText(text);
-}
-
-type Exact = Pick<FeedbackRecord, "payload" | "creator" | "queueId">;
-
-function exactOf({ payload, creator, queueId }: FeedbackRecord): Exact {
-  return { payload, creator, queueId };
-}
-
-/** What is longer is not found by the index, nor is what is no text. */
-export const emojiLengthMax = 64;
-
-/** What the index of emoji goes by. */
-function emojiOf({ emoji }: JsonObject): string | null {
-  return typeof emoji === "string" && emoji.length > 0 && emoji.length <= emojiLengthMax
-    ? searchableText(emoji)
-    : null;
 }
 
 /** The columns that make a record. */
@@ -181,14 +149,13 @@ export const recordColumns = [
 export type RecordRow = Pick<Selectable<FeedbackTable>, (typeof recordColumns)[number]>;
 
 export function recordOf(row: RecordRow): FeedbackRecord {
-  // What `rowOf` wrote.
-  const exact = row.exact === null ? null : (JSON.parse(row.exact) as Exact);
+  const exact = exactParts(row.exact);
   return {
     id: row.id,
     projectId: row.project_id,
     vendorRef: row.vendor_ref,
     feedbackType: row.feedback_type,
-    // As it is written beside a record, for the same reason.
+    // What `storedForm` wrote.
     payload: exact?.payload ?? (JSON.parse(row.payload) as JsonObject),
     creator: exact === null ? row.creator : exact.creator,
     annotationRef: row.annotation_ref,

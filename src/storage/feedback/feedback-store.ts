@@ -2,6 +2,7 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
+import { recordsIn } from "../../domain/feedback-query/feedback-batch.ts";
 import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
 import { type Fault, quoted, ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
@@ -17,6 +18,7 @@ import {
   recordColumns,
   recordOf,
 } from "./feedback-rows.ts";
+import { insertBatch } from "./insert-batch.ts";
 import { FeedbackNumbers } from "./numeric-index.ts";
 import { answerQuery } from "./answer-query.ts";
 import { countTypes } from "./count-types.ts";
@@ -28,6 +30,9 @@ import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 /** Records created one by one that share a transaction, and characters of their payloads. */
 const groupRecordsMax = 256;
 const groupLengthMax = 1 << 20;
+
+/** Takes back what was written of a batch. */
+const idsTaken = new Error("Ids of the batch are taken.");
 
 /** Records looked for, or removed, by one statement. */
 const idsMax = 500;
@@ -72,6 +77,30 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       if (records.length === 0) return [];
       if (records.length === 1) return [await singles.add(records[0])];
       return created(records, (answers) => allOrNone(records, answers));
+    },
+    createBatch: async (batch, author) => {
+      try {
+        numbers.learn(
+          await queries.transaction().execute(async (transaction) => {
+            // Others that add records wait from here on.
+            const last = await nextSequences(transaction, "feedback", batch.count);
+            const placed = { ...author, first: last - batch.count + 1 };
+            if ((await insertBatch(transaction, connection.form, batch, placed)) < batch.count)
+              throw idsTaken;
+            const fields = await numbers.addBatch(transaction, batch.numbers, placed);
+            await outbox.addFeedback(transaction, "feedback.created", () =>
+              [...recordsIn(batch)].map(({ id, content, contentHash }) =>
+                eventRecord({ ...content, ...author, id, contentHash }),
+              ),
+            );
+            return fields;
+          }),
+        );
+        return true;
+      } catch (error) {
+        if (error === idsTaken) return false;
+        throw error;
+      }
     },
     find: async (projectId, id) => (await findByIds(queries, projectId, [id]))[0]?.record ?? null,
     findMany: async (projectId, ids, { bytesMax = pageBytesMax } = {}) => {

@@ -1,23 +1,17 @@
 // The numbers that stand in payloads, by path and value: what lets a query find records by one of them without reading all.
-// Each (project, path) has a number of its own, its field, so that a row is some twenty bytes. A record with more numbers,
-// longer paths, or numbers deeper within than an index is worth is marked, and looked at by every query.
+// Each (project, path) has a number of its own, its field, so that a row is some twenty bytes. A record with more numbers
+// than an index is worth (`domain/feedback-query/payload-numbers`) is marked, and looked at by every query.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { PathStep } from "../../domain/feedback-query/feedback-field.ts";
-import { numberOfText, numberTextLengthMax, searchableText } from "../../domain/feedback-query/values.ts";
-import type { Json, JsonObject } from "../../domain/trajectory.ts";
+import type { PackedNumbers } from "../../domain/feedback-query/feedback-batch.ts";
+import { numbersIn } from "../../domain/feedback-query/payload-numbers.ts";
 import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../sequences.ts";
 
-/** Of one record. */
-const numbersMax = 32;
-const depthMax = 8;
-/** Values of a payload that are looked at for numbers. */
-const valuesMax = 500;
-const pathLengthMax = 200;
 /** Of one project; keys of objects may be anything, such as ids. */
 const fieldsMax = 2000;
 /** Kept in memory, of all projects. */
@@ -25,80 +19,17 @@ const knownMax = 100_000;
 /** Of one statement, of four parameters each. */
 const rowsMax = 1000;
 
-interface PlacedNumber {
-  /** The steps as JSON. */
-  readonly path: string;
-  readonly number: number;
-}
-
 export function fieldPath(path: readonly PathStep[]): string {
   return JSON.stringify(path);
-}
-
-interface Found {
-  readonly numbers: PlacedNumber[];
-  valueCount: number;
-  hasMore: boolean;
-}
-
-/** Of payloads that are being written, which are asked for twice. */
-const foundIn = new WeakMap<object, Found>();
-
-function numbersIn(payload: JsonObject): Found {
-  const known = foundIn.get(payload);
-  if (known !== undefined) return known;
-  const found: Found = { numbers: [], valueCount: 0, hasMore: false };
-  findNumbers(payload, { steps: "", depth: 0 }, found);
-  foundIn.set(payload, found);
-  return found;
-}
-
-/** Whether the index lacks some of the payload's numbers. */
-export function hasMoreNumbers(payload: JsonObject): boolean {
-  return numbersIn(payload).hasMore;
-}
-
-/** The steps as JSON, without the brackets around them. */
-interface Place {
-  readonly steps: string;
-  readonly depth: number;
-}
-
-function findNumbers(value: Json, place: Place, found: Found): void {
-  if (found.hasMore) return;
-  found.valueCount += 1;
-  const number = numberOf(value);
-  const isFull =
-    number !== null && (found.numbers.length === numbersMax || place.steps.length > pathLengthMax);
-  const isNested = value !== null && typeof value === "object";
-  if (found.valueCount > valuesMax || isFull || (isNested && place.depth > depthMax)) {
-    found.hasMore = true;
-  } else if (number !== null) {
-    found.numbers.push({ path: `[${place.steps}]`, number });
-  } else if (isNested) {
-    if (Array.isArray(value))
-      for (const [index, item] of value.entries()) findNumbers(item as Json, inside(place, index), found);
-    else
-      for (const [name, member] of Object.entries(value))
-        findNumbers(member, inside(place, searchableText(name)), found);
-  }
-}
-
-function inside({ steps, depth }: Place, step: PathStep): Place {
-  const text = JSON.stringify(step);
-  return { steps: steps === "" ? text : `${steps},${text}`, depth: depth + 1 };
-}
-
-function numberOf(value: Json): number | null {
-  // Never -0, which some databases tell from 0.
-  if (typeof value === "number") return value + 0;
-  return typeof value === "string" && value.length <= numberTextLengthMax ? numberOfText(value) : null;
 }
 
 interface Numbered {
   readonly record: Pick<FeedbackRecord, "projectId" | "payload" | "createdAt">;
   readonly sequence: number;
 }
+
+/** Field, number, record, and its time. */
+type NumberRow = readonly [fieldId: number, number: number, sequence: number, createdMs: number];
 
 /** Fields by project, and by path. */
 export type Fields = ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -115,28 +46,50 @@ export class FeedbackNumbers {
    */
   async add(transaction: Transaction<Schema>, records: readonly Numbered[]): Promise<Fields> {
     const made = new Map<string, Map<string, number>>();
-    const rows: (readonly number[])[] = [];
+    const rows: NumberRow[] = [];
     for (const { record, sequence } of records) {
       const { projectId, payload } = record;
-      const [known, fresh] = [this.#known.get(projectId), made.get(projectId)];
       for (const { path, number } of numbersIn(payload).numbers) {
-        let fieldId = known?.get(path) ?? fresh?.get(path) ?? null;
-        if (fieldId === null) {
-          fieldId = await makeField(transaction, projectId, path);
-          if (fieldId !== null) note(made, projectId, path, fieldId);
-        }
+        const fieldId = await this.#fieldOf(transaction, { projectId, path }, made);
         if (fieldId !== null) rows.push([fieldId, number, sequence, record.createdAt.getTime()]);
         else await markAsMore(transaction, projectId, sequence);
       }
     }
-    for (const portion of portions(rows, { rowsMax, lengthOf: () => 0 }))
-      await insertRows(
-        transaction,
-        "feedback_numbers",
-        ["field_id", "number", "sequence", "created_ms"],
-        portion,
-      );
+    await insertNumbers(transaction, rows);
     return made;
+  }
+
+  /** As {@link add}, of a batch whose records are numbered from `first` on. */
+  async addBatch(
+    transaction: Transaction<Schema>,
+    { fields, triples }: PackedNumbers,
+    { first, createdAt }: { readonly first: number; readonly createdAt: Date },
+  ): Promise<Fields> {
+    const made = new Map<string, Map<string, number>>();
+    const fieldIds: (number | null)[] = [];
+    for (const field of fields) fieldIds.push(await this.#fieldOf(transaction, field, made));
+    const rows: NumberRow[] = [];
+    for (let start = 0; start < triples.length; start += 3) {
+      const fieldId = fieldIds[triples[start]];
+      const sequence = first + triples[start + 1];
+      if (fieldId !== null) rows.push([fieldId, triples[start + 2], sequence, createdAt.getTime()]);
+      else await markAsMore(transaction, fields[triples[start]].projectId, sequence);
+    }
+    await insertNumbers(transaction, rows);
+    return made;
+  }
+
+  /** @param made those that this transaction has made, to which a new one is added @returns null where there is no room for it */
+  async #fieldOf(
+    transaction: Transaction<Schema>,
+    { projectId, path }: PackedNumbers["fields"][number],
+    made: Map<string, Map<string, number>>,
+  ): Promise<number | null> {
+    const known = this.#known.get(projectId)?.get(path) ?? made.get(projectId)?.get(path);
+    if (known !== undefined) return known;
+    const fieldId = await makeField(transaction, projectId, path);
+    if (fieldId !== null) note(made, projectId, path, fieldId);
+    return fieldId;
   }
 
   /** Fields stay for ever, so that what is known of them is right. */
@@ -167,6 +120,12 @@ export class FeedbackNumbers {
     const known = this.#known.get(projectId)?.get(path);
     return known ?? (await storedField(database, projectId, path)) ?? null;
   }
+}
+
+async function insertNumbers(transaction: Transaction<Schema>, rows: readonly NumberRow[]): Promise<void> {
+  const columns = ["field_id", "number", "sequence", "created_ms"] as const;
+  for (const portion of portions(rows, { rowsMax, lengthOf: () => 0 }))
+    await insertRows(transaction, "feedback_numbers", columns, portion);
 }
 
 /** Null where the project has no room for another one. */

@@ -3,10 +3,10 @@
 import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Condition } from "../../domain/feedback-query/condition.ts";
 import type { FeedbackQuery } from "../../domain/feedback-query/feedback-query.ts";
+import { emojiLengthMax } from "../../domain/feedback-query/stored-form.ts";
 import type { Connection } from "../dialect.ts";
 import type { SearchTurn } from "../searches/searches.ts";
 import { conditionSql } from "./condition-sql.ts";
-import { emojiLengthMax } from "./feedback-rows.ts";
 import type { FeedbackNumbers } from "./numeric-index.ts";
 import {
   besideRange,

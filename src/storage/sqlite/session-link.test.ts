@@ -61,7 +61,7 @@ for (const [name, makeFile] of [
       await link.ask({ kind: "rollback" });
       await assert.rejects(
         link.ask(write("insert into t values (?)", true)),
-        /a text, a finite number or null/,
+        /a text, a finite number, bytes or null/,
       );
       assert.deepEqual((await link.ask(read("select * from t"))).rows, []);
     });

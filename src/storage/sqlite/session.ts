@@ -162,8 +162,9 @@ export class SqliteSession {
 /** libsql aborts the whole process on a parameter it does not know, such as a boolean: refuse those here. */
 function checked(parameters: readonly unknown[]): unknown[] {
   for (const value of parameters) {
-    const isKnown = value === null || typeof value === "string" || Number.isFinite(value);
-    assert(isKnown, `a query parameter is a text, a finite number or null, not ${typeof value}`);
+    const isKnown =
+      value === null || typeof value === "string" || Number.isFinite(value) || value instanceof Uint8Array;
+    assert(isKnown, `a query parameter is a text, a finite number, bytes or null, not ${typeof value}`);
   }
   return [...parameters];
 }

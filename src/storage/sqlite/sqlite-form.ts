@@ -19,6 +19,10 @@ export const sqliteForm: SqlForm = {
   position: (text, part) => sql`instr(${text}, ${part})`,
   lower: (text) => sql`lower(${text})`,
   ordered: (text) => text,
+  givenItems: (json) =>
+    sql`(select key as place, value as item from json_each(cast(${json} as text))) as given`,
+  itemText: (index) => sql`given.item ->> ${sql.lit(index)}`,
+  itemNumber: (index) => sql`given.item ->> ${sql.lit(index)}`,
   clusteredTable: "without rowid",
 };
 

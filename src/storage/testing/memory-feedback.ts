@@ -1,5 +1,6 @@
 // For tests: the feedback store in memory.
 import type { FeedbackRecord } from "../../domain/feedback.ts";
+import { recordsIn } from "../../domain/feedback-query/feedback-batch.ts";
 import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
 import { isSampled } from "../../domain/feedback-query/sample.ts";
 import { compareTexts, searchableText } from "../../domain/feedback-query/values.ts";
@@ -39,6 +40,22 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         tables.feedback = [...byKey.values()];
         tellFeedback(tables, "feedback.created", added.map(told));
         return answers;
+      }),
+    createBatch: (batch, author) =>
+      exclusively((tables) => {
+        const records = [...recordsIn(batch)].map(({ id, content, contentHash }) => ({
+          ...content,
+          ...author,
+          id,
+          contentHash,
+        }));
+        const keys = new Set(records.map(keyOf));
+        if (keys.size < records.length || tables.feedback.some((record) => keys.has(keyOf(record))))
+          return false;
+        tables.feedbackOrder = [...tables.feedbackOrder, ...keys];
+        tables.feedback = [...tables.feedback, ...records];
+        tellFeedback(tables, "feedback.created", records.map(told));
+        return true;
       }),
     scan: ({ projectId, condition, order = "stored", share = 1, after, limit, bytesMax = pageBytesMax }) =>
       exclusively(({ feedback, feedbackOrder }) => {

@@ -22,6 +22,10 @@ export const postgresForm: SqlForm = {
   position: (text, part) => sql`strpos(${text}, ${part})`,
   lower: (text) => sql`lower(${text} collate "C")`,
   ordered: (text) => sql`(${text} collate "C")`,
+  givenItems: (json) =>
+    sql`(select place - 1 as place, item from json_array_elements(cast(convert_from(${json}, 'UTF8') as json)) with ordinality as listed (item, place)) as given`,
+  itemText: (index) => sql`(given.item ->> ${sql.lit(index)})`,
+  itemNumber: (index) => sql`cast(given.item ->> ${sql.lit(index)} as double precision)`,
   clusteredTable: "",
 };
 

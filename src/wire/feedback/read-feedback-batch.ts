@@ -3,9 +3,11 @@
 import { mayReach, type Caller } from "../../domain/access.ts";
 import { parseProjectId } from "../../domain/project.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { type FeedbackBatch, FeedbackPacker } from "../../domain/feedback-query/feedback-batch.ts";
+import { newUuid7 } from "../../domain/ids.ts";
 import {
   checkContent,
-  type CheckedFeedback,
   checkedFeedback,
   type ContentCheck,
   type FeedbackInput,
@@ -23,18 +25,16 @@ import {
 } from "./feedback.ts";
 import type { BodyLimits } from "../body-limits.ts";
 import { parseListBody, type ListBody } from "../../validation/list-body.ts";
-import { LinePacker, type PackedLines } from "../packed-lines.ts";
+import type { PackedLines } from "../packed-lines.ts";
+import { BatchAnswerWriter } from "./batch-answer.ts";
 
 export interface ReadFeedbackBatch {
-  /** A {@link BatchRecord} each. */
-  readonly lines: PackedLines;
+  readonly batch: FeedbackBatch;
+  /** For `newBatchAnswer`. */
+  readonly answers: PackedLines;
+  /** Whether the answer of a record is written in the other spelling. */
+  readonly useOtherSpelling: readonly boolean[];
   readonly ignored: readonly string[];
-}
-
-export interface BatchRecord {
-  readonly record: CheckedFeedback;
-  /** Whether its answer is written in the other spelling. */
-  readonly usesOtherSpelling: boolean;
 }
 
 /**
@@ -46,17 +46,44 @@ export function readFeedbackBatch(bytes: Buffer, limits: BodyLimits, caller: Cal
   const list = parseListBody(bytes, { member: "batch", itemsMax: limits.feedbackBatchRecords }, limits.json);
   if (list.itemCount > limits.feedbackBatchRecords)
     throw tooMany(list.itemCount, limits.feedbackBatchRecords);
-  const lines = new LinePacker();
+  const writer = new BatchWriter(caller);
   let foreignCount = 0;
   let found: Findings | null = null;
   try {
     const { ignored } = readForm(feedbackBatchForm, list.rest, (findings) => {
       found = findings;
-      foreignCount = readRecords(list, findings, caller, (record) => lines.add(JSON.stringify(record)));
+      foreignCount = readRecords(list, findings, caller, writer);
     });
-    return { lines: lines.packed(), ignored };
+    return { ...writer.written(), ignored };
   } catch (error) {
     throw foreignCount > 0 && foreignCount === countOf(found) ? asForbidden(error) : error;
+  }
+}
+
+class BatchWriter {
+  readonly #packer = new FeedbackPacker();
+  readonly #answers: BatchAnswerWriter;
+  readonly #useOtherSpelling: boolean[] = [];
+
+  constructor({ owner }: Caller) {
+    this.#answers = new BatchAnswerWriter(owner);
+  }
+
+  /** @param found without faults */
+  add(body: FeedbackBody, found: ContentCheck): void {
+    const id = body.id ?? newUuid7(systemClock);
+    const { payloadText } = found;
+    this.#packer.add({ id, ...checkedFeedback(found) }, payloadText);
+    this.#answers.add({ id, payloadText, usesOtherSpelling: usesOtherSpelling(body) });
+    this.#useOtherSpelling.push(usesOtherSpelling(body));
+  }
+
+  written(): Omit<ReadFeedbackBatch, "ignored"> {
+    return {
+      batch: this.#packer.packed(),
+      answers: this.#answers.packed(),
+      useOtherSpelling: this.#useOtherSpelling,
+    };
   }
 }
 
@@ -65,12 +92,7 @@ function countOf(findings: Findings | null): number {
 }
 
 /** @returns how many of the faults are foreign projects */
-function readRecords(
-  { items }: ListBody,
-  findings: Findings,
-  caller: Caller,
-  onRecord: (record: BatchRecord) => void,
-): number {
+function readRecords({ items }: ListBody, findings: Findings, caller: Caller, writer: BatchWriter): number {
   let index = 0;
   let foreignCount = 0;
   for (const item of items) {
@@ -83,8 +105,7 @@ function readRecords(
       const input = toFeedbackInput(body);
       const found = checkContent(input);
       foreignCount += addFaults(input, found, findings, caller);
-      if (findings.faultCount === 0)
-        onRecord({ record: checkedFeedback(input.id, found), usesOtherSpelling: usesOtherSpelling(body) });
+      if (findings.faultCount === 0) writer.add(body, found);
     }
     findings.path.length -= 2;
     index += 1;

@@ -1,0 +1,78 @@
+// The numbers that stand in a payload, by path: those that an index is worth. Of records with more, longer paths, or numbers
+// deeper within, it says that there are more.
+import type { Json, JsonObject } from "../trajectory.ts";
+import type { PathStep } from "./feedback-field.ts";
+import { numberOfText, numberTextLengthMax, searchableText } from "./values.ts";
+
+/** Of one record. */
+const numbersMax = 32;
+const depthMax = 8;
+/** Values of a payload that are looked at for numbers. */
+const valuesMax = 500;
+const pathLengthMax = 200;
+export interface PlacedNumber {
+  /** The steps as JSON. */
+  readonly path: string;
+  readonly number: number;
+}
+
+export interface PayloadNumbers {
+  readonly numbers: readonly PlacedNumber[];
+  /** Whether it has more than these. */
+  readonly hasMore: boolean;
+}
+
+interface Found {
+  readonly numbers: PlacedNumber[];
+  valueCount: number;
+  hasMore: boolean;
+}
+
+/** Of payloads that are being written, which are asked for twice. */
+const foundIn = new WeakMap<object, PayloadNumbers>();
+
+export function numbersIn(payload: JsonObject): PayloadNumbers {
+  const known = foundIn.get(payload);
+  if (known !== undefined) return known;
+  const found: Found = { numbers: [], valueCount: 0, hasMore: false };
+  findNumbers(payload, { steps: "", depth: 0 }, found);
+  foundIn.set(payload, found);
+  return found;
+}
+
+/** The steps as JSON, without the brackets around them. */
+interface Place {
+  readonly steps: string;
+  readonly depth: number;
+}
+
+function findNumbers(value: Json, place: Place, found: Found): void {
+  if (found.hasMore) return;
+  found.valueCount += 1;
+  const number = numberOf(value);
+  const isFull =
+    number !== null && (found.numbers.length === numbersMax || place.steps.length > pathLengthMax);
+  const isNested = value !== null && typeof value === "object";
+  if (found.valueCount > valuesMax || isFull || (isNested && place.depth > depthMax)) {
+    found.hasMore = true;
+  } else if (number !== null) {
+    found.numbers.push({ path: `[${place.steps}]`, number });
+  } else if (isNested) {
+    if (Array.isArray(value))
+      for (const [index, item] of value.entries()) findNumbers(item as Json, inside(place, index), found);
+    else
+      for (const [name, member] of Object.entries(value))
+        findNumbers(member, inside(place, searchableText(name)), found);
+  }
+}
+
+function inside({ steps, depth }: Place, step: PathStep): Place {
+  const text = JSON.stringify(step);
+  return { steps: steps === "" ? text : `${steps},${text}`, depth: depth + 1 };
+}
+
+function numberOf(value: Json): number | null {
+  // Never -0, which some databases tell from 0.
+  if (typeof value === "number") return value + 0;
+  return typeof value === "string" && value.length <= numberTextLengthMax ? numberOfText(value) : null;
+}

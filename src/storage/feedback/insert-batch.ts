@@ -1,0 +1,58 @@
+// Inserts the records of a batch, as they were packed, by a statement for each pack: they go from the reader of a request to
+// the database as bytes.
+import { type RawBuilder, sql, type Transaction } from "kysely";
+import { type FeedbackBatch, packedFields } from "../../domain/feedback-query/feedback-batch.ts";
+import type { FeedbackAuthor } from "../../domain/feedback-query/feedback-store.ts";
+import type { FeedbackTable, Schema } from "../schema.ts";
+import type { SqlForm } from "../sql-form.ts";
+
+/** What of a packed record is in which column. */
+const columnOf = {
+  projectId: "project_id",
+  id: "id",
+  vendorRef: "vendor_ref",
+  feedbackType: "feedback_type",
+  creator: "creator",
+  annotationRef: "annotation_ref",
+  runnableRef: "runnable_ref",
+  callRef: "call_ref",
+  triggerRef: "trigger_ref",
+  queueId: "queue_id",
+  contentHash: "content_hash",
+  exact: "exact",
+  emoji: "emoji",
+  hasMoreNumbers: "has_more_numbers",
+  callId: "call_id",
+  payload: "payload",
+} as const satisfies { readonly [Field in (typeof packedFields)[number]]: keyof FeedbackTable };
+
+/**
+ * Inserts the records whose ids are free, and leaves out the others.
+ *
+ * @param first the number of the first one
+ * @returns how many were inserted
+ */
+export async function insertBatch(
+  transaction: Transaction<Schema>,
+  form: SqlForm,
+  { packs }: FeedbackBatch,
+  { createdAt, vendorUserId, first }: FeedbackAuthor & { readonly first: number },
+): Promise<number> {
+  const columns = packedFields.map((field) => sql.ref(columnOf[field]));
+  const values = packedFields.map((field, index) => valueOf(form, field, index));
+  let [count, next] = [0, first];
+  for (const pack of packs) {
+    const inserted = await sql`
+      insert into feedback (sequence, created_at, vendor_user_id, ${sql.join(columns)})
+      select ${next} + given.place, ${createdAt.toISOString()}, ${vendorUserId}, ${sql.join(values)}
+      from ${form.givenItems(pack.json)} where true on conflict do nothing`.execute(transaction);
+    count += Number(inserted.numAffectedRows ?? 0);
+    next += pack.count;
+  }
+  return count;
+}
+
+function valueOf(form: SqlForm, field: (typeof packedFields)[number], index: number): RawBuilder<unknown> {
+  if (field === "payload") return form.jsonAt(sql`given.item`, [index]);
+  return field === "hasMoreNumbers" ? form.itemNumber(index) : form.itemText(index);
+}
