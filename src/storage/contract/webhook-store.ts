@@ -5,6 +5,8 @@ import type { Delivery, NewWebhook } from "../../domain/webhooks/webhook.ts";
 import { attemptsKept, type DeliveryOutcome } from "../../domain/webhooks/webhook-store.ts";
 import type { Stores } from "../stores.ts";
 import {
+  authorOf,
+  batchOf,
   firstPage,
   type MakeStorage,
   moment,
@@ -126,6 +128,9 @@ function checkEvents(makeStorage: MakeStorage): void {
     await feedback.create([sampleFeedback("a"), sampleFeedback("b"), sampleFeedback("a")]);
     await feedback.create([sampleFeedback("a")]);
     await feedback.create([]);
+    const batch = [sampleFeedback("d"), sampleFeedback("e")];
+    for (const isNew of [true, false])
+      assert.equal(await feedback.createBatch(batchOf(batch), authorOf(batch[0])), isNew);
     const changed = sampleFeedback("a", { contentHash: "changed" });
     await assert.rejects(feedback.create([sampleFeedback("c"), changed]), { code: "conflict" });
     await feedback.replace("team/games", "a", content("a", { contentHash: "second" }), moment(1));
@@ -135,10 +140,11 @@ function checkEvents(makeStorage: MakeStorage): void {
     const told = await toldTo(stores, "w");
     assert.deepEqual(told, [
       ["feedback.created", ["a", "b"]],
+      ["feedback.created", ["d", "e"]],
       ["feedback.replaced", ["a"]],
       ["feedback.purged", ["a"]],
     ]);
-    assert.equal((await stores.webhooks.find("w"))?.pendingCount, 3);
+    assert.equal((await stores.webhooks.find("w"))?.pendingCount, 4);
   });
 
   test("a webhook is told what it asked for, cut as it takes it, and nothing of other entities", async (t) => {

@@ -37,6 +37,10 @@ const pagesPerShrink = 1024;
 const freePagesKept = 1024;
 /** The log is cut to this after a long transaction. */
 const logBytesKept = 1 << 24;
+/** So many pages of 4 KiB of the log go into the file at once: one that was written several times goes once. */
+const pagesPerCheckpoint = 2048;
+/** Of pages that the writer keeps: an index is written at many places at once. */
+const writerCacheKibibytes = 32_768;
 
 const nothing: QueryResult<never> = { rows: [] };
 
@@ -66,6 +70,8 @@ export class SqliteSession {
       "journal_mode = WAL",
       `journal_size_limit = ${logBytesKept}`,
       "synchronous = FULL",
+      `cache_size = -${writerCacheKibibytes}`,
+      `wal_autocheckpoint = ${pagesPerCheckpoint}`,
       "foreign_keys = ON",
     ])
       this.#run(`PRAGMA ${pragma}`);
