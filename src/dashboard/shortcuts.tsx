@@ -1,6 +1,6 @@
 // Keys: those of every view here, those of a view where it registers them; `?` lists all that are in force.
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { addressOf, go } from "./router.ts";
 
 export interface Shortcut {
@@ -28,7 +28,8 @@ const ofAll: readonly Shortcut[] = [
 
 /** Adds keys while a view is open. */
 export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unknown[] = []): void {
-  useEffect(() => {
+  // Before anybody can press a key on what is shown by then.
+  useLayoutEffect(() => {
     ofViews.value = [...ofViews.value, ...shortcuts];
     return () => {
       ofViews.value = ofViews.value.filter((shortcut) => !shortcuts.includes(shortcut));

@@ -83,6 +83,20 @@ test(
     assert.deepEqual(states, ["completed", "skipped", "unstarted"]);
     await close();
 
+    // Another person behind the same key gives the same answer to the first item, which others have answered.
+    const second = await openPage(server, { at: `#/queues?project=${encodeURIComponent(project_id)}` });
+    await second.page.getByLabel("Annotate as").fill("bob");
+    await second.page.keyboard.press("Enter");
+    await second.page.getByRole("link", { name: "tone", exact: true }).click();
+    await second.page.getByText("as bob").waitFor();
+    await second.page.getByText("Where is Oslo?").waitFor();
+    await second.page.keyboard.press("2");
+    await second.page.getByRole("heading", { name: "Why?" }).waitFor();
+    await second.page.keyboard.press("-");
+    await second.page.getByText("100 %, everybody gave the same answer everywhere").waitFor();
+    assert.deepEqual(await seriousFaults(second.page), []);
+    await second.close();
+
     for (const [colorScheme, width] of [
       ["light", 1280],
       ["dark", 360],

@@ -16,17 +16,27 @@ import { useSession } from "./use-session.ts";
 
 type Run = (work: (session: AnnotationSession) => Promise<void>) => void;
 
+/** As `run`, but of what is shown alone: a key pressed twice answers one question, and not the next one unseen. */
+function runShown(run: Run, { held, questionIndex }: SessionState): Run {
+  return (work) => {
+    run(async (session) => {
+      const now = session.state;
+      const isShown = now.held?.item.id === held?.item.id && now.questionIndex === questionIndex;
+      if (isShown) await work(session);
+    });
+  };
+}
+
 export function Annotate({ hone, queueId }: { readonly hone: Hone; readonly queueId: string }) {
-  const project = place.value.query.get("project") ?? "";
-  const { state, failure, run } = useSession(hone, project, queueId);
-  // Keys are registered once, and do what they do by then.
-  const latest = useRef(state);
-  latest.current = state;
-  useShortcuts(keysOf(latest, run), []);
+  const { query } = place.value;
+  const [project, as] = [query.get("project") ?? "", query.get("as") ?? ""];
+  const { state, failure, run: runLater } = useSession(hone, { project_id: project, queue_id: queueId }, as);
+  const run = state === null ? runLater : runShown(runLater, state);
+  useShortcuts(state === null ? [] : keysOf(state, run), [state]);
   return (
     <View title={state?.queue.name ?? "Annotation queue"}>
       <nav class="links" aria-label="Annotation queues">
-        <a href={addressOf("queues", [], { project })}>All queues</a>
+        <a href={addressOf("queues", [], { project, as })}>All queues</a>
       </nav>
       {failure !== null && (
         <p class="failure" role="alert">
@@ -51,21 +61,30 @@ function Session({
   readonly run: Run;
   readonly hone: Hone;
 }) {
-  const { held, question, queue, answeredCount, skippedCount, remaining } = state;
+  const { held, question, queue, annotator, answeredCount, skippedCount, remaining } = state;
   const done = answeredCount + skippedCount;
+  const undo = (
+    <button type="button" disabled={!state.canUndo} onClick={() => run((session) => session.undo())}>
+      Undo <kbd>{sessionKeys.undo}</kbd>
+    </button>
+  );
   return (
     <>
+      {queue.description !== "" && <p>{queue.description}</p>}
       <p role="status">
         <progress value={done} max={Math.max(1, done + remaining.open)} aria-label="Items done" /> {done} of{" "}
         {done + remaining.open}
-        {skippedCount > 0 && `, ${skippedCount} skipped`}
+        {skippedCount > 0 && `, ${skippedCount} skipped`} <span class="muted">as {annotator}</span>
       </p>
       {held === null ? (
-        <p>
-          {remaining.open === 0
-            ? "There is nothing more to do."
-            : "Others are at the last items; what they give back comes here."}
-        </p>
+        <>
+          <p>
+            {remaining.open === 0
+              ? "There is nothing more to do."
+              : "Others are at the last items; what they give back comes here."}
+          </p>
+          <p>{undo}</p>
+        </>
       ) : (
         <div class="beside">
           <Item held={held} />
@@ -81,7 +100,7 @@ function Session({
               )}
               {question === null ? (
                 <button type="button" onClick={() => run((session) => session.answer(undefined))}>
-                  Done <kbd>d</kbd>
+                  Done <kbd>{doneKey}</kbd>
                 </button>
               ) : (
                 <Question key={`${held.item.id} ${question.name}`} question={question} run={run} />
@@ -91,15 +110,11 @@ function Session({
               <button type="button" onClick={() => run((session) => session.skip())}>
                 Skip <kbd>{sessionKeys.skip}</kbd>
               </button>
+              {undo}
             </p>
           </aside>
         </div>
       )}
-      <p>
-        <button type="button" disabled={!state.canUndo} onClick={() => run((session) => session.undo())}>
-          Undo <kbd>{sessionKeys.undo}</kbd>
-        </button>
-      </p>
       <AgreementOf hone={hone} state={state} done={done} />
     </>
   );
@@ -160,7 +175,7 @@ function Question({ question, run }: { readonly question: AskedQuestion; readonl
         >
           <label>
             <span>
-              {answerLabel(question)} <kbd>w</kbd>
+              {answerLabel(question)} <kbd>{writeKey}</kbd>
             </span>
             <input
               ref={field}
@@ -172,11 +187,15 @@ function Question({ question, run }: { readonly question: AskedQuestion; readonl
           <button type="submit">Send</button>
         </form>
       ) : (
-        keys.map((key) => <AnswerButton key={key.key} answer={key} onGive={give} />)
+        <div class="reactions">
+          {keys.map((key) => (
+            <AnswerButton key={key.key} answer={key} onGive={give} />
+          ))}
+        </div>
       )}
       {question.optional && (
         <button type="button" onClick={() => give(undefined)}>
-          Leave out <kbd>-</kbd>
+          Leave out <kbd>{sessionKeys.leaveOut}</kbd>
         </button>
       )}
     </div>
@@ -240,40 +259,52 @@ function agreementText({ percent_agreement: percent, kappa, statistic, reason }:
   return `${(percent ?? 0).toFixed(0)} %, ${kappa === null ? (reason ?? "") : `${name} kappa ${kappa.toFixed(3)}`}`;
 }
 
-/** Every key that may answer a question; what the present one does not know does nothing. */
-const answering = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "0", "y", "n"];
+/** Keys of the page alone: a terminal has enter for both. */
+const [writeKey, doneKey] = ["w", "d"];
 
-function keysOf(latest: { readonly current: SessionState | null }, run: Run): readonly Shortcut[] {
-  const answer = (key: string) => (): void => {
-    const question = latest.current?.question ?? null;
-    const found = question === null ? undefined : answerKeys(question)?.find((one) => one.key === key);
-    if (found !== undefined) run((session) => session.answer(found.value));
+/** The keys that mean something now. */
+function keysOf({ held, question, canUndo }: SessionState, run: Run): readonly Shortcut[] {
+  const answer = (value: unknown) => (): void => run((session) => session.answer(value));
+  const undo = {
+    keys: sessionKeys.undo,
+    does: "take the last answer back",
+    run: () => run((session) => session.undo()),
+  };
+  const ofItem = {
+    keys: sessionKeys.skip,
+    does: "skip the item",
+    run: () => run((session) => session.skip()),
   };
   return [
-    ...answering.map((key) => ({ keys: key, does: "answer", run: answer(key) })),
-    { keys: sessionKeys.skip, does: "skip the item", run: () => run((session) => session.skip()) },
-    {
-      keys: sessionKeys.undo,
-      does: "take the last answer back",
-      run: () => run((session) => session.undo()),
-    },
-    {
-      keys: "-",
-      does: "leave the question out, where that may be",
-      run: () => latest.current?.question?.optional === true && run((session) => session.answer(undefined)),
-    },
-    {
-      keys: "w",
-      does: "write the answer",
-      run: () => document.querySelector<HTMLInputElement>("[data-answer]")?.focus(),
-    },
-    {
-      keys: "d",
-      does: "be done with an item that asks nothing",
-      run: () => {
-        const { held = null, question = null } = latest.current ?? {};
-        if (held !== null && question === null) run((session) => session.answer(undefined));
-      },
-    },
+    ...(held === null
+      ? []
+      : [...(question === null ? [noQuestion(run)] : keysOfQuestion(question, answer)), ofItem]),
+    ...(canUndo ? [undo] : []),
   ];
+}
+
+function noQuestion(run: Run): Shortcut {
+  return {
+    keys: doneKey,
+    does: "be done with the item",
+    run: () => run((session) => session.answer(undefined)),
+  };
+}
+
+function keysOfQuestion(
+  question: AskedQuestion,
+  answer: (value: unknown) => () => void,
+): readonly Shortcut[] {
+  const write = {
+    keys: writeKey,
+    does: "write the answer",
+    run: () => document.querySelector<HTMLInputElement>("[data-answer]")?.focus(),
+  };
+  const leaveOut = { keys: sessionKeys.leaveOut, does: "leave the question out", run: answer(undefined) };
+  const keys = answerKeys(question)?.map(({ key, label, value }) => ({
+    keys: key,
+    does: `answer ${label === "" ? key : label}`,
+    run: answer(value),
+  }));
+  return [...(keys ?? [write]), ...(question.optional ? [leaveOut] : [])];
 }

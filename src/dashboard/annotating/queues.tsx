@@ -17,6 +17,7 @@ interface ListedQueue {
 
 export function Queues({ hone }: { readonly hone: Hone }) {
   const named = place.value.query.get("project") ?? "";
+  const as = place.value.query.get("as") ?? "";
   const projects = useLoaded((signal) => projectsOf(hone, signal), [hone]);
   const project = named === "" ? (projects.value?.[0] ?? "") : named;
   const loaded = useLoaded(
@@ -27,28 +28,27 @@ export function Queues({ hone }: { readonly hone: Hone }) {
   return (
     <View title="Annotation queues">
       <form
-        class="inline"
+        class="filters"
+        key={`${project} ${as}`}
         onSubmit={(event) => {
           event.preventDefault();
-          const given = new FormData(event.currentTarget).get("project");
-          go(addressOf("queues", [], { project: typeof given === "string" ? given.trim() : "" }));
+          const form = new FormData(event.currentTarget);
+          go(addressOf("queues", [], { project: textIn(form, "project"), as: textIn(form, "as") }));
         }}
       >
         <label>
           Project
-          <input
-            key={project}
-            name="project"
-            list="projects"
-            defaultValue={project}
-            placeholder="entity/project"
-          />
+          <input name="project" list="projects" defaultValue={project} placeholder="entity/project" />
         </label>
         <datalist id="projects">
           {(projects.value ?? []).map((name) => (
             <option key={name} value={name} />
           ))}
         </datalist>
+        <label>
+          Annotate as
+          <input name="as" defaultValue={as} placeholder="the key's owner" maxLength={128} />
+        </label>
         <button type="submit">Show</button>
       </form>
       <Shown loaded={loaded}>
@@ -59,7 +59,7 @@ export function Queues({ hone }: { readonly hone: Hone }) {
               makes one.
             </p>
           ) : (
-            <QueueTable queues={queues} project={project} />
+            <QueueTable queues={queues} project={project} as={as} />
           )
         }
       </Shown>
@@ -70,9 +70,12 @@ export function Queues({ hone }: { readonly hone: Hone }) {
 function QueueTable({
   queues,
   project,
+  as,
 }: {
   readonly queues: readonly ListedQueue[];
   readonly project: string;
+  /** Who annotates; empty for the owner of the key. */
+  readonly as: string;
 }) {
   return (
     <WideTable label="Annotation queues">
@@ -89,14 +92,14 @@ function QueueTable({
           <th scope="col" class="number">
             people an item
           </th>
-          <th scope="col">annotators</th>
+          <th scope="col">completed by</th>
         </tr>
       </thead>
       <tbody>
         {queues.map(({ queue, stats }) => (
           <tr key={queue.id}>
             <td>
-              <a href={addressOf("queues", [queue.id], { project })} title={queue.id} data-row>
+              <a href={addressOf("queues", [queue.id], { project, as })} title={queue.id} data-row>
                 {queue.name === "" ? shortId(queue.id) : queue.name}
               </a>
             </td>
@@ -110,6 +113,11 @@ function QueueTable({
       </tbody>
     </WideTable>
   );
+}
+
+function textIn(form: FormData, name: string): string {
+  const given = form.get(name);
+  return typeof given === "string" ? given.trim() : "";
 }
 
 /** The projects that have models, the first ones first. */

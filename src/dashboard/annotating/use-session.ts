@@ -1,6 +1,7 @@
 // An annotator's session as a view has it: what it does comes one after the other, and shows once the server has it.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { AnnotationSession, type SessionState } from "../../client/annotating/annotation-session.ts";
+import type { QueueName } from "../../client/calls/feedback/queue-calls.ts";
 import type { Hone } from "../../client/hone.ts";
 import { wordsOf } from "../use-loaded.ts";
 
@@ -12,11 +13,12 @@ export interface UsedSession {
   readonly run: (work: (session: AnnotationSession) => Promise<void>) => void;
 }
 
-/** Between two looks for an item that others gave back. */
-const lookSeconds = 5;
-
-/** Begins when the view opens, and gives back what is held when it closes. */
-export function useSession(hone: Hone, project_id: string, queue_id: string): UsedSession {
+/**
+ * Begins when the view opens, and gives back what is held when it closes.
+ *
+ * @param annotator the owner of the key where it is empty
+ */
+export function useSession(hone: Hone, { project_id, queue_id }: QueueName, annotator: string): UsedSession {
   const [state, setState] = useState<SessionState | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   const session = useRef<AnnotationSession | null>(null);
@@ -44,24 +46,26 @@ export function useSession(hone: Hone, project_id: string, queue_id: string): Us
   );
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const holdOn = (): void => {
-      const seconds = session.current?.holdSeconds ?? null;
+    const keepOn = (): void => {
       timer = setTimeout(
         () => {
-          run((one) => (one.state.held === null ? one.look() : one.hold()));
-          holdOn();
+          run((one) => one.keep());
+          keepOn();
         },
-        (seconds === null ? lookSeconds : seconds / 3) * 1000,
+        (session.current?.keepSeconds ?? 0) * 1000,
       );
     };
+    let isOpen = true;
     inTurn(async () => {
-      session.current = await AnnotationSession.begin(hone.queues, { project_id, queue_id });
-      holdOn();
+      const named = annotator === "" ? {} : { annotator };
+      session.current = await AnnotationSession.begin(hone.queues, { project_id, queue_id }, named);
+      if (isOpen) keepOn();
     });
     return () => {
+      isOpen = false;
       clearTimeout(timer);
       run((one) => one.leave());
     };
-  }, [hone, project_id, queue_id]);
+  }, [hone, project_id, queue_id, annotator]);
   return { state, failure, run };
 }
