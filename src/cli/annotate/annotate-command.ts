@@ -5,7 +5,7 @@ import type { QuestionAgreement } from "../../client/api.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
-import { agreementRows } from "./agreement-rows.ts";
+import { agreementLines } from "./agreement-lines.ts";
 import { renderAnnotation } from "./annotate-view.ts";
 import { findQueue } from "./find-queue.ts";
 import { keysOf } from "./read-keys.ts";
@@ -73,6 +73,6 @@ function linesOf(done: {
   const { answered, skipped, total_items: total = 0, completed_items: completed = 0, agreement } = done;
   return [
     `${answered} answered, ${skipped} skipped; ${completed} of ${total} items of the queue are complete`,
-    ...agreementRows(agreement).map(({ question, agree, kappa }) => `${question}: ${agree}, ${kappa}`),
+    ...agreementLines(agreement),
   ];
 }

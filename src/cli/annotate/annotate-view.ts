@@ -70,7 +70,7 @@ export function linesOf({ item, content }: HeldItem, width: number): readonly st
 function footOf({ state, typed, notice }: AnnotateView): readonly string[] {
   const { held, question, questionIndex, queue, remaining, canUndo } = state;
   const said = notice === null ? [] : [printable(notice)];
-  const { skip, undo, quit } = sessionKeys;
+  const { leaveOut, skip, undo, quit } = sessionKeys;
   const back = canUndo ? `${undo} undo  ` : "";
   if (held === null) return [waitingText(remaining), ...said, `${back}enter look again  ${quit} quit`];
   if (question === null)
@@ -80,9 +80,9 @@ function footOf({ state, typed, notice }: AnnotateView): readonly string[] {
   const answers =
     keys?.map(({ key, label }) => (label === "" ? key : `${key} ${printable(label)}`)).join("   ") ??
     typedText(question, typed);
-  const leaveOut = question.optional && typed === null ? `${keys === null ? "-" : "enter"} leave out  ` : "";
+  const without = question.optional ? `${leaveOut} leave out  ` : "";
   const help =
-    typed === null ? `${leaveOut}${skip} skip  ${back}${quit} quit` : "enter send  escape stop writing";
+    typed === null ? `${without}${skip} skip  ${back}${quit} quit` : "enter send  escape stop writing";
   return [`${printable(question.text)}${place}`, answers, ...said, help];
 }
 

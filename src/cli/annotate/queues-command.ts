@@ -11,7 +11,7 @@ import {
   printResult,
   printRows,
 } from "../connection.ts";
-import { agreementRows } from "./agreement-rows.ts";
+import { agreementLines } from "./agreement-lines.ts";
 import { spelledModel } from "../commands/chat.ts";
 import { findNamed } from "../named-version.ts";
 import { findQueue, projectNamed, splitName } from "./find-queue.ts";
@@ -110,6 +110,11 @@ async function addItems(name: string, ids: readonly string[], flags: AddFlags): 
   const client = connect(flags);
   const queue = await findQueue(client, name);
   const { feedback, since } = flags;
+  if (ids.length === 0 && feedback === undefined && flags.model === undefined && since === undefined)
+    throw new ServiceError({
+      code: "invalid",
+      message: "Nothing says what to add; name calls by their ids, or give --feedback, --model or --since.",
+    });
   const isRecorded = flags.model !== undefined || since !== undefined;
   const named = flags.model === undefined ? null : await findNamed(client, spelledModel(flags.model));
   const recorded = {
@@ -131,10 +136,7 @@ async function showStats(name: string, flags: Flags): Promise<void> {
   const queue = await findQueue(client, name);
   const [stats] = await client.queues.stats({ project_id: queue.project_id, queue_ids: [queue.id] });
   const agreement = await client.queues.agreement(queue);
-  const lines = [
-    ...statsLines(stats),
-    ...agreementRows(agreement).map((row) => `${row.question}: ${row.agree}, ${row.kappa}`),
-  ];
+  const lines = [...statsLines(stats), ...agreementLines(agreement)];
   printResult({ ...stats, agreement }, lines.join("\n"), flags);
 }
 

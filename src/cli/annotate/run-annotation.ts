@@ -35,7 +35,7 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
     return turn;
   };
   const ending = new AbortController();
-  const holding = holdOn(session, { clock, inTurn, signal: ending.signal });
+  const keeping = keepOn(session, { clock, inTurn, signal: ending.signal });
   draw();
   try {
     // The last answer can be taken back, so that the end is whoever annotates who says it is.
@@ -45,7 +45,7 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
     }
   } finally {
     ending.abort();
-    await holding;
+    await keeping;
     await last;
     await session.leave().catch((error: unknown) => {
       // It is given back by itself when its time is over.
@@ -54,8 +54,8 @@ export async function runAnnotation({ session, keys, clock, show }: AnnotationRu
   }
 }
 
-/** Holds the item anew before others get it, or looks again for one. */
-async function holdOn(
+/** Keeps what is held from others, or looks again for an item, until the signal aborts. */
+async function keepOn(
   session: AnnotationSession,
   {
     clock,
@@ -68,16 +68,11 @@ async function holdOn(
   },
 ): Promise<void> {
   while (!signal.aborted) {
-    const seconds = session.holdSeconds === null ? lookSeconds : session.holdSeconds / 3;
     // Rejects when it is over.
-    await clock.sleep(seconds * 1000, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-    await inTurn(() => (session.state.held === null ? session.look() : session.hold()));
+    await clock.sleep(session.keepSeconds * 1000, { signal }).catch(() => undefined);
+    if (!signal.aborted) await inTurn(() => session.keep());
   }
 }
-
-/** Between two looks for an item that others gave back. */
-const lookSeconds = 5;
 
 async function take(
   session: AnnotationSession,
@@ -104,8 +99,7 @@ async function take(
     const answer = keys?.find((one) => one.key === key.toLowerCase());
     if (answer !== undefined) return moved(session.answer(answer.value));
     if (keys === null && key === "enter") at.typed = "";
-    else if (question.optional && key === (keys === null ? "-" : "enter"))
-      return moved(session.answer(undefined));
+    else if (question.optional && key === sessionKeys.leaveOut) return moved(session.answer(undefined));
   }
 }
 

@@ -35,12 +35,17 @@ export interface SessionOptions {
 
 type Claimed = Awaited<ReturnType<QueueCalls["claim"]>>;
 
+/** Between two looks for an item that others gave back. */
+const lookSeconds = 5;
+
 export class AnnotationSession {
   readonly #queues: QueueCalls;
   readonly #name: QueueName;
   readonly #said: { readonly annotator?: string; readonly hold_seconds?: number };
   readonly #done: { readonly itemId: string; readonly state: "answered" | "skipped" }[] = [];
   #state: SessionState;
+  /** Since the item was last held. */
+  #waitedSeconds = 0;
 
   private constructor(queues: QueueCalls, name: QueueName, options: SessionOptions, state: SessionState) {
     this.#queues = queues;
@@ -73,12 +78,9 @@ export class AnnotationSession {
     return this.#state;
   }
 
-  /** Seconds for which the item was last held, by the server's clock; null without an item. */
-  get holdSeconds(): number | null {
-    const { held, annotator } = this.#state;
-    const own = held?.item.annotations.find((one) => one.annotator === annotator);
-    if (own === undefined || own.held_until === null) return null;
-    return (Date.parse(own.held_until) - Date.parse(own.updated_at)) / 1000;
+  /** After how many seconds {@link keep} is to be called again. */
+  get keepSeconds(): number {
+    return Math.min(lookSeconds, (this.#holdSeconds ?? Infinity) / 3);
   }
 
   /** Answers the question that waits; undefined leaves it out. After the last one the answers are sent. */
@@ -124,13 +126,22 @@ export class AnnotationSession {
     this.#show(reopened);
   }
 
-  /** Holds the item for as long again. */
-  async hold(): Promise<void> {
+  /**
+   * Keeps the item that is held from others, by holding it anew when a third of its time is over; without one looks whether
+   * there is one by now. Whoever shows the session waits for `keepSeconds`, calls it, and does so again.
+   */
+  async keep(): Promise<void> {
     const { held } = this.#state;
-    if (held === null) return;
+    if (held === null) {
+      await this.look();
+      return;
+    }
+    this.#waitedSeconds += this.keepSeconds;
+    if (this.#waitedSeconds < (this.#holdSeconds ?? 0) / 3) return;
     const progress = { ...this.#said, annotation_state: "in_progress" } as const;
     const item = await this.#queues.progress({ ...this.#name, item_id: held.item.id }, progress);
-    if (this.#state.held?.item.id === item.id) this.#state = { ...this.#state, held: { ...held, item } };
+    this.#state = { ...this.#state, held: { ...held, item } };
+    this.#waitedSeconds = 0;
   }
 
   /** Looks again whether there is an item, where there was none. */
@@ -146,6 +157,14 @@ export class AnnotationSession {
     this.#state = { ...this.#state, ...noItem };
   }
 
+  /** Seconds for which the item was last held, by the server's clock; null without an item. */
+  get #holdSeconds(): number | null {
+    const { held, annotator } = this.#state;
+    const own = held?.item.annotations.find((one) => one.annotator === annotator);
+    if (own === undefined || own.held_until === null) return null;
+    return (Date.parse(own.held_until) - Date.parse(own.updated_at)) / 1000;
+  }
+
   get #annotator(): { readonly annotator?: string } {
     const { annotator } = this.#said;
     return annotator === undefined ? {} : { annotator };
@@ -156,6 +175,7 @@ export class AnnotationSession {
   }
 
   #show({ item, content, annotator, remaining }: Claimed): void {
+    this.#waitedSeconds = 0;
     const counted = (state: string): number => this.#done.filter((one) => one.state === state).length;
     this.#state = {
       ...this.#state,

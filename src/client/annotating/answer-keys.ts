@@ -9,7 +9,7 @@ export interface AnswerKey {
 }
 
 /** Keys that are not answers; see `AnnotationSession`. */
-export const sessionKeys = { skip: "s", undo: "u", quit: "q" } as const;
+export const sessionKeys = { leaveOut: "-", skip: "s", undo: "u", quit: "q" } as const;
 
 /** One key for each answer; null where there are too many, and the answer is typed. */
 export function answerKeys({ kind, choices, minimum, maximum }: AskedQuestion): readonly AnswerKey[] | null {
