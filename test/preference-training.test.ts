@@ -201,6 +201,24 @@ test("of ratings of its recorded answers it learns to say what people preferred"
     },
   ));
 
+test("of choices as they were answered, by their tokens", () =>
+  check("choices", async (client, modelId) => {
+    const chosenPairs = [];
+    for (const [seed, content] of questions.entries()) {
+      const messages = conversation(content);
+      const asked = { messages, n: 32, seed, temperature: 1, max_tokens: 16 };
+      const { choices } = await client.chat.create({ model: modelId, ...asked });
+      const better = choices.find(({ message }) => message.content === preferred);
+      const worse = choices.find(({ message }) => message.content === other);
+      if (better !== undefined && worse !== undefined)
+        chosenPairs.push({ prompt: messages, chosen: better, rejected: worse });
+    }
+    assert.ok(chosenPairs.length > 4);
+    const job = await client.jobs.createPreference({ model_id: modelId, pairs: chosenPairs, config: small });
+    const [first] = await stepsOfJob(client, job);
+    assert.ok(Math.abs(first["loss"] - Math.LN2) < 1e-3);
+  }));
+
 test("of which answer is better than which, by another loss", () =>
   checkFeedback(
     "compared",

@@ -1780,6 +1780,64 @@ export type ExampleMessage = {
   readonly [name: string]: any;
 };
 
+export type ExampleMessageOrChoice = {
+  /** Such as developer, system, user, assistant, tool; the chat template decides which there are. */
+  readonly role?: string;
+  /** A text, or parts whose texts are joined. */
+  readonly content?: string | readonly (string | ContentPart)[] | null;
+  /** Who says it, for templates that show names. */
+  readonly name?: string | null;
+  /** Of a tool's message: which call it answers. */
+  readonly tool_call_id?: string | null;
+  /** Of an assistant's message: the calls that it made, as answers have them. */
+  readonly tool_calls?: readonly { readonly [name: string]: any }[] | null;
+  /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
+  readonly weight?: number | null;
+  /** With finish_reason makes the item a Choice, as it was answered. */
+  readonly message?: { readonly [name: string]: any } | null;
+  /** Of a Choice: what the tokens were and how probable, as it was answered. */
+  readonly logprobs?: {
+    /** One entry for each token of the answer. */
+    readonly content?: readonly {
+      /** The token's text, or `token_id:<N>`. */
+      readonly token: string;
+      /** Natural logarithm. */
+      readonly logprob?: number | null;
+      readonly [name: string]: any;
+    }[] | null;
+    /** As in OpenAI's answers; not read. */
+    readonly refusal?: readonly {
+      /** The token's text, or `token_id:<N>`. */
+      readonly token: string;
+      /** Natural logarithm. */
+      readonly logprob?: number | null;
+      readonly [name: string]: any;
+    }[] | null;
+    readonly [name: string]: any;
+  } | null;
+  /** Of a Choice: the answer's exact tokens. */
+  readonly token_ids?: readonly number[] | null;
+  /** Of a Choice: the prompt's exact tokens. */
+  readonly prompt_token_ids?: readonly number[] | null;
+  /** As the request had them. */
+  readonly documents?: readonly { readonly [name: string]: any }[] | null;
+  /** As the request had it. */
+  readonly chat_template?: string | null;
+  /** As the request had them. */
+  readonly chat_template_kwargs?: { readonly [name: string]: any } | null;
+  /** As the request had it. */
+  readonly reasoning_effort?: string | null;
+  /** As the request had it. */
+  readonly add_generation_prompt?: boolean | null;
+  /** As the request had it. */
+  readonly continue_final_message?: boolean | null;
+  /** As the request had it. */
+  readonly add_special_tokens?: boolean | null;
+  /** As the request had it. */
+  readonly truncate_prompt_tokens?: number | null;
+  readonly [name: string]: any;
+};
+
 export type ExperimentalTrainingConfig = {
   /** Positive shrinks negative advantages, negative shrinks positive ones. Default: `0`. */
   readonly advantage_balance?: number | null;
@@ -2769,20 +2827,23 @@ export type Preference = {
   readonly prompt?: string | readonly ExampleMessage[] | null;
   /** The same as prompt, by another name. */
   readonly messages?: readonly ExampleMessage[] | null;
-  /** The answer that people preferred: its text, a message, or the messages behind the prompt. */
-  readonly chosen?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  /**
+   * The answer that people preferred: its text, a message, the messages behind the prompt, or a Choice as it
+   * was answered, which trains by its tokens.
+   */
+  readonly chosen?: string | ExampleMessageOrChoice | readonly ExampleMessage[] | null;
   /** The answer that they did not. */
-  readonly rejected?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  readonly rejected?: string | ExampleMessageOrChoice | readonly ExampleMessage[] | null;
   /** With the loss kto: an answer that is judged by itself. */
-  readonly completion?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  readonly completion?: string | ExampleMessageOrChoice | readonly ExampleMessage[] | null;
   /** Whether people wanted `completion`. */
   readonly label?: boolean | null;
   /** The prompt as OpenAI's files have it. */
   readonly input?: PreferenceInput | null;
   /** The same as chosen, as OpenAI's files have it. */
-  readonly preferred_output?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  readonly preferred_output?: string | ExampleMessageOrChoice | readonly ExampleMessage[] | null;
   /** The same as rejected, as OpenAI's files have it. */
-  readonly non_preferred_output?: string | ExampleMessage | readonly ExampleMessage[] | null;
+  readonly non_preferred_output?: string | ExampleMessageOrChoice | readonly ExampleMessage[] | null;
   /** The tools that the request has. */
   readonly tools?: readonly { readonly [name: string]: any }[] | null;
   /** As the request had them. */

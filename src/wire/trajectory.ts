@@ -54,26 +54,31 @@ export const promptFields = {
   truncate_prompt_tokens: nullable(Type.Integer(), { description: "As the request had it." }),
 };
 
+/** What a recorded Choice has. */
+export const choiceFields = {
+  message: nullable(anyObject, {
+    description: "With finish_reason makes the item a Choice, as it was answered.",
+  }),
+  logprobs: nullable(
+    Type.Object(
+      {
+        content: nullable(logprobList, { description: "One entry for each token of the answer." }),
+        refusal: nullable(logprobList, { description: "As in OpenAI's answers; not read." }),
+      },
+      open,
+    ),
+    { description: "Of a Choice: what the tokens were and how probable, as it was answered." },
+  ),
+  token_ids: nullable(tokenIds, { description: "Of a Choice: the answer's exact tokens." }),
+  prompt_token_ids: nullable(tokenIds, { description: "Of a Choice: the prompt's exact tokens." }),
+  ...promptFields,
+};
+
 /** A message or a recorded Choice; which of the two it must be is checked apart. */
 const historyItem = Type.Object(
   {
     role: Type.Optional(Type.String({ description: "Makes the item a message." })),
-    message: nullable(anyObject, {
-      description: "With finish_reason makes the item a Choice, as it was answered.",
-    }),
-    logprobs: nullable(
-      Type.Object(
-        {
-          content: nullable(logprobList, { description: "One entry for each token of the answer." }),
-          refusal: nullable(logprobList, { description: "As in OpenAI's answers; not read." }),
-        },
-        open,
-      ),
-      { description: "Of a Choice: what the tokens were and how probable, as it was answered." },
-    ),
-    token_ids: nullable(tokenIds, { description: "Of a Choice: the answer's exact tokens." }),
-    prompt_token_ids: nullable(tokenIds, { description: "Of a Choice: the prompt's exact tokens." }),
-    ...promptFields,
+    ...choiceFields,
   },
   { ...open, title: "MessageOrChoice" },
 );

@@ -8,7 +8,7 @@ const side = { call: "c", correction: false, step: 0, people: 1, feedback_ids: [
 const job: FeedbackPreferenceJob = {
   id: null,
   dry_run: true,
-  counts: { feedback: 5, prompts: 6, pairs: 7, corrections: 1, people: 2, left_out: { equal_rewards: 2 } },
+  counts: { feedback: 5, prompts: 6, pairs: 10, corrections: 1, people: 2, left_out: { equal_rewards: 2 } },
   reasons: { equal_rewards: "All the same." },
   pairs: [
     {
@@ -23,7 +23,7 @@ const job: FeedbackPreferenceJob = {
 
 test("pairs are shown with what is preferred first, and how they came about", () => {
   assert.deepEqual(preferenceLines(job), [
-    "7 pairs of answers to 6 prompts, 1 of them corrections; 5 records of feedback, 2 people",
+    "10 answers to 6 prompts, 1 of them with corrections; 5 records of feedback, 2 people",
     "",
     "Say one",
     "  + corrected  one",
@@ -32,7 +32,7 @@ test("pairs are shown with what is preferred first, and how they came about", ()
     "Say two",
     "  -            one",
     "",
-    "and 2 more pairs",
+    "and 2 more",
     "",
     "left out",
     "      2  equal_rewards: All the same.",

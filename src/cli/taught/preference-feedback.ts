@@ -59,7 +59,7 @@ function correctionsIn(flag: string | true): NonNullable<FeedbackPreferenceJobCr
   return { ...(type === "" ? {} : { feedback_type: type }), ...(path === "" ? {} : { path }) };
 }
 
-const pairsShown = 5;
+const pairsShown = 8;
 
 /** How many there are, the first of them, and what is left out, as lines of text. */
 export function preferenceLines({
@@ -68,16 +68,22 @@ export function preferenceLines({
   pairs,
   left_out: leftOut,
 }: FeedbackPreferenceJob): readonly string[] {
-  const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them corrections`;
+  const corrected = counts.corrections === 0 ? "" : `, ${counts.corrections} of them with corrections`;
+  // With KTO each answer stands alone.
+  const items = pairs.some(({ chosen, rejected }) => chosen === null || rejected === null)
+    ? "answers"
+    : "pairs of answers";
   const lines = [
-    `${counts.pairs} pairs of answers to ${counts.prompts} prompts${corrected}; ${counts.feedback} records of feedback, ${counts.people} people`,
+    `${counts.pairs} ${items} to ${counts.prompts} prompts${corrected}; ${counts.feedback} records of feedback, ${counts.people} people`,
   ];
+  let shown = "";
   for (const { prompt, chosen, rejected } of pairs.slice(0, pairsShown)) {
-    lines.push("", shortened(prompt));
+    if (prompt !== shown) lines.push("", shortened(prompt));
+    shown = prompt;
     if (chosen !== null) lines.push(`  + ${shownSide(chosen)}`);
     if (rejected !== null) lines.push(`  - ${shownSide(rejected)}`);
   }
-  if (counts.pairs > pairsShown) lines.push("", `and ${counts.pairs - pairsShown} more pairs`);
+  if (counts.pairs > pairsShown) lines.push("", `and ${counts.pairs - pairsShown} more`);
   return [...lines, ...leftOutLines({ counts: counts.left_out, reasons, leftOut })];
 }
 

@@ -15,8 +15,8 @@ interface Answer {
 }
 
 /**
- * The means over the answers of a step, before it; of pairs also how often and by how much the chosen one has the greater
- * reward, and with KTO the reference point.
+ * The means over the answers of a step, before it, and by how much those of chosen ones are greater; of pairs also how often the
+ * chosen one has the greater reward, and with KTO the reference point.
  *
  * @param batch with what the loss compares with
  */
@@ -32,7 +32,7 @@ export function preferenceMetrics(
     ...sideMetrics("chosen", chosen),
     ...sideMetrics("rejected", rejected),
     ...(config.loss === "kto"
-      ? { kl: batch[0]?.preference?.referencePoint ?? 0 }
+      ? { ...apart(chosen, rejected), kl: batch[0]?.preference?.referencePoint ?? 0 }
       : marginMetrics(batch, logprobs, config)),
   };
 }
@@ -62,6 +62,13 @@ function sideMetrics(side: "chosen" | "rejected", answers: readonly Answer[]): P
     [`rewards/${side}`]: mean(answers.map(({ reward }) => reward)),
     [`logps/${side}`]: mean(answers.map(({ logprob }) => logprob)),
   };
+}
+
+/** Of answers that are no pairs; nothing where a step has one kind alone. */
+function apart(chosen: readonly Answer[], rejected: readonly Answer[]): PreferenceMetrics {
+  if (chosen.length === 0 || rejected.length === 0) return {};
+  const [better, worse] = [chosen, rejected].map((answers) => mean(answers.map(({ reward }) => reward)));
+  return { "rewards/margins": better - worse };
 }
 
 function marginMetrics(

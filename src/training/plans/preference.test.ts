@@ -262,6 +262,23 @@ test("KTO takes answers one by one, and the two of a pair as two", async (t) => 
   assert.ok(forwards.filter((forward) => forward.join() === mismatched.join()).length >= 3);
 });
 
+test("KTO tells how far apart wanted and unwanted answers are, and warns where one kind is hardly heard", async (t) => {
+  const lines = [pair("1", "2", null), pair("3", null, "4"), pair("5", null, "6"), pair("7", null, "8")];
+  const kto = { loss: "kto", batchSize: 4, epochCount: 2, learningRate: 0.05 } as const;
+  const { steps, warnings } = await run(t, lines, kto);
+  const [first, second] = steps;
+  assert.ok(Math.abs(first["rewards/margins"]) < 1e-6 && second["rewards/margins"] > 0);
+  assert.equal(second["rewards/margins"], second["rewards/chosen"] - second["rewards/rejected"]);
+  assert.deepEqual(warnings, [
+    "1 answers were wanted and 3 were not, which count for 0.33 times as much; with desirable_weight 3.0 both count alike.",
+  ]);
+  assert.deepEqual((await run(t, lines, { ...kto, desirableWeight: 3 })).warnings, []);
+  assert.deepEqual((await run(t, lines, { ...kto, loss: "kto", undesirableWeight: 1.5 })).warnings.length, 1);
+  const alone = await run(t, lines.slice(1), kto);
+  assert.match(alone.warnings[0] ?? "", /^0 answers were wanted and 3 were not: .* send some of both/);
+  assert.equal(alone.steps[0]["rewards/margins"], undefined);
+});
+
 test("KTO's reference point is how far the model has moved on answers to other prompts, and at least 0", async (t) => {
   const lines = [pair("1", "2", null), pair("3", "4", null), pair("5", "6", null)];
   const config = { loss: "kto", batchSize: 3, epochCount: 4, learningRate: 0.05 } as const;

@@ -1,5 +1,6 @@
 // The plan of a preference job: pairs, or with KTO judged answers, in the order of the job's seed, so many a step, and a loss
 // that compares them with a reference.
+import type { PreferenceConfig } from "../../domain/preferences/preference-config.ts";
 import type { PreferenceExample } from "../../domain/preferences/preference.ts";
 import type { JobCounts } from "../../domain/job.ts";
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
@@ -37,7 +38,7 @@ export async function planPreference(
     comparedRows: batches.map(() => []),
     optimizerStep: () => ({ ...supervisedAdamW, weightDecay, gradientNormMax, learningRate }),
     counts,
-    warnings: data.warnings,
+    warnings: [...data.warnings, ...balanceWarnings(data.preferences, config)],
     probe: [],
     preferences: {
       reference: config.reference,
@@ -70,6 +71,31 @@ export async function planPreference(
       startWarning: () => null,
     },
   };
+}
+
+/** Of KTO: wanted and unwanted answers that count for so many times more than the others leave these unheard. */
+const imbalanceMax = 2;
+
+/** What KTO's paper advises: wanted answers count for as much as the others, or a third more (arXiv:2402.01306, section 4.3). */
+function balanceWarnings(
+  preferences: readonly PlannedPreference[],
+  { loss, desirableWeight, undesirableWeight }: PreferenceConfig,
+): readonly string[] {
+  if (loss !== "kto" || preferences.length === 0) return [];
+  const wantedCount = preferences.filter(({ sequences }) => sequences[0]?.preference?.isChosen).length;
+  const otherCount = preferences.length - wantedCount;
+  const numbers = `${wantedCount} answers were wanted and ${otherCount} were not`;
+  if (wantedCount === 0 || otherCount === 0)
+    return [`${numbers}: the loss kto learns what sets the two apart, so send some of both.`];
+  const ratio = (desirableWeight * wantedCount) / (undesirableWeight * otherCount);
+  if (ratio <= imbalanceMax && ratio >= 1 / imbalanceMax) return [];
+  const [option, weight] =
+    ratio > 1
+      ? ["undesirable_weight", (desirableWeight * wantedCount) / otherCount]
+      : ["desirable_weight", (undesirableWeight * otherCount) / wantedCount];
+  return [
+    `${numbers}, which count for ${ratio.toPrecision(2)} times as much; with ${option} ${weight.toPrecision(2)} both count alike.`,
+  ];
 }
 
 function countsOf({ preferences, preferenceCount, dropped }: PreferenceData): JobCounts {

@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { exampleMessageSchema } from "../supervised/example-messages.ts";
 import { nullable } from "../nullable.ts";
-import { promptFields } from "../trajectory.ts";
+import { choiceFields, promptFields } from "../trajectory.ts";
 
 const open = { additionalProperties: true };
 
@@ -10,7 +10,17 @@ const messages = Type.Array(exampleMessageSchema, { minItems: 1, title: "list[Ex
 
 const asked = Type.Array(exampleMessageSchema, { minItems: 1, description: "What is answered." });
 
-const answer = Type.Union([Type.String({ title: "str" }), exampleMessageSchema, messages]);
+/** A message or a recorded Choice; which of the two it must be is checked apart. */
+const messageOrChoice = Type.Object(
+  {
+    ...exampleMessageSchema.properties,
+    ...choiceFields,
+    role: Type.Optional(exampleMessageSchema.properties.role),
+  },
+  { ...open, title: "ExampleMessageOrChoice" },
+);
+
+const answer = Type.Union([Type.String({ title: "str" }), messageOrChoice, messages]);
 
 const tools = nullable(Type.Array(Type.Object({}, open)), { description: "The tools that the request has." });
 
@@ -23,7 +33,7 @@ export const preferenceSchema = Type.Object(
     messages: nullable(messages, { description: "The same as prompt, by another name." }),
     chosen: nullable(answer, {
       description:
-        "The answer that people preferred: its text, a message, or the messages behind the prompt.",
+        "The answer that people preferred: its text, a message, the messages behind the prompt, or a Choice as it was answered, which trains by its tokens.",
     }),
     rejected: nullable(answer, { description: "The answer that they did not." }),
     completion: nullable(answer, { description: "With the loss kto: an answer that is judged by itself." }),

@@ -1,22 +1,25 @@
 // From a preference in any of its spellings to the one that is stored. What is wrong with it is found on the way.
 import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "typebox";
-import type { PreferenceExample } from "../../domain/preferences/preference.ts";
+import type { AnswerMessages, PreferenceExample } from "../../domain/preferences/preference.ts";
 import type { JsonObject, MessageRecord } from "../../domain/trajectory.ts";
+import { choiceFaults, idList, logprobEntries } from "../../trajectories/choice-faults.ts";
 import { check } from "../../validation/check.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
-import { checkExampleMessages } from "../supervised/example-messages.ts";
+import { checkExampleMessage } from "../supervised/example-messages.ts";
 import { preferenceSchema } from "./preference-schema.ts";
 
 /** Without what its type says of its members. */
 const schema: TSchema = preferenceSchema;
 
-/** Where a part of a preference was sent, and the messages there. */
+/** Where a part of a preference was sent, and the messages there, or the Choice. */
 interface Part {
   readonly field: string;
-  readonly messages: readonly unknown[];
-  /** Below which place each message stands. */
-  readonly place: readonly string[];
+  /** Whether it was sent as a text. */
+  readonly isText: boolean;
+  readonly items: readonly unknown[];
+  /** Where one of them stands. */
+  readonly placeOf: (index: number) => readonly string[];
 }
 
 /** How a preference is spelled; any of these has to be there, and no two of one line. */
@@ -57,7 +60,7 @@ export function readPreference(
   requireAnswers(answers, takesSingles, findings);
   const prompt = onlyOne(value, promptFields, findings) ?? sharedBeginning(answers, findings);
   if (findings.faultCount > faultCount || prompt === null) return null;
-  checkExampleMessages(prompt.messages, findings, prompt.place);
+  prompt.items.forEach((item, index) => checkExampleMessage(item, findings, prompt.placeOf(index)));
   const { chosen, rejected } = answers;
   for (const answer of [chosen, rejected]) if (answer !== null) checkAnswer(answer, findings);
   if (findings.faultCount > faultCount) return null;
@@ -65,10 +68,10 @@ export function readPreference(
   const extra = Object.entries(value).filter(([field]) => !ownFields.includes(field));
   // The walk found nothing that differs from the schema, and all of these came out of JSON.
   return {
-    messages: prompt.messages as readonly MessageRecord[],
+    messages: prompt.items as readonly MessageRecord[],
     tools: (tools ?? (isObject(input) ? input["tools"] : null) ?? null) as readonly JsonObject[] | null,
-    chosen: (chosen?.messages ?? null) as readonly MessageRecord[] | null,
-    rejected: (rejected?.messages ?? null) as readonly MessageRecord[] | null,
+    chosen: (chosen?.items ?? null) as AnswerMessages | null,
+    rejected: (rejected?.items ?? null) as AnswerMessages | null,
     extra: Object.fromEntries(extra) as JsonObject,
   };
 }
@@ -94,17 +97,32 @@ function onlyOne(value: Value, fields: readonly string[], findings: Findings): P
 }
 
 function partOf(field: string, value: unknown): Part {
+  const part = (items: Part["items"], placeOf: Part["placeOf"]): Part => ({
+    field,
+    isText: false,
+    items,
+    placeOf,
+  });
   if (typeof value === "string") {
     const role = (promptFields as readonly string[]).includes(field) ? "user" : "assistant";
-    return { field, messages: [{ role, content: value }], place: [field] };
+    return { ...part([{ role, content: value }], () => [field]), isText: true };
   }
-  if (field === "input" && isObject(value))
-    return { field, messages: listOf(value["messages"]), place: [field, "messages"] };
-  return { field, messages: Array.isArray(value) ? listOf(value) : [value], place: [field] };
+  if (Array.isArray(value)) return part(value, (index) => [field, String(index)]);
+  if (field === "input" && isObject(value) && Array.isArray(value["messages"]))
+    return part(value["messages"], (index) => [field, "messages", String(index)]);
+  if (!isObject(value) || !isChoice(value) || hasTokens(value)) return part([value], () => [field]);
+  // What recorded no tokens trains by its text, as a message does.
+  return part([value["message"]], () => [field, "message"]);
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+function isChoice(value: Value): boolean {
+  return isObject(value["message"]) && Object.hasOwn(value, "finish_reason");
+}
+
+function hasTokens(choice: Value): boolean {
+  // It came out of JSON.
+  const { token_ids: ids, logprobs } = choice as JsonObject;
+  return (idList(ids) ?? []).length > 0 || (logprobEntries(logprobs)?.list.length ?? 0) > 0;
 }
 
 /** TRL's columns of answers that are judged one by one. */
@@ -144,21 +162,37 @@ function sharedBeginning(answers: Answers, findings: Findings): Part | null {
     return null;
   };
   if (chosen === null || rejected === null) return missing();
-  const lengthMax = Math.min(chosen.messages.length, rejected.messages.length) - 1;
+  const lengthMax = Math.min(chosen.items.length, rejected.items.length) - 1;
   let length = 0;
-  while (length < lengthMax && isDeepStrictEqual(chosen.messages[length], rejected.messages[length]))
-    length += 1;
+  while (length < lengthMax && isDeepStrictEqual(chosen.items[length], rejected.items[length])) length += 1;
   if (length === 0) return missing();
-  answers.chosen = { ...chosen, messages: chosen.messages.slice(length) };
-  answers.rejected = { ...rejected, messages: rejected.messages.slice(length) };
-  return { ...chosen, messages: chosen.messages.slice(0, length) };
+  const behind = (part: Part): Part => ({
+    ...part,
+    items: part.items.slice(length),
+    placeOf: (index) => part.placeOf(length + index),
+  });
+  answers.chosen = behind(chosen);
+  answers.rejected = behind(rejected);
+  return { ...chosen, items: chosen.items.slice(0, length) };
 }
 
 /** It ends with what the assistant says, which trains. */
-function checkAnswer({ messages, place }: Part, findings: Findings): void {
-  const { hasAnswer } = checkExampleMessages(messages, findings, place);
-  const last = messages.at(-1);
-  if (isObject(last) && last["role"] === "assistant" && hasAnswer) return;
+function checkAnswer({ field, isText, items, placeOf }: Part, findings: Findings): void {
+  const last = items.at(-1);
+  if (isObject(last) && isChoice(last)) return checkChoice(last, findings, placeOf(items.length - 1));
+  if (isObject(last) && (last["role"] ?? null) === null)
+    return report(findings, "missing", "Field required", ...placeOf(items.length - 1), "role");
+  if (isText && isObject(last) && last["content"] === "")
+    return report(findings, "missing", "An answer needs text.", field);
+  const { faultCount } = findings;
+  const trained = items.map((item, index) => checkExampleMessage(item, findings, placeOf(index)));
+  if (findings.faultCount > faultCount || trained.at(-1) === true) return;
   const message = "Value error, an answer ends with a message of the assistant that trains.";
-  report(findings, "value_error", message, ...place);
+  report(findings, "value_error", message, field);
+}
+
+function checkChoice(choice: Value, findings: Findings, place: readonly string[]): void {
+  // It came out of JSON. How many ids its model has is not known here; training drops what is another's.
+  for (const fault of choiceFaults(choice as JsonObject, null))
+    report(findings, "value_error", `Value error, ${fault.message}`, ...place, ...fault.place);
 }

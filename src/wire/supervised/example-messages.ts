@@ -29,16 +29,19 @@ export function checkExampleMessages(
   findings: Findings,
   place: readonly string[],
 ): { readonly hasAnswer: boolean } {
-  let hasAnswer = false;
-  messages.forEach((message: unknown, index) => {
-    if (!isObject(message)) return;
-    const at = [...place, String(index)];
-    checkContent(message["content"], findings, at);
-    if (message["role"] !== "assistant") return;
-    hasAnswer ||= message["weight"] !== 0;
-    checkAnswer(message, findings, at);
-  });
-  return { hasAnswer };
+  const trained = messages.map((message, index) =>
+    checkExampleMessage(message, findings, [...place, String(index)]),
+  );
+  return { hasAnswer: trained.includes(true) };
+}
+
+/** The same of one. @returns whether it is the assistant's, and trains */
+export function checkExampleMessage(message: unknown, findings: Findings, place: readonly string[]): boolean {
+  if (!isObject(message)) return false;
+  checkContent(message["content"], findings, place);
+  if (message["role"] !== "assistant") return false;
+  checkAnswer(message, findings, place);
+  return message["weight"] !== 0;
 }
 
 function checkAnswer(

@@ -112,6 +112,34 @@ test("answers that are judged one by one are KTO's, and so is a pair", async (t)
   );
 });
 
+test("a choice trains by its tokens, and one that has none as a message", async (t) => {
+  const { server, modelId } = await withModel(t);
+  const choice = {
+    index: 0,
+    finish_reason: "length",
+    message: good,
+    token_ids: [1, 2],
+    prompt_token_ids: [3],
+  };
+  const { token_ids: _ids, ...without } = { ...choice, message: bad, logprobs: null };
+  const job = await created(server, {
+    model_id: modelId,
+    pairs: [{ prompt: "Hi", chosen: choice, rejected: without }],
+  });
+  assert.deepEqual(await stored(server, job.id), [{ ...kept, chosen: [choice] }]);
+  const strange = { ...choice, logprobs: { content: [{ token: "a", logprob: -1 }] } };
+  await refuses(
+    server,
+    { model_id: modelId, pairs: [{ prompt: "Hi", chosen: strange, rejected: "Go" }] },
+    { "pairs.0.chosen.logprobs.content": /2|1/ },
+  );
+  await refuses(
+    server,
+    { model_id: modelId, pairs: [{ prompt: "Hi", chosen: { ...choice, token_ids: [0.5] }, rejected: "Go" }] },
+    { "pairs.0.chosen.token_ids.0": /integer/ },
+  );
+});
+
 test("tools, what templates are given and what is unknown are kept", async (t) => {
   const { server, modelId } = await withModel(t);
   const tools = [{ type: "function", function: { name: "f" } }];
@@ -216,7 +244,16 @@ test("what is wrong with a pair is told at its place", async (t) => {
     { prompt, chosen, preferred_output: [good], rejected },
     { preferred_output: /two spellings/ },
   );
-  await faultOf({ prompt, chosen: "", rejected }, { "chosen.0.content": /needs content/ });
+  await faultOf({ prompt, chosen: "", rejected }, { chosen: /needs text/ });
+  await faultOf(
+    { prompt, chosen: { ...good, content: "" }, rejected },
+    { "chosen.content": /needs content/ },
+  );
+  await faultOf({ prompt, chosen: { content: "Ho" }, rejected }, { "chosen.role": /required/ });
+  await faultOf(
+    { chosen: [user, { ...good, content: "" }], rejected: [user, bad] },
+    { "chosen.1.content": /needs content/ },
+  );
   await faultOf({ prompt, chosen: [user], rejected }, { chosen: /ends with a message of the assistant/ });
   await faultOf({ prompt, chosen: [], rejected }, { chosen: /./ });
   await faultOf({ prompt, completion: "Ho" }, { label: /a label, true or false/, chosen: /./ });
