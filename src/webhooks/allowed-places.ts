@@ -37,7 +37,8 @@ export function readAllowedPlaces(entries: readonly string[]): AllowedPlaces {
       names.push(entry);
       networks.push("127.0.0.0/8", "::1/128");
     } else if (isNetwork(entry)) networks.push(entry);
-    else if (/^(\*\.)?[a-z0-9_]([a-z0-9_-]*\.?)*$/.test(entry) && !/^[\d.]+$/.test(entry)) names.push(entry);
+    else if (/^(\*\.)?[a-z0-9_][a-z0-9_-]*(\.[a-z0-9_-]+)*\.?$/.test(entry) && !/^[\d.]+$/.test(entry))
+      names.push(entry);
     else throw notAllowed(entry);
   }
   const open = networksOf(networks);

@@ -49,7 +49,9 @@ const remote: MakeTrainers = (dataFolder, context) => {
 
 checkTrainer("the embedded trainer", embedded(18), losses);
 checkTrainer("the naive trainer", naive, searchedOf(losses, 2, "naive"));
-checkTrainer("a remote trainer", remote, searchedOf(losses, 1, "remote"));
+checkTrainer("a remote trainer", remote, [
+  ...new Set([...searchedOf(losses, 1, "remote"), ...losses.slice(-1)]),
+]);
 
 interface Outcome {
   readonly losses: readonly number[];

@@ -22,10 +22,12 @@ import type {
 } from "../../trainer.ts";
 import type { RemoteOperation, RemoteRequest, RemoteServer } from "./remote-server.ts";
 
+const losses: TrainerProfile["losses"] = ["policy", "cross-entropy"];
+
 export class RemoteTrainers implements TrainerProvider {
   readonly profile: TrainerProfile = {
     name: "remote",
-    losses: ["policy", "cross-entropy"],
+    losses,
     hasBasePass: false,
     isRepeatable: false,
     basePrecisions: ["float32"],
@@ -101,6 +103,8 @@ class RemoteTrainer implements Trainer {
     loss: Loss,
     call: TrainerCall,
   ): Promise<ForwardBackwardResult> {
+    if (!losses.includes(loss.kind))
+      return Promise.reject(unsupported(`This trainer computes no loss ${loss.kind}.`));
     return this.#calls.run("forwardBackward", call, () =>
       this.#operate({ kind: "forward_backward", data, loss }),
     );
