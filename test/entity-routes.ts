@@ -351,6 +351,10 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     "POST /table/create": inProjects(other, "/table/create", (projectId) => ({
       table: { project_id: projectId, rows: [{ a: 1 }] },
     })),
+    "POST /table/create_from_digests": inProjects(other, "/table/create_from_digests", (projectId) => ({
+      project_id: projectId,
+      row_digests: [],
+    })),
     ...Object.fromEntries(
       ["/table/query", "/table/query_stats", "/file/content"].map((path) => [
         `POST ${path}`,

@@ -195,6 +195,40 @@ test("a table's rows are read by the reference of the object that names it", asy
   });
 });
 
+test("a large table comes as parts, and then by the digests of its rows", async (t) => {
+  const { send, post } = await serverOf(t);
+  const rowDigests: string[] = [];
+  for (const rows of [
+    [{ x: 1 }, { x: 2 }],
+    [{ x: 2 }, { x: 3.0 }],
+  ]) {
+    const part = await post("/table/create", { table: { project_id: projectId, rows } });
+    rowDigests.push(...part.json<{ readonly row_digests: readonly string[] }>().row_digests);
+  }
+  const whole = { project_id: projectId, row_digests: rowDigests };
+  const { digest } = (await post("/table/create_from_digests", whole)).json<{ readonly digest: string }>();
+  const { rows } = (await post("/table/query", { project_id: projectId, digest })).json<{
+    readonly rows: readonly { readonly val: unknown }[];
+  }>();
+  assert.deepEqual(
+    rows.map(({ val }) => val),
+    [{ x: 1 }, { x: 2 }, { x: 2 }, { x: 3 }],
+  );
+  const refusal = async (body: object) => {
+    const path = "/table/create_from_digests";
+    const answer = await send({
+      method: "POST",
+      path,
+      content_type: "application/json",
+      body: { ...whole, ...body },
+    });
+    return [answer.statusCode, membersNamed("loc", answer.json())];
+  };
+  assert.deepEqual(await refusal({ row_digests: ["a".repeat(43)] }), [404, [["body", "row_digests"]]]);
+  assert.deepEqual(await refusal({ row_digests: ["a"] }), [422, [["body", "row_digests", "0"]]]);
+  assert.deepEqual(await refusal({ expected_digest: "a" }), [409, [["body", "expected_digest"]]]);
+});
+
 test("all of a project is deleted at once", async (t) => {
   const { send, post } = await serverOf(t);
   const digests = { "/table/create": "", "/file/create": "" };

@@ -112,6 +112,15 @@ def evaluation() -> None:
     assert [row["x"] for row in rows] == [1, 2, 3]
 
 
+def large_dataset() -> None:
+    """A dataset that the client sends in parts."""
+    rows = [{"x": number, "text": "é" * 1000} for number in range(4000)]
+    published = weave.publish(weave.Dataset(name="large", rows=rows))
+    read = weave.ref(published.uri()).get().rows
+    assert len(read) == 4000
+    assert [row["x"] for row in read] == list(range(4000))
+
+
 def replacement() -> None:
     """A record that is replaced keeps its id; what was there is no longer listed."""
     _, call = double.call(5)
@@ -146,7 +155,7 @@ def deletion() -> None:
     assert len(client.get_feedback()) == 100
 
 
-FLOWS = [calls_and_feedback, stored_calls, annotations, scorers, evaluation_logger, evaluation, replacement, many, deletion]
+FLOWS = [calls_and_feedback, stored_calls, annotations, scorers, evaluation_logger, evaluation, large_dataset, replacement, many, deletion]
 
 for flow in FLOWS:
     flow()

@@ -4931,6 +4931,15 @@ export type WeaveTableDraft = {
   readonly wb_user_id?: null;
 };
 
+export type WeaveTableOfDigestsReq = {
+  /** `<entity>/<project>`. */
+  readonly project_id: string;
+  /** Of rows that other tables of the project have, in their order. */
+  readonly row_digests: readonly string[];
+  /** The digest that the client has computed; 409 where it is another. */
+  readonly expected_digest?: string | null;
+};
+
 export type WeaveTableQueryReq = {
   /** `<entity>/<project>`. */
   readonly project_id: string;
@@ -6194,6 +6203,14 @@ export interface Operations {
       readonly digest: string;
       /** In the order of the rows. */
       readonly row_digests: readonly string[];
+    };
+  };
+  /** Publish a table of rows that other tables have. */
+  readonly "POST /table/create_from_digests": {
+    readonly body: WeaveTableOfDigestsReq;
+    readonly answer: {
+      /** What names the content. */
+      readonly digest: string;
     };
   };
   /** Read rows of a table. */

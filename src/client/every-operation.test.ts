@@ -25,6 +25,7 @@ const uncalled: Readonly<Record<string, string>> = {
       "GET /server_info",
       "POST /graphql",
       "POST /table/create",
+      "POST /table/create_from_digests",
       "POST /table/query",
       "POST /table/query_stats",
       "POST /refs/read_batch",

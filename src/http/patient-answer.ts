@@ -8,7 +8,7 @@ import type { HttpSettings } from "./settings.ts";
 /** Sends the pieces. What they throw breaks the connection off, since the status is sent: clients see that the rest lacks. */
 export function sendPieces(
   reply: FastifyReply,
-  pieces: AsyncIterable<Uint8Array | string>,
+  pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   { idleStreamSeconds }: Pick<HttpSettings, "idleStreamSeconds">,
 ): FastifyReply {
   return reply.send(patientStream(pieces, idleStreamSeconds * 1000));
@@ -18,13 +18,18 @@ export function sendPieces(
 const chunkBytes = 1 << 16;
 
 /** The pieces as a stream, which makes no more than is read, and fails when nothing is read of it for `idleMs`. */
-export function patientStream(pieces: AsyncIterable<Uint8Array | string>, idleMs: number): Readable {
+export function patientStream(
+  pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+  idleMs: number,
+): Readable {
   const chunks = watched(inChunks(pieces), (error) => stream.destroy(error), idleMs);
   const stream = Readable.from(chunks, { objectMode: false, highWaterMark: chunkBytes });
   return stream;
 }
 
-async function* inChunks(pieces: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array, void> {
+async function* inChunks(
+  pieces: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array, void> {
   for await (const piece of pieces) {
     const bytes = typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
     for (let start = 0; start < bytes.length; start += chunkBytes)

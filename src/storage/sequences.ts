@@ -18,7 +18,8 @@ export type RootList =
   | "rules"
   | "annotation queues"
   | "webhooks"
-  | "traced files";
+  | "traced files"
+  | "traced tables";
 
 /**
  * The next number of a list. Whoever else adds to the list waits from here until the transaction ends, so take it late;

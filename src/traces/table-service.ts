@@ -4,8 +4,9 @@ import type { Clock } from "../domain/clock.ts";
 import { reachProject } from "../domain/project.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { Slice } from "../domain/traces/published-object.ts";
-import type { IndexedRow, TableRow, TableStore } from "../domain/traces/traced-table.ts";
+import type { IndexedRow, TableStore } from "../domain/traces/traced-table.ts";
 import { refuseOtherDigest } from "./object-service.ts";
+import { digestsIn, rowsIn, type PackedRows } from "./packed-rows.ts";
 
 /** What a client publishes, as it was read. */
 export interface TableInput {
@@ -13,14 +14,17 @@ export interface TableInput {
   readonly digest: string;
   /** The digest that the client has computed; null where it leaves that to the server. */
   readonly expectedDigest: string | null;
-  readonly rows: readonly TableRow[];
+  /** Null for a table of rows that the project has already. */
+  readonly lines: PackedRows["lines"] | null;
+  readonly rowDigests: PackedRows["digests"];
 }
 
 export interface TableService {
   /**
    * Stores the rows under their digest; the same table again adds nothing.
    *
-   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects
+   * @throws ServiceError `invalid`, `forbidden`; `conflict` where the digest is another than its client expects;
+   *   `not_found` for a row that came by its digest alone
    */
   publish(table: TableInput, caller: Caller): Promise<void>;
   /** @throws ServiceError `invalid`, `forbidden`, `not_found` */
@@ -50,10 +54,12 @@ export function createTableService({ store, clock }: TableDependencies): TableSe
     return found;
   };
   return {
-    publish: async ({ projectId, digest, expectedDigest, rows }, caller) => {
+    publish: async ({ projectId, digest, expectedDigest, lines, rowDigests: digests }, caller) => {
       reachProject(projectId, caller);
       refuseOtherDigest(digest, expectedDigest);
-      await store.create({ projectId, digest, createdAt: clock.now() }, rows);
+      const table = { projectId, digest, createdAt: clock.now() };
+      if (lines === null) await store.createOf(table, digestsIn(digests));
+      else await store.create(table, rowsIn({ digests, lines }));
     },
     rows: async ({ projectId, digest, rowDigests }, slice, caller) => {
       await count(projectId, digest, caller);

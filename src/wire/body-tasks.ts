@@ -49,7 +49,7 @@ import {
   type ReadCalls,
 } from "./weave/calls.ts";
 import { readPublishedObject } from "./weave/read-object.ts";
-import { readTable } from "./weave/tables.ts";
+import { readTable, readTableOfDigests } from "./weave/tables.ts";
 import type { TableInput } from "../traces/table-service.ts";
 
 /** What each kind of body is read as: plain data, with large parts as packed lines. */
@@ -75,6 +75,7 @@ interface BodyKinds {
   readonly "feedback replacement": Checked<FeedbackReplaceBody>;
   readonly "published object": Checked<ObjectInput>;
   readonly "published table": Checked<TableInput>;
+  readonly "table of digests": Checked<TableInput>;
   readonly "call start": ReadCalls;
   readonly "call end": ReadCalls;
   readonly "calls complete": ReadCalls;
@@ -132,6 +133,7 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   ),
   "published object": whole(readPublishedObject),
   "published table": whole(readTable),
+  "table of digests": whole(readTableOfDigests),
   "call start": whole(readCallStart),
   "call end": whole(readCallEnd),
   "calls complete": whole(readCallsComplete),

@@ -57,7 +57,12 @@ import {
 import { callBatchForm, callEndForm, callsCompleteForm, callStartForm } from "../../src/wire/weave/calls.ts";
 import { fileContentForm } from "../../src/wire/weave/files.ts";
 import { graphqlForm } from "../../src/wire/weave/first-questions.ts";
-import { tableCreateForm, tableQueryForm, tableStatsForm } from "../../src/wire/weave/tables.ts";
+import {
+  tableCreateForm,
+  tableOfDigestsForm,
+  tableQueryForm,
+  tableStatsForm,
+} from "../../src/wire/weave/tables.ts";
 import { constrainedChats, schemaKeywords } from "./constrained-chats.ts";
 
 /** What requests may speak of; it is there before the first is sent. */
@@ -630,6 +635,11 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       "/table/create",
       { table: { project_id: "local/p", rows: [{ a: 1.0 }, { a: "é" }], expected_digest: null } },
       { ...feedback, names: namesIn(tableCreateForm.schema) },
+    ),
+    post(
+      "/table/create_from_digests",
+      { project_id: "local/p", row_digests: [], expected_digest: null },
+      { ...feedback, names: namesIn(tableOfDigestsForm.schema) },
     ),
     post(
       "/table/query",

@@ -1,4 +1,5 @@
-// Tables of rows that clients of traces publish, such as the examples of a dataset. Named by the digest of their rows.
+// Tables of rows that clients of traces publish, such as the examples of a dataset. A table is named by the digests of its
+// rows, and a project has each row once, however many of its tables have it.
 import type { Slice } from "./published-object.ts";
 
 export interface TableRow {
@@ -13,12 +14,17 @@ export interface IndexedRow extends TableRow {
   readonly index: number;
 }
 
+export interface TableName {
+  readonly projectId: string;
+  readonly digest: string;
+  readonly createdAt: Date;
+}
+
 export interface TableStore {
   /** Durable when it resolves, all rows or none; a table that is there already adds nothing. */
-  create(
-    table: { readonly projectId: string; readonly digest: string; readonly createdAt: Date },
-    rows: readonly TableRow[],
-  ): Promise<void>;
+  create(table: TableName, rows: Iterable<TableRow>): Promise<void>;
+  /** The same of rows that the project has already. @throws ServiceError `not_found` for one that it has not */
+  createOf(table: TableName, rowDigests: Iterable<string>): Promise<void>;
   /** How many rows it has; null where there is none. */
   count(projectId: string, digest: string): Promise<number | null>;
   /**

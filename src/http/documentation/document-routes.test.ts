@@ -79,7 +79,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
       "/graphql",
       ...["create", "read", "delete"].map((call) => `/obj/${call}`),
       "/objs/query",
-      ...["create", "query", "query_stats"].map((call) => `/table/${call}`),
+      ...["create", "create_from_digests", "query", "query_stats"].map((call) => `/table/${call}`),
       "/refs/read_batch",
       "/file/create",
       "/files/create",

@@ -1,13 +1,16 @@
 // Publishing tables and reading them, and what references lead to.
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../../domain/service-error.ts";
+import { digestLength, digestsIn } from "../../traces/packed-rows.ts";
+import type { TableInput } from "../../traces/table-service.ts";
 import { locate } from "../../wire/places.ts";
-import { refsReadAnswerSchema, refsReadForm } from "../../wire/weave/objects.ts";
+import { digestAnswerSchema, refsReadAnswerSchema, refsReadForm } from "../../wire/weave/objects.ts";
 import {
   countAnswerSchema,
   rowText,
   tableCreateAnswerSchema,
   tableCreateForm,
+  tableOfDigestsForm,
   tableQueryAnswerSchema,
   tableQueryForm,
   tableStatsForm,
@@ -17,6 +20,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
 import { readBody } from "../input/read-body.ts";
+import { sendPieces } from "../patient-answer.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { jsonText } from "./object-routes.ts";
 import { documented, inBody } from "./weave-route.ts";
@@ -40,7 +44,30 @@ export function tableRoutes(app: FastifyInstance, dependencies: HttpDependencies
       const { value: table, ignored } = await bodies.read("published table", request);
       nameIgnored(reply, ignored);
       await tables.publish(table, request.caller).catch(inBody("table"));
-      return { digest: table.digest, row_digests: table.rows.map(({ digest }) => digest) };
+      reply.type("application/json; charset=utf-8");
+      return sendPieces(reply, publishedText(table), settings);
+    },
+  );
+  app.post(
+    "/table/create_from_digests",
+    {
+      ...readApart,
+      bodyLimit: settings.feedbackBodyBytes,
+      schema: documented({
+        summary: "Publish a table of rows that other tables have",
+        description:
+          "Clients send a large table as parts, each a table of its own, and then all of its rows by their digests.",
+        body: tableOfDigestsForm.schema,
+        response: answered("What names it.", { json: digestAnswerSchema }),
+      }),
+    },
+    async (request, reply) => {
+      const { value: table, ignored } = await bodies.read("table of digests", request);
+      nameIgnored(reply, ignored);
+      await tables
+        .publish(table, request.caller)
+        .catch((error: unknown) => inBody()(locate(error, { not_found: ["row_digests"] })));
+      return { digest: table.digest };
     },
   );
   app.post(
@@ -98,7 +125,7 @@ export function tableRoutes(app: FastifyInstance, dependencies: HttpDependencies
       for (const [index, reference] of refs.entries()) {
         const place = ["body", "refs", String(index)];
         const { text, readLength } = await traces.read(reference, request.caller).catch((error: unknown) => {
-          throw locate(error, { not_found: place, invalid: place, too_large: place, project_id: place });
+          throw locate(error, { not_found: place, invalid: place, project_id: place });
         });
         values.push(text ?? "null");
         length += readLength;
@@ -107,6 +134,18 @@ export function tableRoutes(app: FastifyInstance, dependencies: HttpDependencies
       return jsonText(reply, `{"vals":[${values.join(",")}]}`);
     },
   );
+}
+
+/** The answer to a table, some of its rows at a time. */
+function* publishedText({ digest, rowDigests }: TableInput): Generator<string, void> {
+  yield `{"digest":${JSON.stringify(digest)},"row_digests":[`;
+  const rowsPerPiece = 1000;
+  const length = rowsPerPiece * digestLength;
+  for (let start = 0; start < rowDigests.length; start += length) {
+    const digests = [...digestsIn(rowDigests.slice(start, start + length))];
+    yield `${start === 0 ? "" : ","}${digests.map((one) => JSON.stringify(one)).join(",")}`;
+  }
+  yield "]}";
 }
 
 /** Read for one answer, in characters. */

@@ -84,6 +84,34 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await tables.rows("team/other", "d", null, firstHundred), []);
   });
 
+  test("a table of rows that others have is those rows, and nothing where one of them is missing", async (t) => {
+    const { traces } = await (await makeStorage(t))();
+    const { tables } = traces;
+    const named = (digest: string, project = projectId) => ({
+      projectId: project,
+      digest,
+      createdAt: moment(0),
+    });
+    const [a, b, c] = rowsOf("a", "b", "c");
+    await tables.create(named("first"), [a, b]);
+    await tables.create(named("second"), [b, c, b]);
+    await tables.createOf(
+      named("all"),
+      [c, a, b, b].map(({ digest }) => digest),
+    );
+    await tables.createOf(named("all"), []);
+    await tables.createOf(named("empty"), []);
+    const listed = async (digest: string) =>
+      (await tables.rows(projectId, digest, null, firstHundred)).map(
+        ({ index, value }) => `${index}${value}`,
+      );
+    assert.deepEqual(await listed("all"), ['0"c"', '1"a"', '2"b"', '3"b"']);
+    assert.deepEqual([await tables.count(projectId, "all"), await tables.count(projectId, "empty")], [4, 0]);
+    await assert.rejects(tables.createOf(named("none"), [a.digest, "digest of d"]), { code: "not_found" });
+    await assert.rejects(tables.createOf(named("all", "team/other"), [a.digest]), { code: "not_found" });
+    assert.deepEqual([await tables.count(projectId, "none"), await listed("none")], [null, []]);
+  });
+
   test("a table of thousands of rows goes in as one", async (t) => {
     const { tables } = (await (await makeStorage(t))()).traces;
     const rows = rowsOf(...Array.from({ length: 3000 }, (_, index) => `row ${index}`));

@@ -19,11 +19,15 @@ export const traceTables: readonly string[] = [
     primary key (project_id, digest)
   )`,
   `create table traced_rows (
+    project_id text not null, digest text not null, value text not null,
+    primary key (project_id, digest)
+  )`,
+  `create table traced_table_rows (
     project_id text not null, table_digest text not null, row_index integer not null,
-    digest text not null, value text not null,
+    row_digest text not null,
     primary key (project_id, table_digest, row_index)
   )`,
-  "create index traced_rows_by_digest on traced_rows (project_id, table_digest, digest)",
+  "create index traced_table_rows_by_digest on traced_table_rows (project_id, row_digest, table_digest)",
   `create table traced_files (
     project_id text not null, digest text not null, file_id text not null unique, entity text not null,
     byte_count bigint not null, created_at text not null,

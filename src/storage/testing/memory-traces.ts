@@ -1,6 +1,6 @@
 // For tests: tables, files and calls of traces in memory.
 import { fittingCount, pageBytesMax } from "../../domain/page.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import { notFound, ServiceError } from "../../domain/service-error.ts";
 import type { TraceStore } from "../../domain/traces/trace-store.ts";
 import type { CallFilter, CallPart, CallStore, TracedCall } from "../../domain/traces/traced-call.ts";
 import { noRoomMessage, type TracedFileStore } from "../../domain/traces/traced-file.ts";
@@ -36,6 +36,18 @@ function memoryTables(exclusively: Exclusively): TableStore {
       exclusively((tables) => {
         if (find(tables, projectId, digest) !== undefined) return;
         tables.tracedTables = [...tables.tracedTables, { projectId, digest, rows: [...rows] }];
+      }),
+    createOf: ({ projectId, digest }, rowDigests) =>
+      exclusively((tables) => {
+        if (find(tables, projectId, digest) !== undefined) return;
+        const own = tables.tracedTables.filter((table) => table.projectId === projectId);
+        const known = new Map(own.flatMap((table) => table.rows.map((row) => [row.digest, row])));
+        const rows = [...rowDigests].map((rowDigest) => {
+          const row = known.get(rowDigest);
+          if (row === undefined) throw notFound("row of a table", rowDigest);
+          return row;
+        });
+        tables.tracedTables = [...tables.tracedTables, { projectId, digest, rows }];
       }),
     count: (projectId, digest) =>
       exclusively((tables) => find(tables, projectId, digest)?.rows.length ?? null),

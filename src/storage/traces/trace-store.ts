@@ -1,13 +1,13 @@
 // All that is stored of traces, and how a project's is removed.
-import type { Kysely } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { TraceStore } from "../../domain/traces/trace-store.ts";
 import type { Schema } from "../schema.ts";
 import { createCallStore } from "./call-store.ts";
-import { createTableStore } from "./table-store.ts";
+import { createTableStore, holdTables } from "./table-store.ts";
 import { createTracedFileStore } from "./traced-file-store.ts";
 
-/** Calls removed by one statement. */
-const rowsMax = 500;
+/** Removed by one statement. */
+const rowsMax = 1000;
 
 /** The trace stores on a migrated database. */
 export function createTraceStore(database: Kysely<Schema>): TraceStore {
@@ -69,27 +69,43 @@ async function deleteObjects(database: Kysely<Schema>, projectId: string): Promi
   }
 }
 
-/** Each in one transaction: who publishes the same table again meanwhile waits, and then stores all of it. */
+/** Tables first, then what they leave: whoever publishes one of them again meanwhile has all of it. */
 async function deleteTables(database: Kysely<Schema>, projectId: string): Promise<void> {
+  await database.deleteFrom("traced_tables").where("project_id", "=", projectId).execute();
+  await inPortions(
+    database,
+    () => sql`
+      delete from traced_table_rows where project_id = ${projectId} and (table_digest, row_index) in (
+        select table_digest, row_index from traced_table_rows as place
+        where project_id = ${projectId} and not exists (
+          select 1 from traced_tables
+          where traced_tables.project_id = place.project_id and traced_tables.digest = place.table_digest
+        )
+        limit ${rowsMax}
+      )`,
+  );
+  await inPortions(
+    database,
+    () => sql`
+      delete from traced_rows where project_id = ${projectId} and digest in (
+        select digest from traced_rows as content
+        where project_id = ${projectId} and not exists (
+          select 1 from traced_table_rows as place
+          where place.project_id = content.project_id and place.row_digest = content.digest
+        )
+        limit ${rowsMax}
+      )`,
+  );
+}
+
+/** A transaction each, in which nobody creates a table. */
+async function inPortions(database: Kysely<Schema>, deletion: () => RawBuilder<unknown>): Promise<void> {
   for (;;) {
-    const table = await database
-      .selectFrom("traced_tables")
-      .select("digest")
-      .where("project_id", "=", projectId)
-      .limit(1)
-      .executeTakeFirst();
-    if (table === undefined) return;
-    await database.transaction().execute(async (transaction) => {
-      await transaction
-        .deleteFrom("traced_tables")
-        .where("project_id", "=", projectId)
-        .where("digest", "=", table.digest)
-        .execute();
-      await transaction
-        .deleteFrom("traced_rows")
-        .where("project_id", "=", projectId)
-        .where("table_digest", "=", table.digest)
-        .execute();
+    const count = await database.transaction().execute(async (transaction) => {
+      await holdTables(transaction);
+      const { numAffectedRows = 0n } = await deletion().execute(transaction);
+      return numAffectedRows;
     });
+    if (count === 0n) return;
   }
 }

@@ -5,6 +5,7 @@ export interface TraceTables {
   readonly published_objects: PublishedObjectTable;
   readonly traced_tables: TracedTableTable;
   readonly traced_rows: TracedRowTable;
+  readonly traced_table_rows: TracedTableRowTable;
   readonly traced_files: TracedFileTable;
   readonly traced_calls: TracedCallTable;
 }
@@ -37,12 +38,18 @@ export interface TracedTableTable {
   readonly created_at: string;
 }
 
+/** The rows of all tables of a project, each once. */
 export interface TracedRowTable {
+  readonly project_id: string;
+  readonly digest: string;
+  readonly value: string;
+}
+
+export interface TracedTableRowTable {
   readonly project_id: string;
   readonly table_digest: string;
   readonly row_index: number;
-  readonly digest: string;
-  readonly value: string;
+  readonly row_digest: string;
 }
 
 export interface TracedFileTable {

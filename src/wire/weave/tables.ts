@@ -3,8 +3,10 @@ import { Type } from "typebox";
 import type { IndexedRow, TableRow } from "../../domain/traces/traced-table.ts";
 import { isExactList, isExactObject, type ExactJson } from "../../domain/text/exact-json.ts";
 import { canonicalText, tableDigest, textDigest } from "../../traces/digests.ts";
+import { digestLength, packRows } from "../../traces/packed-rows.ts";
 import type { TableInput } from "../../traces/table-service.ts";
-import { parseExactBody } from "../../validation/json-body.ts";
+import { report } from "../../validation/findings.ts";
+import { parseExactBody, parseJsonBody } from "../../validation/json-body.ts";
 import { readForm, type BodyForm } from "../body.ts";
 import type { BodyLimits } from "../body-limits.ts";
 import type { Checked } from "../checked.ts";
@@ -33,6 +35,31 @@ export const tableCreateAnswerSchema = Type.Object({
   digest: Type.String({ description: "What names the table." }),
   row_digests: Type.Array(Type.String(), { description: "In the order of the rows." }),
 });
+
+const tableOfDigestsSchema = Type.Object(
+  {
+    project_id: projectIdField,
+    row_digests: Type.Array(Type.String(), {
+      description: "Of rows that other tables of the project have, in their order.",
+    }),
+    expected_digest: nullable(digestField, {
+      description: "The digest that the client has computed; 409 where it is another.",
+    }),
+  },
+  { title: "WeaveTableOfDigestsReq" },
+);
+export const tableOfDigestsForm: BodyForm<typeof tableOfDigestsSchema> = {
+  schema: tableOfDigestsSchema,
+  more: ({ row_digests: digests }, findings) => {
+    if (!Array.isArray(digests)) return;
+    for (const [index, digest] of digests.entries()) {
+      if (typeof digest !== "string" || rowDigestPattern.test(digest)) continue;
+      const message = `Value error, a row's digest has ${digestLength} letters and digits`;
+      report(findings, "value_error", message, "row_digests", String(index));
+    }
+  },
+};
+const rowDigestPattern = new RegExp(`^[A-Za-z0-9]{${digestLength}}$`);
 
 const tableQuerySchema = Type.Object(
   {
@@ -89,9 +116,28 @@ export function readTable(bytes: Buffer, limits: BodyLimits): Checked<TableInput
     const value = canonicalText(row);
     return { digest: textDigest(value), value };
   });
-  const digest = tableDigest(rows.map((row) => row.digest));
-  const { project_id: projectId, expected_digest: expectedDigest = null } = table;
-  return { value: { projectId, digest, expectedDigest, rows }, ignored };
+  const { digests, lines } = packRows(rows);
+  return { value: tableOf(table, digests, lines), ignored };
+}
+
+/** The same of rows that come by their digests. @throws ServiceError `invalid` */
+export function readTableOfDigests(bytes: Buffer, limits: BodyLimits): Checked<TableInput> {
+  const { value, ignored } = readForm(tableOfDigestsForm, parseJsonBody(bytes, limits.trajectoryJson));
+  return { value: tableOf(value, value.row_digests.join(""), null), ignored };
+}
+
+function tableOf(
+  table: { readonly project_id: string; readonly expected_digest?: string | null },
+  rowDigests: string,
+  lines: string | null,
+): TableInput {
+  return {
+    projectId: table.project_id,
+    digest: tableDigest(rowDigests),
+    expectedDigest: table.expected_digest ?? null,
+    lines,
+    rowDigests,
+  };
 }
 
 /** The rows with the digits of their numbers, of a body that was checked. */
