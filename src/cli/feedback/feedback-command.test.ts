@@ -65,7 +65,12 @@ test("feedback is added, listed, queried, exported and summed up", async (t) => 
 
   const stats = await run("stats", "p");
   assert.match(stats.output, /^3 records\nrating +2  █+\nvendor.reaction.1 +1  █+/);
-  assert.match(stats.output, /payload.stars  2 number\n +mean 2.5  p50 2.5  p95 3.85\n +1 ▕█ +█▏ 4\n/);
+  assert.match(
+    stats.output,
+    /payload.stars  2 number\n +mean 2.5  p50 2.5  p95 3.85\n +1  1  █+\n +4  1  █+\n/,
+  );
+  assert.match(stats.output, /payload.emoji  1 text\n +👍  1  █+$/m);
+  assert.doesNotMatch(stats.output, /alias/);
   assert.equal((await run("stats", "p", "--type", "none")).output, "no feedback\n");
   const whole = JSON.parse((await run("stats", "p", "--json")).output) as { readonly total_count: number };
   assert.equal(whole.total_count, 3);

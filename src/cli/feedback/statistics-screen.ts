@@ -22,13 +22,19 @@ export function statisticsLines(statistics: FeedbackStats, width: number): reado
 }
 
 function typeLines(type: FeedbackTypeStats, width: number): readonly string[] {
-  const shown = type.paths.slice(0, pathsMax);
-  const left = type.paths.length - shown.length;
+  const said = type.paths.filter(({ path }) => !isAdded(type, path));
+  const shown = said.slice(0, pathsMax);
+  const left = said.length - shown.length;
   return [
     type.feedback_type,
     ...shown.flatMap((path) => pathLines(path, width).map((line) => `  ${line}`)),
     ...(left === 0 ? [] : [`  and ${left} paths more (--json has them)`]),
   ];
+}
+
+/** What the server adds to a reaction says nothing more. */
+function isAdded({ feedback_type: type }: FeedbackTypeStats, path: string): boolean {
+  return type.endsWith(".reaction.1") && /^payload\.(alias|detoned|detoned_alias)$/.test(path);
 }
 
 function pathLines(path: FeedbackPathStats, width: number): readonly string[] {
@@ -37,9 +43,10 @@ function pathLines(path: FeedbackPathStats, width: number): readonly string[] {
   return [head, ...numberLines(path).map(indented), ...valueLines(path, width - 4).map(indented)];
 }
 
-function numberLines({ numbers }: FeedbackPathStats): readonly string[] {
+function numberLines({ numbers, values }: FeedbackPathStats): readonly string[] {
   if (numbers === null) return [];
-  const { mean, p50, p95, min, max, histogram } = numbers;
+  const { mean, p50, p95, min, max } = numbers;
+  const histogram = areFew(values) ? null : numbers.histogram;
   const percentiles =
     p50 === null || p95 === null ? "" : `  p50 ${shortNumber(p50)}  p95 ${shortNumber(p95)}`;
   return [
@@ -48,12 +55,17 @@ function numberLines({ numbers }: FeedbackPathStats): readonly string[] {
   ];
 }
 
-/** Of numbers a histogram says more where there are many. */
+/** Each value; of many numbers the histogram says more. */
 function valueLines({ values, numbers }: FeedbackPathStats, width: number): readonly string[] {
-  if (values === null || (numbers !== null && values.length > valuesMax)) return [];
-  const shown = values.slice(0, valuesMax).map(({ value, count }) => ({ name: String(value), count }));
+  if (values === null || (numbers !== null && !areFew(values))) return [];
+  const inOrder = numbers === null ? values : values.toSorted((one, other) => +one.value - +other.value);
+  const shown = inOrder.slice(0, valuesMax).map(({ value, count }) => ({ name: String(value), count }));
   const left = values.length - shown.length;
   return [...drawBars(shown, width), ...(left === 0 ? [] : [`and ${left} values more`])];
+}
+
+function areFew(values: FeedbackPathStats["values"]): boolean {
+  return values !== null && values.length <= valuesMax;
 }
 
 function indented(line: string): string {
