@@ -39,6 +39,16 @@ export class FeedbackLedger {
     return this.#acknowledged.size;
   }
 
+  /** Records that came into being, whether or not they are still there. */
+  get createdIds(): readonly string[] {
+    return [...this.#acknowledged.keys()];
+  }
+
+  /** Records that were there, and are gone. */
+  get purgedIds(): readonly string[] {
+    return [...this.#acknowledged].filter(([, said]) => said === null).map(([id]) => id);
+  }
+
   /** What was never answered; each can be sent again. */
   get unanswered(): readonly Change[] {
     return [...this.#unanswered];

@@ -1,10 +1,21 @@
-// Kills the server at random while feedback is written in every way, and looks after each start whether what was acknowledged
-// is there as it was acknowledged, and nothing is there in part or twice.
+// Kills the server at random while feedback is written in every way, people judge a model's answers, events go to a webhook and
+// a standing rule trains; and looks after each start whether what was acknowledged is there as it was acknowledged, and
+// nothing in part or twice, and at the end whether every event was told and everything that was said was trained once.
 import { setTimeout as sleep } from "node:timers/promises";
 import { seededRandom } from "../../src/domain/random.ts";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../running-server.ts";
-import { model } from "../served-jobs.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "../running-server.ts";
+import { model, registerModel } from "../served-jobs.ts";
+import { checkEvents } from "./check-events.ts";
+import { FailingReceiver } from "./failing-receiver.ts";
 import { FeedbackWriters } from "./feedback-writers.ts";
+import { ThumbGivers } from "./thumb-givers.ts";
 
 export interface WritingKillReport {
   readonly rounds: number;
@@ -12,6 +23,12 @@ export interface WritingKillReport {
   readonly acknowledged: number;
   /** Operations that were not answered before a kill. */
   readonly unanswered: number;
+  /** Events that a webhook was told, and how many of them more than once. */
+  readonly events: number;
+  readonly repeatedEvents: number;
+  /** Jobs of the standing rule, and answers that they trained on. */
+  readonly jobs: number;
+  readonly trained: number;
   /** In words; none when all is well. */
   readonly faults: readonly string[];
 }
@@ -23,7 +40,11 @@ export interface WritingKillOptions {
 }
 
 /** How long is written before a kill, in milliseconds. */
-const writingMsMax = 700;
+const writingMsMax = 1500;
+
+/** Jobs die more often than those of a server that is well, and are tried as often. */
+const limits = { jobs: { backoffMs: 50, backoffMsMax: 200, attemptsMax: 1000, startsMax: 10_000 } };
+const flags = [...model, "--webhooks-allowed", "127.0.0.1", "--rewards-look-seconds", "0.3"];
 
 /** The same seed chooses the same pauses. */
 export async function killWhileWriting({
@@ -33,33 +54,69 @@ export async function killWhileWriting({
 }: WritingKillOptions): Promise<WritingKillReport> {
   const random = seededRandom("kills while writing", seed);
   const dataFolder = newDataFolder();
-  const start = (): Promise<RunningServer> => startServer({ dataFolder, flags: model });
+  const start = (): Promise<RunningServer> => startServer({ dataFolder, flags, limits });
+  const receiver = await FailingReceiver.listen(seededRandom("receiver", seed));
   let server = await start();
   const all: FeedbackWriters[] = [];
   const faults: string[] = [];
   let unanswered = 0;
   try {
+    const webhookId = await makeWebhook(server, receiver.url);
+    const thumbs = await ThumbGivers.open(server, await registerModel(server, "a"), random);
     for (let round = 1; round <= rounds; round++) {
       const writers = new FeedbackWriters(server, random, `round-${round}`);
       all.push(writers);
-      const writing = writers.write();
+      const writing = Promise.all([writers.write(), thumbs.write(server)]);
       await Promise.race([writing, sleep(random.index(writingMsMax))]);
       await server.kill();
       await writing;
       const count = writers.ledger.unanswered.length;
       unanswered += count;
       server = await start();
+      // However early it was killed: there is something to train, while it is killed again.
+      await thumbs.rate(server);
       const found = [...(await writers.sendAgain(server)), ...(await writers.check(server))];
       faults.push(...found.map((fault) => `round ${round}: ${fault}`));
       log(`${round}: ${writers.ledger.acknowledgedCount} records, ${count} operations without an answer`);
     }
+    const trained = await thumbs.check(server);
+    receiver.isWell = true;
+    await eventually("all events are told", async () =>
+      (await hasToldAll(server, webhookId)) ? true : null,
+    );
+    const ledgers = all.map(({ ledger }) => ledger);
+    faults.push(...trained.faults, ...checkEvents(receiver, { ledgers, jobIds: trained.jobIds }));
     // What was there once stays, whatever died since.
     for (const writers of all)
       faults.push(...(await writers.check(server)).map((fault) => `at the end: ${fault}`));
-    const acknowledged = all.reduce((sum, { ledger }) => sum + ledger.acknowledgedCount, 0);
-    return { rounds, acknowledged, unanswered, faults };
+    return {
+      rounds,
+      acknowledged: ledgers.reduce((sum, { acknowledgedCount }) => sum + acknowledgedCount, 0),
+      unanswered,
+      events: receiver.eventCount,
+      repeatedEvents: receiver.repeatedCount,
+      jobs: trained.jobIds.length,
+      trained: trained.trainedCount,
+      faults,
+    };
   } finally {
     await server.kill();
+    receiver.close();
     removeDataFolder(dataFolder);
   }
+}
+
+/** It is told what the writers write, and of jobs. @returns its id */
+async function makeWebhook(server: RunningServer, url: string): Promise<string> {
+  const events = ["feedback.created", "feedback.replaced", "feedback.purged", "training_ended"];
+  const webhook = { url, events, feedback_type: "check", records_max: 1000 };
+  const { status, body } = await call(server, "POST", "/v1/preview/webhooks", { body: webhook });
+  if (status !== 200) throw new Error(`the webhook: ${JSON.stringify(body)}`);
+  return body.id;
+}
+
+async function hasToldAll(server: RunningServer, webhookId: string): Promise<boolean> {
+  const { body } = await call(server, "GET", `/v1/preview/webhooks/${webhookId}`);
+  if (body.enabled !== true) throw new Error(`the webhook is disabled: ${body.disabled_reason}`);
+  return body.pending === 0;
 }

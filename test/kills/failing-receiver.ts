@@ -1,0 +1,85 @@
+// A receiver of webhooks that is not always well: it takes its time, answers some requests with an error the first time, and
+// remembers what it took.
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Random } from "../../src/domain/random.ts";
+
+/** The part of all events that is refused when it comes first. */
+const refusedShare = 0.03;
+const answerMsMax = 20;
+
+export class FailingReceiver {
+  readonly #server: Server;
+  readonly #random: Random;
+  /** By type and by what they are about, the ids of events that were taken. */
+  readonly #taken = new Map<string, Map<string, Set<string>>>();
+  /** How often each event came. */
+  readonly #seen = new Map<string, number>();
+  /** No event is refused any more. */
+  isWell = false;
+
+  private constructor(server: Server, random: Random) {
+    this.#server = server;
+    this.#random = random;
+  }
+
+  static async listen(random: Random): Promise<FailingReceiver> {
+    const server = createServer();
+    const receiver = new FailingReceiver(server, random);
+    server.on("request", (request, response) => {
+      receiver.#answer(request).then(
+        (status) => response.writeHead(status).end(),
+        // The server that sent it has died.
+        () => response.destroy(),
+      );
+    });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    return receiver;
+  }
+
+  get url(): string {
+    // It is a TCP address, since it listens on one.
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
+  }
+
+  /** Events of the type, by what they are about. */
+  taken(type: string): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#taken.get(type) ?? new Map<string, ReadonlySet<string>>();
+  }
+
+  get eventCount(): number {
+    return this.#seen.size;
+  }
+
+  /** Events that came more than once. */
+  get repeatedCount(): number {
+    return [...this.#seen.values()].filter((count) => count > 1).length;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  async #answer(request: IncomingMessage): Promise<number> {
+    const pieces: Buffer[] = [];
+    for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+    const event = JSON.parse(Buffer.concat(pieces).toString()) as {
+      readonly type: string;
+      readonly data: { readonly ids?: readonly string[]; readonly job_id?: string };
+    };
+    const id = String(request.headers["webhook-id"]);
+    const count = (this.#seen.get(id) ?? 0) + 1;
+    this.#seen.set(id, count);
+    if (!this.isWell && count === 1 && this.#random.uniform() < refusedShare) return 500;
+    await sleep(this.#random.index(answerMsMax));
+    const ofType = this.#taken.get(event.type) ?? new Map<string, Set<string>>();
+    this.#taken.set(event.type, ofType);
+    for (const about of event.data.ids ?? [event.data.job_id ?? ""]) {
+      const events = ofType.get(about) ?? new Set<string>();
+      ofType.set(about, events.add(id));
+    }
+    return 204;
+  }
+}

@@ -1,0 +1,187 @@
+// People who say of a trained model's answers which is better, until their server dies: what they say trains it by a standing
+// rule, and each thing that they say once.
+import { newUuid } from "../../src/domain/ids.ts";
+import type { Random } from "../../src/domain/random.ts";
+import { callReference } from "../../src/domain/recordings/call-reference.ts";
+import { call, eventually, type RunningServer } from "../running-server.ts";
+import { allItems } from "./all-items.ts";
+
+const projectId = "local/p";
+/** Jobs that were killed many times are tried again. */
+const trainedMs = 600_000;
+
+/** Two answers to one question, and what was said of them. */
+interface Rated {
+  /** How often both were judged, at most. */
+  judgedCount: number;
+  /** The last judgement was acknowledged: one of them is better. */
+  isSettled: boolean;
+}
+
+export interface ThumbReport {
+  readonly jobIds: readonly string[];
+  /** Answers that trained, those that trained again included. */
+  readonly trainedCount: number;
+  /** In words. */
+  readonly faults: readonly string[];
+}
+
+export class ThumbGivers {
+  readonly #modelId: string;
+  readonly #ruleId: string;
+  readonly #random: Random;
+  /** By the request id of the answers. */
+  readonly #rated = new Map<string, Rated>();
+  #askedCount = 0;
+
+  private constructor(modelId: string, ruleId: string, random: Random) {
+    this.#modelId = modelId;
+    this.#ruleId = ruleId;
+    this.#random = random;
+  }
+
+  /** Makes the rule, by which each pair of thumbs trains the model of the project `p` as soon as it can. */
+  static async open(server: RunningServer, modelId: string, random: Random): Promise<ThumbGivers> {
+    const rule = await ask(server, "POST", "/v1/preview/reward-rules", {
+      project: "p",
+      name: "thumbs",
+      terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }],
+      standing: { model_id: modelId, groups_min: 1, seconds_between: 0, jobs_per_day: 10_000 },
+    });
+    return new ThumbGivers(modelId, rule.id, random);
+  }
+
+  /** Resolves when the server has died. */
+  async write(server: RunningServer): Promise<void> {
+    await Promise.all([this.#repeat(server), this.#repeat(server)]);
+  }
+
+  /** Asks once, and says which answer is better. @throws BrokenOff */
+  async rate(server: RunningServer): Promise<void> {
+    this.#askedCount += 1;
+    const requestId = newUuid();
+    const better = this.#random.index(2);
+    const messages = [{ role: "user", content: `question ${this.#askedCount}` }];
+    const sampling = { n: 2, max_tokens: 4, temperature: 1, seed: this.#askedCount };
+    await ask(server, "POST", "/v1/chat/completions", {
+      model: this.#modelId,
+      messages,
+      ...sampling,
+      request_id: requestId,
+    });
+    // It ends without waiting where the disk is slow, and then it is not sure that it is recorded.
+    const { status } = await call(server, "GET", `/v1/preview/completions/${requestId}`).catch(brokenOff);
+    if (status !== 200) return;
+    const rated: Rated = { judgedCount: 1, isSettled: false };
+    this.#rated.set(requestId, rated);
+    for (const choice of [0, 1])
+      await ask(server, "POST", "/feedback/create", thumb(requestId, choice, choice === better));
+    rated.isSettled = true;
+    if (this.#random.uniform() < 0.3) await this.#changeMind(server, requestId, 1 - better, rated);
+  }
+
+  /** Waits until all that was said is trained, and compares what was trained with what was said. */
+  async check(server: RunningServer): Promise<ThumbReport> {
+    await eventually(
+      "what was said is trained",
+      async () => ((await this.#isTrained(server)) ? true : null),
+      trainedMs,
+    );
+    const jobs = await allItems(server, jobsPath);
+    const faults: string[] = jobs
+      .filter(({ state }) => state !== "succeeded")
+      .map(({ id, state, error_message: message }) => `job ${id} ${state}: ${message}`);
+    const steps = await this.#steps(server);
+    if (steps.length !== jobs.length + 1) faults.push(`${steps.length} versions of ${jobs.length} jobs`);
+    const trained = await this.#trainedAnswers(server, steps);
+    const trainedCount = [...trained.values()].reduce((sum, count) => sum + count, 0);
+    for (const [requestId, { judgedCount }] of this.#rated)
+      for (const answer of answersOf(requestId)) {
+        const count = trained.get(answer) ?? 0;
+        trained.delete(answer);
+        if (count > judgedCount)
+          faults.push(`${answer} trained ${count} times, and was judged ${judgedCount} times`);
+      }
+    for (const answer of trained.keys()) faults.push(`${answer} trained, and nobody judged it`);
+    return { jobIds: jobs.map(({ id }) => id), trainedCount, faults };
+  }
+
+  async #repeat(server: RunningServer): Promise<void> {
+    try {
+      for (;;) await this.rate(server);
+    } catch (error) {
+      if (!(error instanceof BrokenOff)) throw error;
+    }
+  }
+
+  async #changeMind(server: RunningServer, requestId: string, better: number, rated: Rated): Promise<void> {
+    rated.judgedCount += 1;
+    // Until both have come they are equal, and train nothing.
+    rated.isSettled = false;
+    for (const choice of [0, 1]) {
+      const { id, ...item } = thumb(requestId, choice, choice === better);
+      await ask(server, "POST", "/feedback/replace", { ...item, feedback_id: id });
+    }
+    rated.isSettled = true;
+  }
+
+  async #isTrained(server: RunningServer): Promise<boolean> {
+    const { state } = await ask(server, "GET", `/v1/preview/reward-rules/${this.#ruleId}`);
+    if (state.status !== "collecting") {
+      if (state.status === "paused") throw new Error(`the rule is paused: ${state.reason}`);
+      return false;
+    }
+    const trained = await this.#trainedAnswers(server, await this.#steps(server));
+    return [...this.#rated].every(
+      ([requestId, { isSettled }]) =>
+        !isSettled || answersOf(requestId).every((answer) => trained.has(answer)),
+    );
+  }
+
+  async #steps(server: RunningServer): Promise<readonly number[]> {
+    const versions = await allItems(server, `/v1/preview/models/${this.#modelId}/checkpoints`);
+    return versions.map(({ step }) => step);
+  }
+
+  /** How often each answer trained. */
+  async #trainedAnswers(server: RunningServer, steps: readonly number[]): Promise<Map<string, number>> {
+    const trained = new Map<string, number>();
+    for (const step of steps.filter((one) => one > 0)) {
+      const path = `/v1/preview/models/${this.#modelId}/checkpoints/${step}/sources`;
+      for (const { call: answer, use } of await allItems(server, path))
+        if (use === "trained") trained.set(answer, (trained.get(answer) ?? 0) + 1);
+    }
+    return trained;
+  }
+}
+
+const jobsPath = "/v1/preview/training-jobs";
+
+/** The server died before it answered. */
+class BrokenOff extends Error {}
+
+function brokenOff(cause: unknown): never {
+  throw new BrokenOff("The server died.", { cause });
+}
+
+/** @throws BrokenOff; Error where the server refuses */
+async function ask(server: RunningServer, method: string, path: string, body?: object): Promise<any> {
+  const scheme = path.startsWith("/feedback") ? "Basic" : "Bearer";
+  const answer = await call(server, method, path, { body, scheme }).catch(brokenOff);
+  if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+function answersOf(requestId: string): readonly string[] {
+  return [0, 1].map((choice) => callReference({ projectId, requestId }, choice));
+}
+
+function thumb(requestId: string, choice: number, isUp: boolean) {
+  return {
+    id: `${requestId}-${choice}`,
+    project_id: projectId,
+    weave_ref: answersOf(requestId)[choice] ?? "",
+    feedback_type: "wandb.reaction.1",
+    payload: { emoji: isUp ? "👍" : "👎" },
+  };
+}
