@@ -1,6 +1,6 @@
 // Who may reach what: entities, their keys, and the store of both. A key is kept as its SHA-256 only.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { ServiceError } from "./service-error.ts";
 import type { Page, PageRequest } from "./page.ts";
 
@@ -58,5 +58,5 @@ export interface KeyStore {
 
 /** What is kept of a key's secret, and what a presented one is compared by: its SHA-256 in lower-case hex. */
 export function hashSecret(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
+  return hash("sha256", secret);
 }

@@ -94,7 +94,7 @@ export function createFeedbackService(
       await checkQueues([{ ...item, location: singleLocation }], dependencies.queues);
       await holdToSpecs(dependencies, [checked], () => singleLocation);
       const id = item.id ?? newUuid7(dependencies.clock);
-      const record = { ...newAuthor(dependencies, caller), ...recordOf({ ...checked, id }) };
+      const record = recordOf({ ...checked, id }, newAuthor(dependencies, caller));
       try {
         return (await dependencies.store.create([record]))[0];
       } catch (error) {
@@ -154,7 +154,7 @@ async function createBatch(
   if (batch.hasAnnotations) await holdToSpecs(dependencies, [...recordsIn(batch)], locationAt);
   const author = newAuthor(dependencies, caller);
   if (batch.count === 0 || (await store.createBatch(batch, author))) return { kind: "new", ...author };
-  const records = await inTurns(recordsIn(batch), (one) => ({ ...author, ...recordOf(one) }), clock);
+  const records = await inTurns(recordsIn(batch), (one) => recordOf(one, author), clock);
   try {
     return { kind: "stored", records: await store.create(records) };
   } catch (error) {
@@ -251,8 +251,11 @@ function newAuthor({ clock }: FeedbackDependencies, { owner }: Caller): Feedback
   return { createdAt: clock.now(), vendorUserId: owner };
 }
 
-function recordOf({ id, content, contentHash }: CheckedFeedback): Omit<FeedbackRecord, keyof FeedbackAuthor> {
-  return { ...content, id, contentHash };
+function recordOf(
+  { id, content, contentHash }: CheckedFeedback,
+  { createdAt, vendorUserId }: FeedbackAuthor,
+): FeedbackRecord {
+  return { ...content, id, contentHash, createdAt, vendorUserId };
 }
 
 /** The store names a record's index and field; `locationOf` makes it what this service's caller knows. Other codes stay. */

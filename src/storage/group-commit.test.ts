@@ -8,7 +8,7 @@ function heldWriter() {
   const groups: (readonly string[])[] = [];
   const waiting: (() => void)[] = [];
   const commits = new GroupCommit<string, string>({
-    write: async (items) => {
+    carryOut: async (items) => {
       groups.push(items);
       await new Promise<void>((resolve) => waiting.push(resolve));
       if (items.some((item) => item.includes("?"))) throw new Error("broken");

@@ -1,5 +1,6 @@
-// Small writes that come at the same time share a transaction, and so the time that a disk takes to keep one: what comes
-// while one is being written waits for the next. Nobody waits for others to come. Knows nothing of what is written.
+// Small writes that come at the same time share a transaction, and so the time that a disk takes to keep one; lookups that
+// come at the same time share a query. What comes while one is carried out waits for the next, and sees all that was there
+// when it came. Nobody waits for others to come. Knows nothing of what is written or looked for.
 
 /** What became of one of a group: an error is its own, and the others' are written. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
@@ -12,10 +13,10 @@ interface Waiting<Item, Result> {
 
 export interface GroupCommitOptions<Item, Result> {
   /**
-   * Writes a group in one transaction, in its order; resolves once it is on disk, with an outcome for each. Where it
-   * rejects nothing is written.
+   * Writes a group in one transaction, in its order, and resolves once it is on disk, or looks all up; with an outcome for
+   * each. Where it rejects nothing is written.
    */
-  readonly write: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
+  readonly carryOut: (items: readonly Item[]) => Promise<readonly Outcome<Result>[]>;
   /** Most items of a group. */
   readonly itemsMax: number;
   /** A group that has so much is closed; a single item may have more. */
@@ -26,26 +27,26 @@ export interface GroupCommitOptions<Item, Result> {
 export class GroupCommit<Item, Result> {
   readonly #options: GroupCommitOptions<Item, Result>;
   #waiting: Waiting<Item, Result>[] = [];
-  #isWriting = false;
+  #isBusy = false;
 
   constructor(options: GroupCommitOptions<Item, Result>) {
     this.#options = options;
   }
 
-  /** Resolves once the item is on disk. */
+  /** Resolves with what became of the item. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
-      if (!this.#isWriting) void this.#writeAll();
+      if (!this.#isBusy) void this.#carryOutAll();
     });
   }
 
-  async #writeAll(): Promise<void> {
-    this.#isWriting = true;
+  async #carryOutAll(): Promise<void> {
+    this.#isBusy = true;
     // Those that come in the same turn go together.
     await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#write(this.#takeGroup());
-    this.#isWriting = false;
+    while (this.#waiting.length > 0) await this.#carryOut(this.#takeGroup());
+    this.#isBusy = false;
   }
 
   #takeGroup(): readonly Waiting<Item, Result>[] {
@@ -60,9 +61,9 @@ export class GroupCommit<Item, Result> {
     return this.#waiting.splice(0, count);
   }
 
-  async #write(group: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #carryOut(group: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const outcomes = await this.#options.write(group.map(({ item }) => item));
+      const outcomes = await this.#options.carryOut(group.map(({ item }) => item));
       for (const [index, { resolve, reject }] of group.entries()) {
         const outcome = outcomes[index];
         if ("error" in outcome) reject(outcome.error);
@@ -71,7 +72,7 @@ export class GroupCommit<Item, Result> {
     } catch (error) {
       // What one of them brought about is not the others' fault.
       if (group.length === 1) group[0].reject(error);
-      else for (const one of group) await this.#write([one]);
+      else for (const one of group) await this.#carryOut([one]);
     }
   }
 }

@@ -2,23 +2,26 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import type { AccessKey, KeyRole, KeyStore } from "../domain/access.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { GroupCommit, type Outcome } from "./group-commit.ts";
 import { readPage } from "./paging.ts";
 import { nextSequence } from "./sequences.ts";
 import type { AccessKeyTable, Schema } from "./schema.ts";
 
+/** Keys looked for by one query. */
+const lookupsMax = 500;
+
 /** The key store on a migrated database. */
 export function createKeyStore(database: Kysely<Schema>): KeyStore {
+  const lookups = new GroupCommit<string, AccessKey | null>({
+    carryOut: (hashes) => findByHashes(database, hashes),
+    itemsMax: lookupsMax,
+    lengthMax: lookupsMax,
+    lengthOf: () => 1,
+  });
   return {
     create: (key) => database.transaction().execute((transaction) => insertKey(transaction, key)),
-    findByHash: async (secretHash) => {
-      const row = await database
-        .selectFrom("access_keys")
-        .selectAll()
-        .where("secret_hash", "=", secretHash)
-        .where("revoked_at", "is", null)
-        .executeTakeFirst();
-      return row === undefined ? null : keyOf(row);
-    },
+    // Every request looks for its key. A lookup begins after it was asked for, so that none finds what was revoked before.
+    findByHash: (secretHash) => lookups.add(secretHash),
     findRevoked: async (ids) => {
       if (ids.length === 0) return [];
       const rows = await database
@@ -57,6 +60,20 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
       return result.numUpdatedRows > 0n;
     },
   };
+}
+
+async function findByHashes(
+  database: Kysely<Schema>,
+  hashes: readonly string[],
+): Promise<readonly Outcome<AccessKey | null>[]> {
+  const rows = await database
+    .selectFrom("access_keys")
+    .selectAll()
+    .where("secret_hash", "in", [...new Set(hashes)])
+    .where("revoked_at", "is", null)
+    .execute();
+  const keys = new Map(rows.map((row) => [row.secret_hash, keyOf(row)]));
+  return hashes.map((hash) => ({ result: keys.get(hash) ?? null }));
 }
 
 async function insertKey(transaction: Transaction<Schema>, key: AccessKey): Promise<void> {

@@ -37,6 +37,22 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     await assert.rejects(keys.list({ ...firstPage, after: "x" }), { code: "invalid" });
   });
 
+  test("of many that are looked for at once each is found by itself, and a key that was just revoked is not", async (t) => {
+    const { keys } = await (await makeStorage(t))();
+    const ids = Array.from({ length: 20 }, (_, index) => `k${index}`);
+    for (const id of ids) await keys.create(sampleKey(id));
+    const looking = [...ids, "none", ...ids].map((id) => keys.findByHash(`hash of ${id}`));
+    assert.equal(await keys.revoke("k3", moment(5)), true);
+    const later = ids.map((id) => keys.findByHash(`hash of ${id}`));
+    const known = [...ids, null, ...ids].map((id) => id ?? undefined);
+    for (const [index, key] of (await Promise.all(looking)).entries())
+      if (known[index] !== "k3") assert.equal(key?.id, known[index]);
+    assert.deepEqual(
+      (await Promise.all(later)).map((key) => key?.id),
+      ids.map((id) => (id === "k3" ? undefined : id)),
+    );
+  });
+
   test("a second key with the same secret is a conflict", async (t) => {
     const { keys } = await (await makeStorage(t))();
     await keys.create(sampleKey("a"));

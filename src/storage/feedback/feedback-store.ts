@@ -67,7 +67,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     return result;
   };
   const singles = new GroupCommit<FeedbackRecord, FeedbackRecord>({
-    write: (records) => created(records, (answers) => outcomes(records, answers)),
+    carryOut: (records) => created(records, (answers) => outcomes(records, answers)),
     itemsMax: groupRecordsMax,
     lengthMax: groupLengthMax,
     lengthOf: ({ payload }) => JSON.stringify(payload).length,
