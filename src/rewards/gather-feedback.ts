@@ -31,13 +31,13 @@ export function gatherFeedback(dependencies: GatherDependencies, request: Gather
 export async function gather<Plan>(
   { completions, sources, sequenceLengthMax }: GatherDependencies,
   { rule, model, records, stepMin }: GatherRequest,
-  planOf: (input: PlanInput) => Plan,
+  planOf: (input: PlanInput) => Plan | Promise<Plan>,
 ): Promise<Gathered<Plan>> {
   const calls = await readCalls(completions, rule, model.projectId, records);
   const marks = await sources.trainedOn(model.id, answersOf(calls));
   const trainedOn: PlanInput["trainedOn"] = (answer) => marks.get(answerId(answer)) ?? nothing;
   const callOf = (requestId: string) => calls.get(requestId);
-  const plan = planOf({ rule, model, records, callOf, trainedOn, stepMin, sequenceLengthMax });
+  const plan = await planOf({ rule, model, records, callOf, trainedOn, stepMin, sequenceLengthMax });
   return { plan, calls, model, trainedOn };
 }
 

@@ -88,19 +88,18 @@ export interface JudgedPrompt {
   readonly answers: readonly JudgedAnswer[];
 }
 
-/** Prompts in the order in which their first feedback stands, and what is on no answer that can train. */
+/** Prompts in the order in which their first feedback stands, judged as they are asked for; and what is on no answer. */
 export function judgeAnswers(input: PlanInput): {
-  readonly prompts: readonly JudgedPrompt[];
+  readonly prompts: Iterable<JudgedPrompt>;
   readonly leftOut: readonly LeftOut[];
 } {
   const { prompts, leftOut } = findAnswers(input);
-  return {
-    prompts: [...prompts].map(([promptHash, found]) => ({
-      promptHash,
-      answers: judged(input, [...found.values()]),
-    })),
-    leftOut,
-  };
+  return { prompts: judgedPrompts(input, prompts), leftOut };
+}
+
+function* judgedPrompts(input: PlanInput, prompts: Prompts): Generator<JudgedPrompt> {
+  for (const [promptHash, found] of prompts)
+    yield { promptHash, answers: judged(input, [...found.values()]) };
 }
 
 function judged(input: PlanInput, answers: readonly FoundAnswer[]): readonly JudgedAnswer[] {

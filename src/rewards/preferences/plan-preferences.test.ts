@@ -26,7 +26,7 @@ const shown = (side: PreferenceSide | null): string | null =>
   side && (side.correctedText === null ? side.requestId : `${side.requestId} as ${side.correctedText}`);
 
 /** Preferences as what is chosen and what rejected, and what is left out with its reasons. */
-function check(
+async function check(
   records: readonly FeedbackRecord[],
   order: Order,
   expected: {
@@ -34,8 +34,8 @@ function check(
     readonly leftOut?: Readonly<Record<string, string>>;
   },
   changes: Partial<PlanInput> = {},
-): void {
-  const { preferences, leftOut } = planPreferences(
+): Promise<void> {
+  const { preferences, leftOut } = await planPreferences(
     {
       rule: thumbs,
       model: { id: "m", projectId },
@@ -68,46 +68,46 @@ const fix = (requestId: string, correction: unknown, changes: Partial<FeedbackRe
     ...changes,
   });
 
-test("answers to one prompt that are rated differently are a pair", () => {
-  check([bad, good], pairs, { preferences: [["a1", "a2"]] });
-  check([bad, good, thumb(refTo("a3"), "👎"), thumb(refTo("b"), "👍")], pairs, {
+test("answers to one prompt that are rated differently are a pair", async () => {
+  await check([bad, good], pairs, { preferences: [["a1", "a2"]] });
+  await check([bad, good, thumb(refTo("a3"), "👎"), thumb(refTo("b"), "👍")], pairs, {
     preferences: [
       ["a1", "a3"],
       ["a1", "a2"],
     ],
     leftOut: { [refTo("b", 0)]: "single_answer" },
   });
-  check([good, thumb(refTo("a2"), "👍")], pairs, {
+  await check([good, thumb(refTo("a2"), "👍")], pairs, {
     leftOut: { [refTo("a1", 0)]: "equal_rewards", [refTo("a2", 0)]: "equal_rewards" },
   });
-  check([good, thumb(refTo("a2"), "👍"), thumb(refTo("a2"), "👎", { creator: "Ann" })], pairs, {
+  await check([good, thumb(refTo("a2"), "👍"), thumb(refTo("a2"), "👎", { creator: "Ann" })], pairs, {
     preferences: [["a1", "a2"]],
   });
 });
 
-test("a margin leaves out what people were of two minds about", () => {
+test("a margin leaves out what people were of two minds about", async () => {
   const records = [good, thumb(refTo("a2"), "👍"), thumb(refTo("a2"), "👎", { creator: "Ann" })];
   const wide = { ...pairs, comparison: { kind: "pairs", marginMin: 0.6 } } as const;
-  check(records, wide, {
+  await check(records, wide, {
     leftOut: { [refTo("a1", 0)]: "near_rewards", [refTo("a2", 0)]: "near_rewards" },
   });
 });
 
-test("an answer that somebody finds better than another one is preferred to it", () => {
+test("an answer that somebody finds better than another one is preferred to it", async () => {
   const rule = { terms: [{ kind: "preference", weight: 1, feedbackType: null, prior: 1 } as const] };
   const better = (winner: string, loser: string, creator: string | null = null) =>
     said(refTo(winner), { feedbackType: "vs", payload: { better_than: refTo(loser) }, creator });
-  check([better("a2", "a1")], pairs, { preferences: [["a2", "a1"]] }, { rule });
-  check(
+  await check([better("a2", "a1")], pairs, { preferences: [["a2", "a1"]] }, { rule });
+  await check(
     [better("a2", "a1"), better("a1", "a2", "Ann")],
     pairs,
     { leftOut: { [refTo("a1", 0)]: "equal_rewards", [refTo("a2", 0)]: "equal_rewards" } },
     { rule },
   );
-  check([better("a2", "b")], pairs, { leftOut: { [refTo("a2")]: "other_prompt" } }, { rule });
+  await check([better("a2", "b")], pairs, { leftOut: { [refTo("a2")]: "other_prompt" } }, { rule });
 });
 
-test("what people corrected an answer to is preferred to it, each person's newest text once", () => {
+test("what people corrected an answer to is preferred to it, each person's newest text once", async () => {
   const order = { ...pairs, corrections };
   const records = [
     fix("b", "old"),
@@ -115,7 +115,7 @@ test("what people corrected an answer to is preferred to it, each person's newes
     fix("b", "new", { creator: "Ann" }),
     fix("b", "other", { creator: "Bob" }),
   ];
-  check(
+  await check(
     records,
     order,
     {
@@ -126,19 +126,19 @@ test("what people corrected an answer to is preferred to it, each person's newes
     },
     { rule: { terms: [] } },
   );
-  check([good, bad, fix("a2", "better")], order, {
+  await check([good, bad, fix("a2", "better")], order, {
     preferences: [
       ["a1", "a2"],
       ["a2 as better", "a2"],
     ],
   });
-  check([fix("b", "better")], pairs, { leftOut: { [refTo("b", 0)]: "no_value" } });
+  await check([fix("b", "better")], pairs, { leftOut: { [refTo("b", 0)]: "no_value" } });
   for (const correction of [" ", 7, null, undefined, ["better"]])
-    check([fix("b", correction)], order, { leftOut: { [refTo("b", 0)]: "no_value" } });
-  check([fix("long", "better")], order, { leftOut: { [refTo("long", 0)]: "too_long" } });
+    await check([fix("b", correction)], order, { leftOut: { [refTo("b", 0)]: "no_value" } });
+  await check([fix("long", "better")], order, { leftOut: { [refTo("long", 0)]: "too_long" } });
   const fixes = { feedbackType: "review", path: ["texts", 0] };
   const review = said(refTo("b"), { feedbackType: "review", payload: { texts: ["right"] } });
-  check(
+  await check(
     [review, fix("a1", "no")],
     { ...pairs, corrections: fixes },
     {
@@ -148,16 +148,16 @@ test("what people corrected an answer to is preferred to it, each person's newes
   );
 });
 
-test("single thumbs judge answers one by one, and one in the middle says nothing", () => {
-  check([good, bad], verdicts, {
+test("single thumbs judge answers one by one, and one in the middle says nothing", async () => {
+  await check([good, bad], verdicts, {
     preferences: [
       ["a1", null],
       [null, "a2"],
     ],
   });
   const divided = [thumb(refTo("b"), "👍"), thumb(refTo("b"), "👎", { creator: "Ann" })];
-  check(divided, verdicts, { leftOut: { [refTo("b", 0)]: "no_verdict" } });
-  check(
+  await check(divided, verdicts, { leftOut: { [refTo("b", 0)]: "no_verdict" } });
+  await check(
     divided,
     { ...verdicts, comparison: { kind: "verdicts", threshold: 0.6 } },
     {
@@ -166,16 +166,16 @@ test("single thumbs judge answers one by one, and one in the middle says nothing
   );
 });
 
-test("an answer that is judged and corrected is judged once", () => {
+test("an answer that is judged and corrected is judged once", async () => {
   const order = { ...verdicts, corrections };
-  check([bad, fix("a2", "better"), fix("a2", "best", { creator: "Ann" })], order, {
+  await check([bad, fix("a2", "better"), fix("a2", "best", { creator: "Ann" })], order, {
     preferences: [
       [null, "a2"],
       ["a2 as better", null],
       ["a2 as best", null],
     ],
   });
-  check([fix("a2", "better"), fix("a2", "best", { creator: "Ann" })], order, {
+  await check([fix("a2", "better"), fix("a2", "best", { creator: "Ann" })], order, {
     preferences: [
       ["a2 as better", null],
       [null, "a2"],
@@ -184,13 +184,13 @@ test("an answer that is judged and corrected is judged once", () => {
   });
 });
 
-test("nothing trains twice: a pair needs something new on one of its answers, a correction or a verdict itself", () => {
+test("nothing trains twice: a pair needs something new on one of its answers, a correction or a verdict itself", async () => {
   const both: PlanInput["trainedOn"] = () => new Set([good, bad].map(feedbackMark));
   const trained = { [refTo("a1", 0)]: "already_trained", [refTo("a2", 0)]: "already_trained" };
-  check([good, bad], pairs, { leftOut: trained }, { trainedOn: both });
-  check([good, bad], verdicts, { leftOut: trained }, { trainedOn: both });
+  await check([good, bad], pairs, { leftOut: trained }, { trainedOn: both });
+  await check([good, bad], verdicts, { leftOut: trained }, { trainedOn: both });
   const third = thumb(refTo("a3"), "👎");
-  check(
+  await check(
     [good, bad, third],
     pairs,
     { preferences: [["a1", "a3"]], leftOut: { [refTo("a2", 0)]: "already_trained" } },
@@ -199,8 +199,8 @@ test("nothing trains twice: a pair needs something new on one of its answers, a 
   const order = { ...pairs, corrections };
   const correction = fix("b", "better");
   const known = () => new Set([feedbackMark(correction)]);
-  check([correction], order, { leftOut: { [refTo("b", 0)]: "already_trained" } }, { trainedOn: known });
-  check(
+  await check([correction], order, { leftOut: { [refTo("b", 0)]: "already_trained" } }, { trainedOn: known });
+  await check(
     [correction, fix("b", "best", { creator: "Ann" })],
     order,
     { preferences: [["b as best", "b"]] },
@@ -208,8 +208,8 @@ test("nothing trains twice: a pair needs something new on one of its answers, a 
   );
 });
 
-test("answers of versions that are too old are in no pair", () => {
-  check(
+test("answers of versions that are too old are in no pair", async () => {
+  await check(
     [good, bad],
     pairs,
     { leftOut: { [refTo("a1", 0)]: "too_old", [refTo("a2", 0)]: "single_answer" } },

@@ -1,5 +1,6 @@
 // Which recorded answers and corrections become preferences, by the feedback on them, and which do not, with the reason of each.
-// Pure.
+// Neither reads nor writes.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import type { PreferenceOrder } from "../../domain/rewards/preference-order.ts";
 import { type AnswerKey, answerId, feedbackMark } from "../../domain/rewards/training-source.ts";
@@ -46,8 +47,11 @@ export interface PreferencePlan {
 /** How preferences are made of answers whose rewards are known. */
 type Order = Omit<PreferenceOrder, "rule">;
 
-/** A preference trains where something new was said of one of its answers at least. */
-export function planPreferences(input: PlanInput, order: Order): PreferencePlan {
+/**
+ * A preference trains where something new was said of one of its answers at least. Others have their turn between prompts: there
+ * may be many thousand answers.
+ */
+export async function planPreferences(input: PlanInput, order: Order): Promise<PreferencePlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
   const leftOut = [...elsewhere];
   const preferences: FeedbackPreference[] = [];
@@ -55,6 +59,7 @@ export function planPreferences(input: PlanInput, order: Order): PreferencePlan 
     const plan = planPrompt(input, order, answers);
     preferences.push(...plan.sides.map((sides) => ({ promptHash, ...sides })));
     leftOut.push(...plan.leftOut);
+    await nextTurn();
   }
   return { preferences, leftOut };
 }
