@@ -30,10 +30,22 @@ export function beginInTurn(app: FastifyInstance): void {
   });
 }
 
+/** Who is called back at the end of each response: one listener for all, since Node warns of more than ten. */
+const waiting = new WeakMap<ServerResponse, (() => void)[]>();
+
 /** Calls back once when the answer is complete or the client is gone: at once where that is so already. */
 export function onceOver(response: ServerResponse, callback: () => void): void {
-  if (response.destroyed) callback();
-  else response.once("close", callback);
+  if (response.destroyed) return callback();
+  const others = waiting.get(response);
+  if (others !== undefined) {
+    others.push(callback);
+    return;
+  }
+  const all = [callback];
+  waiting.set(response, all);
+  response.once("close", () => {
+    for (const one of all) one();
+  });
 }
 
 export function wentAway(cause?: unknown): ServiceError {
