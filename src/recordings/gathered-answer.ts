@@ -20,7 +20,7 @@ export class GatheredAnswer {
   readonly #bytesMax: number;
   /** Null once there is more of them than are kept. */
   #choices: GatheredChoice[] | null;
-  readonly #beginnings: string[] = [];
+  #beginning = "";
   readonly #finishes: ChatFinish["reason"][];
   readonly #lengthOfBeginning: number;
   #bytes = 0;
@@ -59,7 +59,7 @@ export class GatheredAnswer {
 
   /** How the first choice begins: its text, or the first call that it makes. */
   get beginning(): string {
-    return this.#beginnings.join("").slice(0, this.#lengthOfBeginning);
+    return this.#beginning.slice(0, this.#lengthOfBeginning);
   }
 
   /** Null where there is more than is kept; called when every choice has its finish. */
@@ -71,17 +71,17 @@ export class GatheredAnswer {
     if (delta.choice === 0) this.#addBeginning(delta);
     if (delta.finish !== null) this.#finishes[delta.choice] = delta.finish.reason;
     this.#hasLogprobs ||= delta.logprobs.length > 0;
-    const called = delta.toolCalls.reduce((length, { argumentsText }) => length + argumentsText.length, 0);
-    this.#bytes += delta.tokenIds.length * tokenBytes + delta.text.length + delta.reasoning.length + called;
+    this.#bytes += delta.tokenIds.length * tokenBytes + delta.text.length + delta.reasoning.length;
+    for (const { argumentsText } of delta.toolCalls) this.#bytes += argumentsText.length;
     if (this.#bytes > this.#bytesMax) this.#choices = null;
     const choice = this.#choices?.[delta.choice];
     if (choice !== undefined) addDelta(choice, delta);
   }
 
   #addBeginning({ text, toolCalls }: ChatDelta): void {
-    if (this.#beginnings.reduce((length, piece) => length + piece.length, 0) >= this.#lengthOfBeginning)
-      return;
-    this.#beginnings.push(text, ...toolCalls.map(({ name, argumentsText }) => (name ?? "") + argumentsText));
+    if (this.#beginning.length >= this.#lengthOfBeginning) return;
+    this.#beginning += text;
+    for (const { name, argumentsText } of toolCalls) this.#beginning += (name ?? "") + argumentsText;
   }
 }
 
@@ -93,7 +93,7 @@ function addDelta(choice: GatheredChoice, delta: ChatDelta): void {
     const argumentsText = (before?.argumentsText ?? "") + call.argumentsText;
     choice.toolCalls[call.index] = { ...before, ...call, argumentsText };
   }
-  choice.tokenIds.push(...delta.tokenIds);
+  for (const id of delta.tokenIds) choice.tokenIds.push(id);
   // Without their alternatives, which nobody asks a recording for.
   for (const { logprob, bytes } of delta.logprobs) choice.logprobs.push({ logprob, bytes });
   choice.finish = delta.finish ?? choice.finish;

@@ -2,7 +2,7 @@
 // itself is handed out before the commit: a row that comes later could then stand before one that was already read, and
 // a reader who pages would skip that row for ever. Rows that have a parent are numbered by a counter on the parent's
 // row instead, which is locked the same way.
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 
 /** The lists that have no parent row. */
@@ -35,13 +35,9 @@ export async function nextSequences(
   list: RootList,
   count: number,
 ): Promise<number> {
-  const { sequence } = await transaction
-    .insertInto("sequences")
-    .values({ list, sequence: count })
-    .onConflict((conflict) =>
-      conflict.column("list").doUpdateSet((row) => ({ sequence: row("sequences.sequence", "+", count) })),
-    )
-    .returning("sequence")
-    .executeTakeFirstOrThrow();
-  return sequence;
+  const { rows } = await sql<{ readonly sequence: number }>`
+    insert into sequences (list, sequence) values (${list}, ${count})
+    on conflict (list) do update set sequence = sequences.sequence + excluded.sequence
+    returning sequence`.execute(transaction);
+  return rows[0].sequence;
 }

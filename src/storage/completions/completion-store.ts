@@ -5,6 +5,7 @@ import { callIdOf } from "../../domain/recordings/call-reference.ts";
 import type { CompletionStore, StoredCompletion } from "../../domain/recordings/completion-store.ts";
 import type { CompletionKey } from "../../domain/recordings/completion-key.ts";
 import type { RecordedCompletion } from "../../domain/recordings/recorded-completion.ts";
+import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequences } from "../sequences.ts";
@@ -26,11 +27,40 @@ import { contentOf } from "./stored-content.ts";
 
 /** Of one statement, of thirteen parameters each. */
 const rowsMax = 200;
+const columns = [
+  "sequence",
+  "model_id",
+  "entity",
+  "project_id",
+  "call_id",
+  "step",
+  "ended_at",
+  "byte_count",
+  "is_whole",
+  "outline",
+  "message_piece",
+  "token_piece",
+  "content",
+] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
+
+/** Takes back what was written: few have the key of an earlier one, which is looked for only then. */
+const keysTaken = new Error("There are completions of these keys.");
 
 /** The store of recorded completions on a migrated database. */
 export function createCompletionStore(database: Kysely<Schema>): CompletionStore {
   return {
-    add: (completions) => database.transaction().execute((transaction) => addAll(transaction, completions)),
+    add: async (completions) => {
+      // Of two with one key the later one stays.
+      const latest = [...new Map(completions.map((one) => [keyOf(one), one])).values()];
+      try {
+        return await database.transaction().execute((transaction) => addAll(transaction, latest, []));
+      } catch (error) {
+        if (error !== keysTaken) throw error;
+        return await database
+          .transaction()
+          .execute(async (transaction) => addAll(transaction, latest, await allRows(transaction, latest)));
+      }
+    },
     find: (key) => findCompletion(database, key),
     findOutlines: async (keys) =>
       keys.length === 0 ? [] : (await rowsOf(database, keys).select(listedColumns).execute()).map(listedOf),
@@ -47,21 +77,27 @@ export function createCompletionStore(database: Kysely<Schema>): CompletionStore
   };
 }
 
+function keyOf({ projectId, requestId }: CompletionKey): string {
+  return `${projectId}/${callIdOf(requestId)}`;
+}
+
+/**
+ * @param earlier rows of the same keys, whose place they take
+ * @throws keysTaken where there are others
+ */
 async function addAll(
   transaction: Transaction<Schema>,
   completions: readonly RecordedCompletion[],
+  earlier: readonly DeletedRow[],
 ): Promise<number> {
-  // Of two with one key the later one stays.
-  const byKey = new Map(completions.map((one) => [`${one.projectId}/${callIdOf(one.requestId)}`, one]));
-  const earlier = await allRows(transaction, [...byKey.values()]);
   const counts = new Map(earlier.map(({ model_id: modelId }) => [modelId, 0]));
-  for (const { modelId } of byKey.values()) counts.set(modelId, (counts.get(modelId) ?? 0) + 1);
+  for (const { modelId } of completions) counts.set(modelId, (counts.get(modelId) ?? 0) + 1);
   const models = await lockModels(transaction, counts);
   await deleteLocked(
     transaction,
     earlier.filter((row) => models.has(row.model_id)),
   );
-  const added = [...byKey.values()].filter(({ modelId }) => models.has(modelId)).map(partsOf);
+  const added = completions.filter(({ modelId }) => models.has(modelId)).map(partsOf);
   for (const modelId of models) {
     const chains = added
       .filter(({ completion }) => completion.modelId === modelId)
@@ -73,9 +109,13 @@ async function addAll(
   const rows = added.map((one, index) => rowOf(one, last - added.length + index + 1));
   const lengthOf = ({ outline, content }: (typeof rows)[number]): number =>
     outline.length + (content?.length ?? 0);
-  for (const portion of portions(rows, { rowsMax, lengthOf }))
-    await transaction.insertInto("recorded_completions").values(portion).execute();
-  return added.length;
+  let count = 0;
+  for (const portion of portions(rows, { rowsMax, lengthOf })) {
+    const values = portion.map((row) => columns.map((column) => row[column]));
+    count += await insertRows(transaction, "recorded_completions", columns, values);
+  }
+  if (count < added.length) throw keysTaken;
+  return count;
 }
 
 async function findCompletion(

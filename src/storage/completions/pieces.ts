@@ -3,6 +3,7 @@
 // Whoever calls holds the row of the model, so that nobody counts beside it.
 import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
+import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 
@@ -15,6 +16,8 @@ export interface Piece {
 
 /** Of one statement; pieces have five parameters each. */
 const rowsMax = 500;
+
+const pieceColumns = ["model_id", "id", "parent_id", "use_count", "content"] as const;
 
 /** In characters of base64url: 132 bits, which no two pieces share by chance. */
 const idLength = 22;
@@ -45,15 +48,16 @@ export async function storeChains(
     ...chains.flatMap((chain) => chain.at(-1)?.id ?? []),
     ...added.flatMap(({ parentId }) => parentId ?? []),
   ]);
-  const rows = added.map(({ id, parentId, content }) => ({
-    model_id: modelId,
-    id,
-    parent_id: parentId,
-    use_count: uses.get(id) ?? 0,
-    content,
-  }));
-  for (const portion of portions(rows, { rowsMax, lengthOf: ({ content }) => content.length }))
-    await transaction.insertInto("completion_pieces").values(portion).execute();
+  for (const portion of portions(added, { rowsMax, lengthOf: ({ content }) => content.length })) {
+    const rows = portion.map(({ id, parentId, content }) => [
+      modelId,
+      id,
+      parentId,
+      uses.get(id) ?? 0,
+      content,
+    ]);
+    await insertRows(transaction, "completion_pieces", pieceColumns, rows);
+  }
   await countUses(transaction, modelId, new Map([...uses].filter(([id]) => stored.has(id))), 1);
 }
 
