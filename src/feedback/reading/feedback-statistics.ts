@@ -39,6 +39,8 @@ const sampleBounds: SampleBounds = { records: 50_000, characters: 32 << 20 };
 const typesMax = 100;
 const pageRecords = 1000;
 
+type Selection = Omit<TypeQuestion, "typesMax">;
+
 interface Dependencies {
   readonly store: Pick<FeedbackStore, "scan" | "countTypes">;
   readonly clock: Clock;
@@ -50,10 +52,25 @@ interface Dependencies {
  * @throws ServiceError `too_slow`, `overloaded` as `FeedbackStore.scan`
  */
 export async function feedbackStatistics(
-  { store, clock }: Dependencies,
-  selection: Omit<TypeQuestion, "typesMax">,
-  { entity, timeMs }: QueryTurn,
+  dependencies: Dependencies,
+  selection: Selection,
+  turn: QueryTurn,
   { signal, bounds = sampleBounds }: { readonly signal: AbortSignal; readonly bounds?: SampleBounds },
+): Promise<FeedbackStatistics> {
+  try {
+    return await statisticsWithin(dependencies, selection, turn, { signal, bounds });
+  } catch (error) {
+    // A search of it knows no more than the time that it had itself.
+    if (error instanceof ServiceError && error.code === "too_slow") throw tooSlow(turn.timeMs, error);
+    throw error;
+  }
+}
+
+async function statisticsWithin(
+  { store, clock }: Dependencies,
+  selection: Selection,
+  { entity, timeMs }: QueryTurn,
+  { signal, bounds }: { readonly signal: AbortSignal; readonly bounds: SampleBounds },
 ): Promise<FeedbackStatistics> {
   const endMs = clock.monotonicMs() + timeMs;
   const left = (): QueryTurn => {
@@ -119,9 +136,10 @@ async function readSample(
   return { collector, count, isWhole: true };
 }
 
-function tooSlow(timeMs: number): ServiceError {
+function tooSlow(timeMs: number, cause?: unknown): ServiceError {
   return new ServiceError({
     code: "too_slow",
-    message: `The statistics took longer than ${timeMs / 1000} s; ask about fewer records, such as those of a type or since a time.`,
+    message: `The statistics took longer than ${timeMs / 1000} s (feedback.querySeconds); ask about fewer records, such as those of a type or since a time.`,
+    cause,
   });
 }
