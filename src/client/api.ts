@@ -3747,7 +3747,10 @@ export type RewardTerm = {
   readonly feedback_type?: string | null;
   /** Of `number`, required: where in the payload, as queries spell it: `scores.helpfulness`. */
   readonly path?: string | null;
-  /** Of `annotation`, required: `<name>` of feedback of the type `<maker>.annotation.<name>`. */
+  /**
+   * Of `annotation`, required: `<name>` of feedback of the type `<maker>.annotation.<name>`, or
+   * `annotation.<name>`, as the questions of a queue itself have it.
+   */
   readonly name?: string | null;
   /** Of `number` and `annotation`: which numbers become 0 and 1; the others are between, or the nearest. */
   readonly range?: readonly number[] | null;

@@ -5,7 +5,7 @@ import type { QueryTurn } from "../domain/feedback-query/feedback-query.ts";
 import { parseProjectId } from "../domain/project.ts";
 import type { CorrectionTerm, PreferenceOrder } from "../domain/rewards/preference-order.ts";
 import type { RewardRule, RewardTerm } from "../domain/rewards/reward-rule.ts";
-import { knownTypes } from "./scoring/term-value.ts";
+import { annotationTypes, knownTypes } from "./scoring/term-value.ts";
 
 /** Of feedback that is looked for; null lets all through. */
 export interface FeedbackSpan {
@@ -66,7 +66,7 @@ function termCondition(term: RewardTerm): Condition {
     case "number":
       return isOfType(term.feedbackType);
     case "annotation":
-      return isOfType(...knownTypes(`annotation.${term.name}`));
+      return isOfType(...annotationTypes(term.name));
     default: {
       const compares = not(missing(betterThan));
       return term.feedbackType === null ? compares : all("and", [isOfType(term.feedbackType), compares]);

@@ -23,6 +23,12 @@ test("flags are terms", () => {
     { kind: "annotation", name: "good" },
     { kind: "preference" },
   ]);
+  check({ annotation: "style:1..5" }, [{ kind: "annotation", name: "style", range: [1, 5] }]);
+  check({ annotation: "tone:kind=1,so: so=0.5,rude=0" }, [
+    { kind: "annotation", name: "tone", rewards: { kind: 1, "so: so": 0.5, rude: 0 } },
+  ]);
+  for (const annotation of ["", ":1..5", "tone:", "tone:kind", "tone:kind=much"])
+    assert.throws(() => readTerms({ annotation }), /tone:kind=1,rude=0/);
   assert.equal(hasTerms({}), false);
   assert.throws(() => readTerms({}), /--reactions/);
   for (const reactions of ["👍", "=1", "👍=", "👍=much"])

@@ -22,7 +22,10 @@ export function addTermFlags(command: Command): Command {
       "--number <type:path:range>",
       "a number in the payload, and what of it becomes 0 and 1, such as score:stars:1..5",
     )
-    .option("--annotation <name>", "the value of an annotation: true or false, or a number from 0 to 1")
+    .option(
+      "--annotation <name:range|table>",
+      "the value of an annotation, or the answer to a queue's question: right (true or false, 0 to 1), style:1..5, tone:kind=1,rude=0",
+    )
     .option("--preferences", "which of two answers somebody prefers (better_than)");
 }
 
@@ -37,7 +40,7 @@ export function readTerms(flags: TermFlags): Terms {
   if (flags.terms !== undefined) terms.push(...termsIn(flags.terms));
   if (flags.reactions !== undefined) terms.push({ kind: "reaction", rewards: tableOf(flags.reactions) });
   if (flags.number !== undefined) terms.push(numberTerm(flags.number));
-  if (flags.annotation !== undefined) terms.push({ kind: "annotation", name: flags.annotation });
+  if (flags.annotation !== undefined) terms.push(annotationTerm(flags.annotation));
   if (flags.preferences === true) terms.push({ kind: "preference" });
   if (terms.length > 0) return terms;
   throw invalid(
@@ -59,15 +62,30 @@ function termsIn(file: string): Terms {
   return terms as Terms;
 }
 
-function tableOf(text: string): Readonly<Record<string, number>> {
+function tableOf(text: string, usage = reactionsUsage(text)): Readonly<Record<string, number>> {
   const entries = text.split(",").map((entry): readonly [string, number] => {
     const [name = "", value = ""] = entry.split("=");
     const reward = Number(value);
-    if (name.trim() === "" || value.trim() === "" || !Number.isFinite(reward))
-      throw invalid(`--reactions is ${JSON.stringify(text)}; it must be like 👍=1,👎=0.`);
+    if (name.trim() === "" || value.trim() === "" || !Number.isFinite(reward)) throw invalid(usage);
     return [name.trim(), reward];
   });
   return Object.fromEntries(entries);
+}
+
+function reactionsUsage(text: string): string {
+  return `--reactions is ${JSON.stringify(text)}; it must be like 👍=1,👎=0.`;
+}
+
+function annotationTerm(text: string): Terms[number] {
+  const usage = `--annotation is ${JSON.stringify(text)}; it must be like right, style:1..5 or tone:kind=1,rude=0.`;
+  const [name = "", ...rest] = text.split(":");
+  const earns = rest.join(":");
+  if (name === "" || (earns === "" && rest.length > 0)) throw invalid(usage);
+  const term = { kind: "annotation", name } as const;
+  if (earns === "") return term;
+  const range = /^(-?[\d.]+)\.\.(-?[\d.]+)$/.exec(earns);
+  if (range === null) return { ...term, rewards: tableOf(earns, usage) };
+  return { ...term, range: [Number(range[1]), Number(range[2])] };
 }
 
 function numberTerm(text: string): Terms[number] {

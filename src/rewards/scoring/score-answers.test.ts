@@ -121,8 +121,8 @@ test("an annotation's value earns by what it is: a truth value, a number, or a t
     rewards: { good: 1, fair: 0.25 },
     scale: scaleBetween(0, 10),
   };
-  const annotated = (value: string | number | boolean, name = "quality"): FeedbackRecord =>
-    said(a, { feedbackType: `wandb.annotation.${name}`, payload: { value } });
+  const annotated = (value: string | number | boolean, name = "wandb.annotation.quality"): FeedbackRecord =>
+    said(a, { feedbackType: name, payload: { value } });
   for (const [value, reward] of [
     ["good", 1],
     ["fair", 0.25],
@@ -131,7 +131,11 @@ test("an annotation's value earns by what it is: a truth value, a number, or a t
   ] as const)
     check([term], [annotated(value)], [[reward, 1]]);
   check([{ ...term, scale: unitScale }], [annotated(true)], [[1, 1]]);
-  check([term], [annotated("toString"), annotated("good", "other")], [[null, 0]]);
+  // Other makers' specs, and the questions that an annotation queue has itself.
+  for (const type of ["vendor.annotation.quality", "annotation.quality"])
+    check([term], [annotated("good", type)], [[1, 1]]);
+  const other = ["wandb.annotation.other", "annotation.other", "quality", "other.annotation.quality"];
+  check([term], [annotated("toString"), ...other.map((type) => annotated("good", type))], [[null, 0]]);
 });
 
 const preference: RewardTerm = { kind: "preference", weight: 1, feedbackType: null, prior: 1 };

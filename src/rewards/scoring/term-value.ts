@@ -29,9 +29,7 @@ export function termValue(term: ValueTerm, record: Said): number | null {
         ? numberValue(valueAt(record.payload, term.path), term.scale)
         : null;
     default:
-      return isKnownType(record.feedbackType, `annotation.${term.name}`)
-        ? annotationValue(term, record)
-        : null;
+      return annotationTypes(term.name).includes(record.feedbackType) ? annotationValue(term, record) : null;
   }
 }
 
@@ -45,6 +43,11 @@ export function worseReference({ feedbackType }: PreferenceTerm, record: Said): 
 /** The types of feedback that have a known payload, in each maker's spelling. */
 export function knownTypes(name: string): readonly string[] {
   return [`vendor.${name}`, `wandb.${name}`];
+}
+
+/** The types of feedback that answer a question of that name: an annotation spec's, or an annotation queue's own. */
+export function annotationTypes(name: string): readonly string[] {
+  return [...knownTypes(`annotation.${name}`), `annotation.${name}`];
 }
 
 function isKnownType(feedbackType: string, name: string): boolean {

@@ -46,7 +46,8 @@ export const rewardTermSchema = Type.Object(
       description: "Of `number`, required: where in the payload, as queries spell it: `scores.helpfulness`.",
     }),
     name: nullable(Type.String({ minLength: 1, maxLength: 256 }), {
-      description: "Of `annotation`, required: `<name>` of feedback of the type `<maker>.annotation.<name>`.",
+      description:
+        "Of `annotation`, required: `<name>` of feedback of the type `<maker>.annotation.<name>`, or `annotation.<name>`, as the questions of a queue itself have it.",
     }),
     range: nullable(pair, {
       description:
