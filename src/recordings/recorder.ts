@@ -1,6 +1,6 @@
 // Records what trained models answer, and lets old recordings go. An answer's end waits until it is on disk, but not long;
 // what goes wrong with a recording is logged and counted, and no answer's business.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ChatPrompt, ChatUsage } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import { joinedText } from "../domain/content-part.ts";
@@ -174,7 +174,7 @@ function cut(text: string): string {
 }
 
 function hashOf(tokenIds: readonly number[]): string {
-  const bytes = Buffer.allocUnsafe(4 * tokenIds.length);
-  tokenIds.forEach((id, index) => bytes.writeUInt32LE(id, 4 * index));
-  return createHash("sha256").update(bytes).digest("hex");
+  const bytes = new DataView(new ArrayBuffer(4 * tokenIds.length));
+  for (const [index, id] of tokenIds.entries()) bytes.setUint32(4 * index, id, true);
+  return hash("sha256", bytes);
 }

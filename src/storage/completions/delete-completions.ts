@@ -1,5 +1,5 @@
 // Deleting recorded completions with what nobody else shares of them, a few in a transaction.
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import type { Retention } from "../../domain/recordings/completion-store.ts";
 import { portions } from "../portions.ts";
 import type { RecordedCompletionTable, Schema } from "../schema.ts";
@@ -92,13 +92,10 @@ export async function lockModels(
   const locked = new Set<string>();
   // In one order, so that no two wait for each other.
   for (const modelId of [...counts.keys()].sort()) {
-    const model = await transaction
-      .updateTable("models")
-      .set((row) => ({ completion_count: row("completion_count", "+", counts.get(modelId) ?? 0) }))
-      .where("id", "=", modelId)
-      .returning("id")
-      .executeTakeFirst();
-    if (model !== undefined) locked.add(modelId);
+    const { rows } = await sql`
+      update models set completion_count = completion_count + ${counts.get(modelId) ?? 0}
+      where id = ${modelId} returning id`.execute(transaction);
+    if (rows.length > 0) locked.add(modelId);
   }
   return locked;
 }

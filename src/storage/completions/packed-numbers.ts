@@ -31,9 +31,9 @@ export function unpackedCounts(text: string): readonly number[] {
 
 /** To the last bit, in eight bytes each. */
 export function packedDoubles(numbers: readonly number[]): string {
-  const bytes = Buffer.allocUnsafe(numbers.length * 8);
-  numbers.forEach((number, index) => bytes.writeDoubleLE(number, 8 * index));
-  return bytes.toString("base64");
+  const bytes = new DataView(new ArrayBuffer(numbers.length * 8));
+  for (const [index, number] of numbers.entries()) bytes.setFloat64(8 * index, number, true);
+  return Buffer.from(bytes.buffer).toString("base64");
 }
 
 export function unpackedDoubles(text: string): readonly number[] {
@@ -48,10 +48,11 @@ export interface PackedBytes {
 }
 
 export function packedBytes(lists: readonly (readonly number[])[]): PackedBytes {
-  return {
-    lengths: packedCounts(lists.map(({ length }) => length)),
-    bytes: Buffer.from(lists.flat()).toString("base64"),
-  };
+  const lengths = lists.map(({ length }) => length);
+  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 0));
+  let end = 0;
+  for (const list of lists) for (const byte of list) bytes[end++] = byte;
+  return { lengths: packedCounts(lengths), bytes: bytes.toString("base64") };
 }
 
 export function unpackedBytes({ lengths, bytes }: PackedBytes): readonly (readonly number[])[] {
