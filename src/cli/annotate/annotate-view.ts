@@ -21,7 +21,8 @@ export function renderAnnotation(view: AnnotateView, { columns, rows }: Terminal
   const head = wrapped(headOf(view.state, width), width);
   const foot = footOf(view).flatMap((line) => wrapped(line, width));
   const rule = "─".repeat(width);
-  const body = view.state.held === null ? [] : linesOf(view.state.held, width);
+  if (view.state.held === null) return [...head, rule, ...foot].slice(0, rows - 1);
+  const body = linesOf(view.state.held, width);
   // The last line of a terminal stays free, so that nothing scrolls.
   const room = Math.max(1, rows - 1 - head.length - foot.length - 2);
   const first = Math.min(view.scrolled, Math.max(0, body.length - room));

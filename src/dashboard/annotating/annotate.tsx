@@ -63,6 +63,7 @@ function Session({
 }) {
   const { held, question, queue, annotator, answeredCount, skippedCount, remaining } = state;
   const done = answeredCount + skippedCount;
+  const total = done + remaining.open;
   const undo = (
     <button type="button" disabled={!state.canUndo} onClick={() => run((session) => session.undo())}>
       Undo <kbd>{sessionKeys.undo}</kbd>
@@ -72,8 +73,11 @@ function Session({
     <>
       {queue.description !== "" && <p>{queue.description}</p>}
       <p role="status">
-        <progress value={done} max={Math.max(1, done + remaining.open)} aria-label="Items done" /> {done} of{" "}
-        {done + remaining.open}
+        {total > 0 && (
+          <>
+            <progress value={done} max={total} aria-label="Items done" /> {done} of {total}
+          </>
+        )}
         {skippedCount > 0 && `, ${skippedCount} skipped`} <span class="muted">as {annotator}</span>
       </p>
       {held === null ? (
