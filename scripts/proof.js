@@ -9,8 +9,9 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
+import { startPostgres } from "./postgres.js";
 import { root, say, setUp } from "./setup.js";
-import { built, environment, testFiles } from "./test-files.js";
+import { built, environment, testFiles, wantPostgres } from "./test-files.js";
 
 const help = `Usage: npm run proof -- [name ...] [options]
 Runs the tests that search with other seeds each round; names choose the files whose path holds one of them.
@@ -73,6 +74,7 @@ const firstSeed = values.seed === undefined ? 1 + (freshSeed() % seedMax) : Numb
 /** What rounds leave behind that are ended lies here. */
 const temporary = mkdtempSync(join(tmpdir(), "hone-proof-"));
 process.once("exit", () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 }));
+const postgres = wantPostgres(files) ? startPostgres(say) : null;
 const deadlineMs = performance.now() + minutes * 60_000;
 /** What runs, and the file that each is about. */
 const running = new Set();
@@ -112,7 +114,13 @@ async function run({ file, seed }) {
   // A group of its own, so that what a test started ends with it.
   const child = spawn(process.execPath, ["--test-reporter=spec", built(file)], {
     cwd: root,
-    env: { ...environment, TMPDIR: temporary, TEST_SEED: String(seed), TEST_TIMES: String(times) },
+    env: {
+      ...environment,
+      TMPDIR: temporary,
+      TEST_SEED: String(seed),
+      TEST_TIMES: String(times),
+      TEST_POSTGRES: postgres ?? "off",
+    },
     stdio: ["ignore", "pipe", "pipe"],
     detached: process.platform !== "win32",
   });

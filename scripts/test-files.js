@@ -1,5 +1,5 @@
 // What `npm test` and `npm run proof` have in common: which files are tests, and the environment that they run in.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundledEntry, root } from "./setup.js";
 
@@ -12,6 +12,11 @@ export function testFiles(wanted) {
     .filter((name) => name.endsWith(".test.ts"))
     .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
     .sort((one, other) => one.localeCompare(other));
+}
+
+/** Whether one of them asks a PostgreSQL (storage/testing/postgres-databases). */
+export function wantPostgres(files) {
+  return files.some((file) => readFileSync(join(root, file), "utf8").includes("/postgres-databases.ts"));
 }
 
 /** Where the build has a test file. */

@@ -9,9 +9,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { chromiumCure, findChromium } from "./chromium.js";
+import { startPostgres } from "./postgres.js";
 import { realModelFile, takeRealModel } from "./real-model.js";
 import { root, say, setUp } from "./setup.js";
-import { built, environment, testFiles } from "./test-files.js";
+import { built, environment, testFiles, wantPostgres } from "./test-files.js";
 
 setUp();
 const wanted = process.argv.slice(2);
@@ -48,14 +49,23 @@ process.once("exit", () => {
     say(`${temporary} could not be removed (${error.code})`);
   }
 });
+const wantsPostgres = wantPostgres(files);
+const postgres = wantsPostgres ? startPostgres(say) : null;
 const chromium = findChromium();
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
-  env: { ...environment, TMPDIR: temporary, TEST_MODEL: realModelFile() ?? "off", CHROMIUM: chromium ?? "" },
+  env: {
+    ...environment,
+    TMPDIR: temporary,
+    TEST_MODEL: realModelFile() ?? "off",
+    TEST_POSTGRES: postgres ?? "off",
+    CHROMIUM: chromium ?? "",
+  },
   stdio: ["ignore", "inherit", "inherit"],
 });
 if (wantsRealModel && realModelFile() === null)
   say("LEFT OUT: the tests of a real model, whose file is not there");
+if (wantsPostgres && postgres === null) say("LEFT OUT: the tests on PostgreSQL, which is not there");
 if (chromium === undefined && files.some((file) => file.startsWith(join("test", "browser"))))
   say(`LEFT OUT: the tests of the page, which no browser opened. ${chromiumCure}`);
 process.exit(result.status ?? 1);

@@ -19,7 +19,7 @@ const house: Readonly<Record<string, Room>> = {
   validation: { rank: 1, mayImport: ["domain"], vendors: [] },
   telemetry: { rank: 1, mayImport: ["domain"], vendors: ["pino", "prom-client"] },
   processes: { rank: 1, mayImport: ["domain"], vendors: [] },
-  storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql"] },
+  storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql", "pg"] },
   client: {
     rank: 1,
     mayImport: [],

@@ -1,6 +1,6 @@
 // What differs between databases, as one interface: a connection. Stores and migrations hold to it and to SQL that all of
-// them read; sqlite/ makes it, and another database is another way to make it.
-import type { Kysely } from "kysely";
+// them read; sqlite/ and postgres/ each make one.
+import type { Kysely, Transaction } from "kysely";
 import type { Schema } from "./schema.ts";
 import type { Searches } from "./searches/searches.ts";
 import type { SqlForm } from "./sql-form.ts";
@@ -32,4 +32,8 @@ export interface Connection {
   /** How it writes what databases write in different ways. */
   readonly form: SqlForm;
   readonly searches: Searches;
+  /** Why it cannot be reached now, for people; null as far as is known. */
+  readonly fault: () => string | null;
+  /** Waits until no other process changes the tables; others wait from here until the transaction ends. */
+  readonly lockForMigration: (transaction: Transaction<Schema>) => Promise<void>;
 }

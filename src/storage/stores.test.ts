@@ -20,40 +20,60 @@ import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/two-connections.ts";
 import { checkTwoServers } from "./contract/two-servers.ts";
 import { checkWebhookStore } from "./contract/webhook-store.ts";
+import { openPostgres } from "./postgres/postgres-dialect.ts";
 import { openSqlite } from "./sqlite/sqlite-dialect.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { memoryStorage } from "./testing/memory-database.ts";
-import { type PgliteServer, startPglite } from "./testing/pglite-dialect.ts";
+import { createPostgres, type PostgresDatabase, withoutPostgres } from "./testing/postgres-databases.ts";
 import { searchSeeds } from "../domain/testing/search.ts";
 
-/**
- * One file for all tests, emptied after each, whose connections are kept: to open one takes longer than most tests. Where a
- * test closes one, it opens others anew.
- */
+/** Connections that tests use one after the other: to open one takes longer than most tests. */
+class KeptConnections {
+  readonly #open: () => Promise<Stores>;
+  readonly #opened = new Set<Stores>();
+
+  constructor(open: () => Promise<Stores>) {
+    this.#open = open;
+  }
+
+  /** Opens connections for one test; where that closes one, it opens others anew. */
+  forTest(): () => Promise<Stores> {
+    const unused = [...this.#opened];
+    return async () => {
+      const database = unused.shift() ?? (await this.#open());
+      this.#opened.add(database);
+      return { ...database, close: () => this.#close([database, ...unused.splice(0)]) };
+    };
+  }
+
+  closeAll(): Promise<void> {
+    return this.#close([...this.#opened]);
+  }
+
+  async #close(databases: readonly Stores[]): Promise<void> {
+    for (const database of databases) {
+      this.#opened.delete(database);
+      await database.close();
+    }
+  }
+}
+
+/** One file for all tests, emptied after each. */
 function sqliteStorage(): MakeStorage {
   // Made by the first test that needs it: without a test nothing would remove it.
   let folder: string | null = null;
-  const opened = new Set<Stores>();
-  const close = async (databases: readonly Stores[]): Promise<void> => {
-    for (const database of databases) {
-      opened.delete(database);
-      await database.close();
-    }
-  };
+  const fileIn = (parent: string): string => join(parent, "data", "hone.db");
+  const kept = new KeptConnections(() =>
+    openStores(openSqlite({ file: fileIn(folder ?? ""), isShared: true })),
+  );
   after(async () => {
-    await close([...opened]);
+    await kept.closeAll();
     if (folder !== null) rmSync(folder, { recursive: true });
   });
   return async (t) => {
-    folder ??= mkdtempSync(join(tmpdir(), "hone-storage-"));
-    const file = join(folder, "data", "hone.db");
+    const file = fileIn((folder ??= mkdtempSync(join(tmpdir(), "hone-storage-"))));
     t.after(() => emptyTables(file));
-    const unused = [...opened];
-    return async () => {
-      const database = unused.shift() ?? (await openStores(openSqlite({ file, isShared: true })));
-      opened.add(database);
-      return { ...database, close: () => close([database, ...unused.splice(0)]) };
-    };
+    return kept.forTest();
   };
 }
 
@@ -68,14 +88,20 @@ function emptyTables(file: string): void {
   connection.close();
 }
 
-/** As with SQLite, but opened by the first test that needs it, since it takes seconds. */
+/** The same of a database of a PostgreSQL. */
 function postgresStorage(): MakeStorage {
-  let starting: Promise<PgliteServer> | null = null;
-  after(async () => (await starting)?.stop());
+  let making: Promise<PostgresDatabase> | null = null;
+  const kept = new KeptConnections(async () =>
+    openStores(openPostgres({ url: (await making)?.url ?? "", connections: 4 })),
+  );
+  after(async () => {
+    await kept.closeAll();
+    await (await making)?.drop();
+  });
   return async (t) => {
-    const server = await (starting ??= startPglite());
-    t.after(() => server.empty());
-    return () => openStores(server.connect());
+    const database = await (making ??= createPostgres());
+    t.after(() => database.empty());
+    return kept.forTest();
   };
 }
 
@@ -84,12 +110,12 @@ const makeMemory: MakeStorage = async () => {
   return async () => open();
 };
 
-for (const [name, storageOf] of [
-  ["SQLite", sqliteStorage],
-  ["PostgreSQL", postgresStorage],
-  ["memory", () => makeMemory],
+for (const [name, storageOf, skip] of [
+  ["SQLite", sqliteStorage, false],
+  ["PostgreSQL", postgresStorage, withoutPostgres],
+  ["memory", () => makeMemory, false],
 ] as const) {
-  describe(name, () => {
+  describe(name, { skip }, () => {
     const makeStorage = storageOf();
     checkKeyStore(makeStorage);
     checkModelStore(makeStorage);

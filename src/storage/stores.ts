@@ -51,6 +51,8 @@ export interface Stores {
   readonly rules: RuleStore;
   readonly sources: TrainingSourceStore;
   readonly webhooks: WebhookStore;
+  /** Why the database cannot be reached now, for people; null as far as is known. */
+  fault(): string | null;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -92,6 +94,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
     rules: createRuleStore(connection),
     sources: createSourceStore(queries),
     webhooks: createWebhookStore(queries, outbox),
+    fault: () => connection.fault(),
     close: () => (closing ??= queries.destroy()),
   };
 }

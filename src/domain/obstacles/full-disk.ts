@@ -1,7 +1,7 @@
-// What the operating system, or SQLite, says when there is no room to write. Pure: it only reads errors.
+// What the operating system, SQLite or PostgreSQL says when there is no room to write. Pure: it only reads errors.
 import { ServiceError } from "../service-error.ts";
 
-const codes = ["ENOSPC", "EDQUOT", "SQLITE_FULL"];
+const codes = ["ENOSPC", "EDQUOT", "SQLITE_FULL", "53100"];
 
 /** The error for callers when this one, or a cause of it, says that the disk is full; null otherwise. */
 export function fullDiskError(error: unknown): ServiceError | null {

@@ -43,6 +43,9 @@ const columns = [
   "content",
 ] as const satisfies readonly (keyof ReturnType<typeof rowOf>)[];
 
+/** Others may add the same keys between a look and an insert. */
+const triesMax = 10;
+
 /** Takes back what was written: few have the key of an earlier one, which is looked for only then. */
 const keysTaken = new Error("There are completions of these keys.");
 
@@ -52,13 +55,15 @@ export function createCompletionStore(database: Kysely<Schema>): CompletionStore
     add: async (completions) => {
       // Of two with one key the later one stays.
       const latest = [...new Map(completions.map((one) => [keyOf(one), one])).values()];
-      try {
-        return await database.transaction().execute((transaction) => addAll(transaction, latest, []));
-      } catch (error) {
-        if (error !== keysTaken) throw error;
-        return await database
-          .transaction()
-          .execute(async (transaction) => addAll(transaction, latest, await allRows(transaction, latest)));
+      for (let tryCount = 1; ; tryCount++) {
+        try {
+          return await database.transaction().execute(async (transaction) => {
+            const earlier = tryCount === 1 ? [] : await allRows(transaction, latest);
+            return addAll(transaction, latest, earlier);
+          });
+        } catch (error) {
+          if (error !== keysTaken || tryCount === triesMax) throw error;
+        }
       }
     },
     find: (key) => findCompletion(database, key),

@@ -12,6 +12,7 @@ import { searchCount, searchSeed } from "../../domain/testing/search.ts";
 import { feedbackQueryForm, toFeedbackQuery } from "../../wire/feedback/feedback-queries.ts";
 import { readForm } from "../../wire/body.ts";
 import type { Connection } from "../dialect.ts";
+import { openPostgres } from "../postgres/postgres-dialect.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { createOutbox } from "../webhooks/outbox.ts";
 import { openStores } from "../stores.ts";
@@ -20,7 +21,7 @@ import { createFeedbackStore } from "./feedback-store.ts";
 import { plainAnswer } from "../testing/feedback-queries/plain-answer.ts";
 import { randomRecord } from "../testing/feedback-queries/random-feedback.ts";
 import { randomQuery } from "../testing/feedback-queries/random-queries.ts";
-import { startPglite } from "../testing/pglite-dialect.ts";
+import { createPostgres, withoutPostgres } from "../testing/postgres-databases.ts";
 
 const limits = { depthMax: 32, operandsMax: 900, literalBytesMax: 1 << 20, timeMs: 60_000 };
 const turn = { entity: "team", timeMs: limits.timeMs };
@@ -91,8 +92,8 @@ test("SQLite answers 300 queries over 2000 records as a plain filter does", asyn
   await checkQueries(sqliteFile(t), searchCount(300));
 });
 
-test("PostgreSQL's SQL answers the same", async (t) => {
-  const server = await startPglite();
-  t.after(() => server.stop());
-  await checkQueries(server.connect(), searchCount(100));
+test("PostgreSQL answers the same", { skip: withoutPostgres }, async (t) => {
+  const { url, drop } = await createPostgres();
+  t.after(drop);
+  await checkQueries(openPostgres({ url, connections: 4 }), searchCount(100));
 });

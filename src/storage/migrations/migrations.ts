@@ -97,13 +97,18 @@ const steps: readonly Step[] = [
 export const newestDatabaseVersion = steps.length + 1;
 
 /**
- * Brings the database to the newest version, in one transaction.
+ * Brings the database to the newest version, in one transaction, whichever processes do so at once.
  *
  * @throws ServiceError `unsupported` when the database was written by a newer program
  */
-export async function migrate({ queries, form }: Pick<Connection, "queries" | "form">): Promise<void> {
-  await sql`create table if not exists database_version (version integer not null)`.execute(queries);
+export async function migrate({
+  queries,
+  form,
+  lockForMigration,
+}: Pick<Connection, "queries" | "form" | "lockForMigration">): Promise<void> {
   await queries.transaction().execute(async (transaction) => {
+    await lockForMigration(transaction);
+    await sql`create table if not exists database_version (version integer not null)`.execute(transaction);
     const { rows } = await sql<{ version: number }>`select version from database_version`.execute(
       transaction,
     );

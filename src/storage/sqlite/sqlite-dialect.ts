@@ -6,7 +6,7 @@ import type { Schema } from "../schema.ts";
 import { directSearches } from "../searches/searches.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { sqliteForm } from "./sqlite-form.ts";
-import { SqliteSearches } from "./sqlite-searches.ts";
+import { sqliteSearches } from "./sqlite-searches.ts";
 
 export interface SqliteOptions {
   /** A path, or ":memory:"; it and its folder are made when missing. */
@@ -25,7 +25,7 @@ export function openSqlite({
 }: SqliteOptions): Connection {
   // Servers whose databases differ still meet at their data folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
-  const fileSearches = file === ":memory:" ? null : new SqliteSearches(file);
+  const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
   const queries = new Kysely<Schema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
@@ -35,7 +35,17 @@ export function openSqlite({
     },
   });
   const searches = fileSearches ?? directSearches(queries);
-  return { queries, name: file, isExclusive: !isShared, isMissingParent, form: sqliteForm, searches };
+  return {
+    queries,
+    name: file,
+    isExclusive: !isShared,
+    isMissingParent,
+    form: sqliteForm,
+    searches,
+    fault: () => null,
+    // A transaction has the whole file from its beginning.
+    lockForMigration: async () => undefined,
+  };
 }
 
 function isMissingParent(error: unknown): boolean {

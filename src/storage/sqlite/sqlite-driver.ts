@@ -8,11 +8,11 @@ import { present } from "../../domain/assert.ts";
 import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { Turns } from "../turns.ts";
+import type { LanedSearches } from "../searches/laned-searches.ts";
 import { type DataLock, takeDataLock } from "./data-lock.ts";
 import type { SessionRequest } from "./session.ts";
 import { openSession, type SessionLink } from "./session-link.ts";
 import { Shrinking } from "./shrinking.ts";
-import type { SqliteSearches } from "./sqlite-searches.ts";
 
 /** Pauses between tries, in milliseconds: they double up to the last, which repeats. */
 const firstPauseMs = 1;
@@ -29,13 +29,13 @@ export class SqliteDriver implements Driver {
   readonly #lockFiles: Iterable<string>;
   readonly #locks: DataLock[] = [];
   readonly #writing = new Turns();
-  readonly #searches: SqliteSearches | null;
+  readonly #searches: LanedSearches | null;
   readonly #shrinking = new Shrinking(() => this.#shrink());
   #writer: SessionLink | null = null;
   #reader: SessionLink | null = null;
 
   /** @param lockFiles locked as long as it is open @param searches closed with it */
-  constructor(file: string, lockFiles: Iterable<string>, searches: SqliteSearches | null) {
+  constructor(file: string, lockFiles: Iterable<string>, searches: LanedSearches | null) {
     this.#file = file;
     this.#lockFiles = lockFiles;
     this.#searches = searches;

@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { CompiledQuery } from "kysely";
 import { systemClock } from "../../domain/clock.ts";
-import type { SearchTurn } from "../searches/searches.ts";
 import { openSession } from "./session-link.ts";
-import { SqliteSearches } from "./sqlite-searches.ts";
+import type { LanedSearches } from "../searches/laned-searches.ts";
+import type { SearchTurn } from "../searches/searches.ts";
+import { sqliteSearches } from "./sqlite-searches.ts";
 
-async function openSearches(t: TestContext): Promise<SqliteSearches> {
+async function openSearches(t: TestContext): Promise<LanedSearches> {
   const folder = mkdtempSync(join(tmpdir(), "hone-searches-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "hone.db");
@@ -18,7 +19,7 @@ async function openSearches(t: TestContext): Promise<SqliteSearches> {
   await writer.ask({ kind: "single write", sql: "create table t (a integer)", parameters: [] });
   await writer.ask({ kind: "single write", sql: "insert into t values (1), (2)", parameters: [] });
   await writer.close();
-  const searches = new SqliteSearches(file);
+  const searches = sqliteSearches(file);
   t.after(() => searches.close());
   return searches;
 }

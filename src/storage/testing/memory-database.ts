@@ -70,6 +70,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     rules: memoryRules(exclusively),
     sources: memorySources(exclusively),
     webhooks: memoryWebhooks(exclusively),
+    fault: () => null,
     close: async () => undefined,
   });
 }

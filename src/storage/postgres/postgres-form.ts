@@ -1,5 +1,5 @@
-// PostgreSQL's way with JSON, numbers and texts, from version 16 on.
-import { sql } from "kysely";
+// PostgreSQL's way with JSON, numbers and texts, from version 15 on.
+import { type RawBuilder, sql } from "kysely";
 import { numberPattern, numberTextLengthMax } from "../../domain/feedback-query/values.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
 
@@ -29,9 +29,26 @@ export const postgresForm: SqlForm = {
   clusteredTable: "",
 };
 
+/** Halfway from the greatest double to what would be the next, 2^1024: from here on a number is none. */
+const tooLarge = (2n ** 1024n - 2n ** 970n).toString();
+/** Half of the least double, 2^-1075, in more digits than a text of so many characters has: below it a number is zero. */
+const halfOfLeast = `0.${"0".repeat(323)}247032822920623272088284396434110686182529901307`;
+
+/** A cast fails where the number is too large or too small for a double, so that those are told apart before. */
 function numberOfText(text: SqlText): SqlNumber {
   const isNumber = sql`length(${text}) <= cast(${numberTextLengthMax} as integer) and ${text} ~ cast(${`^${numberPattern}$`} as text)`;
-  const number = sql`cast(${text} as double precision)`;
-  // What is too small for a double is an error there, and zero elsewhere.
-  return sql`case when not (${isNumber}) then null when pg_input_is_valid(${text}, 'double precision') then ${number} when ${text} like '%e-%' or ${text} like '%E-%' then 0 end`;
+  const exact = sql`abs(cast(${text} as numeric))`;
+  return sql`case
+    when not (${isNumber}) then null
+    when strpos(lower(${text}), 'e') = 0 then cast(${text} as double precision)
+    when ${matches(text, "^[-0.]*[eE]")} then 0
+    when ${matches(text, "[eE]-0*[1-9][0-9]{3}")} then 0
+    when ${matches(text, "[eE][+]?0*[1-9][0-9]{3}")} then null
+    when ${exact} >= ${sql.raw(tooLarge)} then null
+    when ${exact} <= ${sql.raw(halfOfLeast)} then 0
+    else cast(${text} as double precision) end`;
+}
+
+function matches(text: SqlText, pattern: string): RawBuilder<boolean> {
+  return sql`${text} ~ ${sql.lit(pattern)}`;
 }

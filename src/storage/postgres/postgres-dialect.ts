@@ -1,0 +1,58 @@
+// PostgreSQL as the stores' database, which any number of servers may have at once.
+import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
+import type { Connection } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
+import { PostgresDriver } from "./postgres-driver.ts";
+import { isMissingParent } from "./postgres-errors.ts";
+import { postgresForm } from "./postgres-form.ts";
+import { PostgresPool, type PoolOptions } from "./postgres-pool.ts";
+import { postgresSearches, searchConnections } from "./postgres-searches.ts";
+
+/** What processes agree upon that change the tables: any number, which nothing else takes. */
+const migrationLock = 4_866_371_026;
+/** How long one waits for another that does. */
+const migrationMinutes = 30;
+
+/** Whether a URL names such a database. */
+export function isPostgresUrl(url: string): boolean {
+  return /^postgres(ql)?:\/\//.test(url);
+}
+
+/** The URL for people, without the password. */
+export function shownUrl(url: string): string {
+  return url.replace(/^(\w+:\/\/[^@/]*?)(:[^@/]*)?@/, "$1@").replace(/\?.*$/, "");
+}
+
+/** A PostgreSQL database; nothing is asked before the first query. */
+export function openPostgres(options: PoolOptions): Connection {
+  const pool = new PostgresPool(options);
+  const searchPool = new PostgresPool({ url: options.url, connections: searchConnections });
+  const searches = postgresSearches(searchPool);
+  const closeSearches = async (): Promise<void> => {
+    await searches.close();
+    await searchPool.close();
+  };
+  const queries = new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new PostgresDriver(pool, closeSearches),
+      createIntrospector: (database) => new PostgresIntrospector(database),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+  return {
+    queries,
+    name: shownUrl(options.url),
+    isExclusive: false,
+    isMissingParent,
+    form: postgresForm,
+    searches,
+    fault: () => pool.fault,
+    lockForMigration: async (transaction) => {
+      await sql`select set_config('lock_timeout', ${`${migrationMinutes}min`}, true), set_config('statement_timeout', '0', true)`.execute(
+        transaction,
+      );
+      await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
+    },
+  };
+}

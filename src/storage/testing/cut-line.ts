@@ -1,0 +1,55 @@
+// For tests: a way to a PostgreSQL that can be cut, as if the database went away, and mended.
+import { createServer, connect, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+
+export interface CutLine {
+  /** The database's URL by this way. */
+  readonly url: string;
+  /** Breaks off what is connected, and refuses what comes. */
+  cut(): void;
+  mend(): void;
+  close(): Promise<void>;
+}
+
+/** A way to the database of this URL, which is open. */
+export async function cutLineTo(databaseUrl: string): Promise<CutLine> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((socket) => {
+    if (isCut) {
+      socket.resetAndDestroy();
+      return;
+    }
+    const onward = connect(Number(target.port), target.hostname);
+    for (const [one, other] of [
+      [socket, onward],
+      [onward, socket],
+    ]) {
+      sockets.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(databaseUrl);
+  // Of a server that listens on a port.
+  url.port = String((server.address() as AddressInfo).port);
+  const breakOff = (): void => sockets.forEach((socket) => socket.destroy());
+  return {
+    url: url.href,
+    cut: () => {
+      isCut = true;
+      breakOff();
+    },
+    mend: () => (isCut = false),
+    close: () => {
+      breakOff();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
