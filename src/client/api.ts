@@ -2474,7 +2474,7 @@ export type FunctionDefinition = {
 
 export type Health = {
   readonly status: "ok" | "unavailable";
-  /** `ready`, `starting`, `restarting`, `draining`, `failed` or `stopped`. */
+  /** `ready`, `starting`, `restarting`, `waiting` (for its database), `draining`, `failed` or `stopped`. */
   readonly state: string;
   /** Why it is not ready, for people; empty when ready. */
   readonly reason: string;

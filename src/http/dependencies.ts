@@ -85,6 +85,8 @@ export interface HttpDependencies {
   /** Null where prompts do not pass between servers. */
   readonly exchange: Pick<PromptExchange, "open"> | null;
   readonly engineHealth: () => EngineHealth;
+  /** Why the database cannot be reached now, for people; null as far as is known. */
+  readonly databaseFault: () => string | null;
   /** Resolves when the database answers. */
   readonly checkDatabase: () => Promise<void>;
   /** Resolves when training jobs get on; rejects as one of `checks` does. */

@@ -102,13 +102,15 @@ test("what is unknown or out of range is refused by name", () => {
   withDataFolder(undefined, (data) => {
     assert.throws(() => readConfig({ data }, { HONE_PROT: "1" }), /Unknown environment variable HONE_PROT/);
     assert.throws(
-      () => readConfig({ data, "database-url": "postgres://u:secret@h/d" }, {}),
+      () => readConfig({ data, "database-url": "mysql://u:secret@h/d" }, {}),
       (error) => {
-        assert.ok(error instanceof Error && /file: URLs/.test(error.message));
+        assert.ok(error instanceof Error && /must be postgres:/.test(error.message));
         assert.doesNotMatch(error.message, /secret/);
         return true;
       },
     );
+    for (const url of ["postgres://u:secret@h/d", "postgresql://h/d", "file:hone.db"])
+      assert.equal(readConfig({ data, "database-url": url }, {}).server.databaseUrl, url);
   });
 });
 

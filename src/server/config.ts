@@ -13,6 +13,7 @@ import {
   type SettingsOf,
   type SettingsSchema,
 } from "../domain/settings.ts";
+import { isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
 import { goneSettings } from "./gone-settings.ts";
 import { sections, settingGroups, type SectionName } from "./settings.ts";
 
@@ -187,12 +188,26 @@ function refuseUnsafe(config: HoneConfig): void {
       message: `HONE_AUTH=off is allowed only on a loopback address; the host is ${host}. Bind to 127.0.0.1 or leave authentication on.`,
     });
   }
-  if (databaseUrl !== null && !databaseUrl.startsWith("file:")) {
+  if (databaseUrl !== null && !databaseUrl.startsWith("file:") && !isPostgresUrl(databaseUrl)) {
     throw new ServiceError({
       code: "invalid",
-      message: `HONE_DATABASE_URL is ${databaseUrl.replace(/\/\/[^@/]*@/, "//***@")}; this version knows file: URLs (SQLite) only.`,
+      message: `HONE_DATABASE_URL is ${shownUrl(databaseUrl)}; it must be postgres://user:password@host/database, or file:<path> for SQLite.`,
     });
   }
+}
+
+/** The configuration for people, without secrets. */
+export function shownConfig(config: HoneConfig): object {
+  const { server, transfer } = config;
+  return {
+    ...config,
+    server: {
+      ...server,
+      apiKey: server.apiKey && "(set)",
+      databaseUrl: server.databaseUrl && shownUrl(server.databaseUrl),
+    },
+    transfer: { ...transfer, secret: transfer.secret && "(set)" },
+  };
 }
 
 /** What a command that talks to a server reads from the environment. */

@@ -1,7 +1,10 @@
-// Which database the configuration names: what is on this machine's disk of it, and how it is opened. SQLite is the only
-// kind; nobody else in this folder knows that.
+// Which database the configuration names: what is on this machine's disk of it, and how it is opened. Nobody else in this
+// folder knows which kinds there are.
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type { Connection } from "../storage/dialect.ts";
+import type { PoolOptions } from "../storage/postgres/postgres-pool.ts";
+import { isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
 import { takeDataLock } from "../storage/sqlite/data-lock.ts";
 import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores, readDatabaseVersions, type DatabaseVersions, type Stores } from "../storage/stores.ts";
@@ -14,12 +17,20 @@ export interface DatabasePlace {
   readonly folder: string;
   /** What it may make there. */
   readonly files: readonly string[];
-  /** Whether there is one. */
+  /** What to do where it cannot be opened. */
+  readonly cure: string;
+  /** Whether there is one; a server's on another machine is taken to be there. */
   exists(): boolean;
-  /** @param options.isShared true for what works beside a running server */
-  open(options: { readonly isShared: boolean }): Promise<Stores>;
+  open(options: OpenOptions): Promise<Stores>;
   /** Its version as it is, also beside a running server; only where it exists. */
   readVersions(): Promise<DatabaseVersions>;
+}
+
+export interface OpenOptions {
+  /** True for what works beside a running server. */
+  readonly isShared: boolean;
+  /** Called when it is known to be away, with why, and with null when it is back. */
+  readonly onChange?: (fault: string | null) => void;
 }
 
 /** Takes the lock of a file, which ends with this process; throws `conflict` where another has it. */
@@ -28,17 +39,60 @@ export function takeFileLock(file: string): { release(): void } {
 }
 
 /** The place of the configured database. */
-export function databasePlace({
-  server: { databaseUrl, data: dataFolder },
-}: Pick<HoneConfig, "server">): DatabasePlace {
+export function databasePlace({ server }: Pick<HoneConfig, "server">): DatabasePlace {
+  const { databaseUrl } = server;
+  return databaseUrl !== null && isPostgresUrl(databaseUrl)
+    ? postgresPlace(databaseUrl, server)
+    : sqlitePlace(databaseUrl, server);
+}
+
+function sqlitePlace(
+  databaseUrl: string | null,
+  { data: dataFolder }: Pick<HoneConfig["server"], "data">,
+): DatabasePlace {
   const file =
     databaseUrl === null ? join(dataFolder, "hone.db") : resolve(databaseUrl.replace(/^file:(\/\/)?/, ""));
   return {
     name: file,
     folder: dirname(file),
     files: sqliteFiles(file),
+    cure: "Give this user the right to read and write it, or put back a copy of the database file.",
     exists: () => existsSync(file),
     open: ({ isShared }) => openStores(openSqlite({ file, isShared, dataFolder })),
     readVersions: () => readDatabaseVersions(openSqlite({ file, isShared: true, dataFolder })),
+  };
+}
+
+/** What commands need, which ask one thing after another. */
+const connectionsBeside = 2;
+
+function postgresPlace(
+  url: string,
+  { data: dataFolder, databaseConnections: connections }: HoneConfig["server"],
+): DatabasePlace {
+  const connect = async (options: Omit<PoolOptions, "url">): Promise<Connection> => {
+    // A start on SQLite loads nothing of it.
+    const { openPostgres } = await import("../storage/postgres/postgres-dialect.ts");
+    return openPostgres({ url, ...options });
+  };
+  return {
+    name: shownUrl(url),
+    folder: dataFolder,
+    files: [],
+    cure: "Start it, or mend HONE_DATABASE_URL: its user needs the right to make tables.",
+    exists: () => true,
+    open: async ({ isShared, onChange }) => {
+      if (isShared) return openStores(await connect({ connections: connectionsBeside }));
+      // What lies in the data folder beside is one server's.
+      const lock = takeDataLock(join(dataFolder, "hone.db.lock"));
+      try {
+        const stores = await openStores(await connect({ connections, onChange }));
+        return { ...stores, close: () => stores.close().finally(() => lock.release()) };
+      } catch (error) {
+        lock.release();
+        throw error;
+      }
+    },
+    readVersions: async () => readDatabaseVersions(await connect({ connections: connectionsBeside })),
   };
 }

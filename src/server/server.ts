@@ -192,7 +192,13 @@ async function build(
   const logger = createLogger(log);
   const place = databasePlace(config);
   await keepDataPrivate(dataFolder, place, logger);
-  const database = await place.open({ isShared: false });
+  const database = await place.open({
+    isShared: false,
+    onChange: (fault) =>
+      fault === null
+        ? logger.warn({ database: place.name }, "the database is back")
+        : logger.error({ database: place.name, fault }, "the database cannot be reached; trying again"),
+  });
   await start(serviceOf("database", { stop: () => database.close() }));
   const audit = createAuditLog(auditFile(config), logger);
   await start(audit);
@@ -531,6 +537,7 @@ async function construct(
     exchange,
     page: pageReader(),
     engineHealth: () => engineHealth(bases, { isUp: isUp() }),
+    databaseFault: () => database.fault(),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {

@@ -30,8 +30,16 @@ const serverSettings = {
   databaseUrl: {
     kind: "text",
     default: null,
-    about: "Database; `file:<path>` is SQLite. Default: hone.db in the data folder.",
+    about:
+      "Database: `postgres://user:password@host/database`, or `file:<path>` for SQLite. Default: hone.db in the data folder.",
     isEssential: true,
+  },
+  databaseConnections: {
+    kind: "integer",
+    default: 10,
+    min: 2,
+    max: 1000,
+    about: "Connections to PostgreSQL that a server has at most, beside five for queries of feedback.",
   },
   model: {
     kind: "list",
@@ -139,6 +147,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.port",
     "server.data",
     "server.databaseUrl",
+    "server.databaseConnections",
   ],
   "Who may use it": [
     "server.auth",

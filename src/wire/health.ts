@@ -6,7 +6,8 @@ export const healthSchema = Type.Object(
   {
     status: Type.Enum(["ok", "unavailable"]),
     state: Type.String({
-      description: "`ready`, `starting`, `restarting`, `draining`, `failed` or `stopped`.",
+      description:
+        "`ready`, `starting`, `restarting`, `waiting` (for its database), `draining`, `failed` or `stopped`.",
     }),
     reason: Type.String({ description: "Why it is not ready, for people; empty when ready." }),
     models: Type.Record(Type.String(), Type.String(), {

@@ -3,7 +3,14 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { allSettings, readConfig, goneFlags, type FlagValues, type HoneConfig } from "../../server/config.ts";
+import {
+  allSettings,
+  readConfig,
+  goneFlags,
+  shownConfig,
+  type FlagValues,
+  type HoneConfig,
+} from "../../server/config.ts";
 import type { ServerLimits } from "../../server/server.ts";
 import { startSummary } from "../start-summary.ts";
 import { addSettingOptions, asSpelled } from "../setting-options.ts";
@@ -25,12 +32,7 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
       }
       const config = readConfig(asSpelled(flags));
       if (flags["printConfig"] === true) {
-        const shown = {
-          ...config,
-          server: { ...config.server, apiKey: config.server.apiKey && "(set)" },
-          transfer: { ...config.transfer, secret: config.transfer.secret && "(set)" },
-        };
-        process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
+        process.stdout.write(`${JSON.stringify(shownConfig(config), null, 2)}\n`);
         return;
       }
       await serveUntilStopped(config, limits);

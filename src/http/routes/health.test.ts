@@ -50,6 +50,18 @@ test("one that cannot says its state and the reason, and when to ask again", asy
   await server.close();
 });
 
+test("one whose database is away waits for it, and says why", async () => {
+  const server = await fakeServer();
+  server.state.databaseFault = "connect ECONNREFUSED";
+  const answer = await get(server, "/health");
+  assert.equal(answer.statusCode, 503);
+  const { state, reason } = answer.json<Record<string, unknown>>();
+  assert.deepEqual([state, reason], ["waiting", "The database cannot be reached: connect ECONNREFUSED"]);
+  server.state.databaseFault = null;
+  assert.equal((await get(server, "/health")).statusCode, 200);
+  await server.close();
+});
+
 test("a draining server and a database that is down are told", async () => {
   const server = await fakeServer();
   server.state.isDraining = true;

@@ -96,9 +96,12 @@ function documentation(summary: string, schema: object): object {
   };
 }
 
-function healthOf({ engineHealth, isDraining }: HttpDependencies): Health {
+function healthOf({ engineHealth, databaseFault, isDraining }: HttpDependencies): Health {
   const health = engineHealth();
-  return isDraining() ? { ...health, state: "draining", reason: "The server is stopping." } : health;
+  if (isDraining()) return { ...health, state: "draining", reason: "The server is stopping." };
+  const fault = databaseFault();
+  if (fault === null || health.state !== "ready") return health;
+  return { ...health, state: "waiting", reason: `The database cannot be reached: ${fault}` };
 }
 
 async function checkParts(dependencies: HttpDependencies): Promise<Readonly<Record<string, string>>> {

@@ -154,6 +154,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     engine,
     isDraining: false,
     isDatabaseDown: false,
+    databaseFault: null as string | null,
     diskFault: null as Error | null,
     jobFault: null as Error | null,
   };
@@ -213,6 +214,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       }),
     },
     engineHealth: () => state.engine,
+    databaseFault: () => state.databaseFault,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");
     },

@@ -87,11 +87,7 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
       );
     return ok("database", `${place.name}, version ${version}`);
   } catch (error) {
-    return fault(
-      "database",
-      reasonOf(error),
-      "Give this user the right to read and write it, or put back a copy of the database file.",
-    );
+    return fault("database", reasonOf(error), place.cure);
   }
 }
 

@@ -10,7 +10,8 @@ import { migrate, newestDatabaseVersion, readDatabaseVersion } from "../migratio
 import { openStores, type Stores } from "../stores.ts";
 import { cutLineTo, type CutLine } from "../testing/cut-line.ts";
 import { createPostgres, withoutPostgres } from "../testing/postgres-databases.ts";
-import { isPostgresUrl, openPostgres, shownUrl } from "./postgres-dialect.ts";
+import { openPostgres } from "./postgres-dialect.ts";
+import { isPostgresUrl, shownUrl } from "./postgres-url.ts";
 
 const firstPage = { after: null, limit: 100, order: "asc" } as const;
 

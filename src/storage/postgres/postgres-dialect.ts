@@ -7,21 +7,12 @@ import { isMissingParent } from "./postgres-errors.ts";
 import { postgresForm } from "./postgres-form.ts";
 import { PostgresPool, type PoolOptions } from "./postgres-pool.ts";
 import { postgresSearches, searchConnections } from "./postgres-searches.ts";
+import { shownUrl } from "./postgres-url.ts";
 
 /** What processes agree upon that change the tables: any number, which nothing else takes. */
 const migrationLock = 4_866_371_026;
 /** How long one waits for another that does. */
 const migrationMinutes = 30;
-
-/** Whether a URL names such a database. */
-export function isPostgresUrl(url: string): boolean {
-  return /^postgres(ql)?:\/\//.test(url);
-}
-
-/** The URL for people, without the password. */
-export function shownUrl(url: string): string {
-  return url.replace(/^(\w+:\/\/[^@/]*?)(:[^@/]*)?@/, "$1@").replace(/\?.*$/, "");
-}
 
 /** A PostgreSQL database; nothing is asked before the first query. */
 export function openPostgres(options: PoolOptions): Connection {
