@@ -49,6 +49,13 @@ test(
     await page.getByRole("heading", { name: "How does it sound?" }).waitFor();
     await page.getByText("Where is Oslo?").waitFor();
     assert.deepEqual(await seriousFaults(page), []);
+    // A key that is tried while the keys are shown answers nothing.
+    await page.keyboard.press("?");
+    await page.getByText("answer kind").waitFor();
+    await page.keyboard.press("2");
+    await page.keyboard.press("Escape");
+    await page.getByText("answer kind").waitFor({ state: "hidden" });
+    assert.ok(await page.getByRole("heading", { name: "How does it sound?" }).isVisible());
     await page.keyboard.press("1");
     await page.getByRole("heading", { name: "Why?" }).waitFor();
     await page.keyboard.press("w");
