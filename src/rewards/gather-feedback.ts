@@ -31,7 +31,7 @@ export function gatherFeedback(dependencies: GatherDependencies, request: Gather
 export async function gather<Plan>(
   { completions, sources, sequenceLengthMax }: GatherDependencies,
   { rule, model, records, stepMin }: GatherRequest,
-  planOf: (input: PlanInput) => Plan | Promise<Plan>,
+  planOf: (input: PlanInput) => Promise<Plan>,
 ): Promise<Gathered<Plan>> {
   const calls = await readCalls(completions, rule, model.projectId, records);
   const marks = await sources.trainedOn(model.id, answersOf(calls));

@@ -30,12 +30,12 @@ function plan(records: PlanInput["records"], changes: Partial<PlanInput> = {}) {
 }
 
 /** Answers of the groups with their rewards, and what is left out with its reasons. */
-function check(
+async function check(
   records: PlanInput["records"],
   expected: { readonly groups?: readonly object[]; readonly leftOut?: Readonly<Record<string, string>> },
   changes: Partial<PlanInput> = {},
-): void {
-  const { groups, leftOut } = plan(records, changes);
+): Promise<void> {
+  const { groups, leftOut } = await plan(records, changes);
   assert.deepEqual(
     groups.map(({ answers }) =>
       Object.fromEntries(answers.map((answer) => [answerId(answer), [answer.reward, answer.use]])),
@@ -50,17 +50,17 @@ function check(
 
 const [good, bad] = [thumb(refTo("a1"), "👍"), thumb(refTo("a2"), "👎")];
 
-test("answers to the same prompt are a group, by versions of any age, in any spelling of the scheme", () => {
+test("answers to the same prompt are a group, by versions of any age, in any spelling of the scheme", async () => {
   const elsewhere = thumb(`weave:///${projectId}/call/a1`, "👍");
   const groups = [{ "0:a1": [1, "trained"], "0:a2": [0, "trained"] }];
-  check([good, bad], { groups });
-  check([elsewhere, bad], { groups });
-  check([thumb(refTo("many", 1), "👍"), bad], {
+  await check([good, bad], { groups });
+  await check([elsewhere, bad], { groups });
+  await check([thumb(refTo("many", 1), "👍"), bad], {
     groups: [{ "1:many": [1, "trained"], "0:a2": [0, "trained"] }],
   });
 });
 
-test("what does not train is told with its reason", () => {
+test("what does not train is told with its reason", async () => {
   const up = (reference: string) => thumb(reference, "👍");
   const references = {
     [refTo("unknown")]: "no_recording",
@@ -73,48 +73,52 @@ test("what does not train is told with its reason", () => {
     [refTo("b", 0)]: "single_answer",
     [refTo("long", 0)]: "too_long",
   };
-  check(Object.keys(references).map(up), { leftOut: references });
-  check([good, up(refTo("a2"))], {
+  await check(Object.keys(references).map(up), { leftOut: references });
+  await check([good, up(refTo("a2"))], {
     leftOut: { [refTo("a1", 0)]: "equal_rewards", [refTo("a2", 0)]: "equal_rewards" },
   });
-  check([thumb(refTo("b"), "🎉")], { leftOut: { [refTo("b", 0)]: "no_value" } });
-  check(
+  await check([thumb(refTo("b"), "🎉")], { leftOut: { [refTo("b", 0)]: "no_value" } });
+  await check(
     [good, bad],
     { leftOut: { [refTo("a1", 0)]: "too_old", [refTo("a2", 0)]: "single_answer" } },
     { stepMin: 2 },
   );
 });
 
-test("an answer trains again only when something new was said of it, and stands for comparison until then", () => {
+test("an answer trains again only when something new was said of it, and stands for comparison until then", async () => {
   const trainedOn: PlanInput["trainedOn"] = ({ requestId }) =>
     new Set(requestId === "a1" ? [feedbackMark(good)] : []);
-  check([good, bad], { groups: [{ "0:a1": [1, "compared"], "0:a2": [0, "trained"] }] }, { trainedOn });
-  check([good], { leftOut: { [refTo("a1", 0)]: "already_trained" } }, { trainedOn });
+  await check([good, bad], { groups: [{ "0:a1": [1, "compared"], "0:a2": [0, "trained"] }] }, { trainedOn });
+  await check([good], { leftOut: { [refTo("a1", 0)]: "already_trained" } }, { trainedOn });
   const again = thumb(refTo("a1"), "👎", { creator: "Ann" });
-  check(
+  await check(
     [good, again, thumb(refTo("a2"), "👍")],
     { groups: [{ "0:a1": [0.5, "trained"], "0:a2": [1, "trained"] }] },
     { trainedOn },
   );
   // Replaced: the same record says something else.
   const replaced = { ...good, contentHash: "other" };
-  check([replaced, bad], { groups: [{ "0:a1": [1, "trained"], "0:a2": [0, "trained"] }] }, { trainedOn });
+  await check(
+    [replaced, bad],
+    { groups: [{ "0:a1": [1, "trained"], "0:a2": [0, "trained"] }] },
+    { trainedOn },
+  );
   const both: PlanInput["trainedOn"] = () => new Set([good, bad].map(feedbackMark));
-  check(
+  await check(
     [good, bad],
     { leftOut: { [refTo("a1", 0)]: "already_trained", [refTo("a2", 0)]: "already_trained" } },
     { trainedOn: both },
   );
 });
 
-test("a preference makes both answers count, and one across prompts neither", () => {
+test("a preference makes both answers count, and one across prompts neither", async () => {
   const rule = { terms: [{ kind: "preference", weight: 1, feedbackType: null, prior: 1 } as const] };
   const better = (winner: string, loser: string) =>
     said(winner, { feedbackType: "compared", payload: { better_than: loser } });
-  const { groups } = plan([better(refTo("a1"), refTo("a2"))], { rule });
+  const { groups } = await plan([better(refTo("a1"), refTo("a2"))], { rule });
   const [one, other] = groups[0]?.answers ?? [];
   assert.ok(one !== undefined && other !== undefined && one.reward > other.reward);
   assert.deepEqual([one.feedback, one.peopleCount], [other.feedback, 1]);
   for (const loser of [refTo("b"), refTo("unknown"), refTo("many")])
-    check([better(refTo("a1"), loser)], { leftOut: { [refTo("a1")]: "other_prompt" } }, { rule });
+    await check([better(refTo("a1"), loser)], { leftOut: { [refTo("a1")]: "other_prompt" } }, { rule });
 });

@@ -1,4 +1,6 @@
-// Which recorded answers train in which groups, and with which rewards; and which do not, with the reason of each. Pure.
+// Which recorded answers train in which groups, and with which rewards; and which do not, with the reason of each. Neither
+// reads nor writes.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type JudgedAnswer,
   judgeAnswers,
@@ -21,7 +23,8 @@ export interface GroupPlan {
   readonly leftOut: readonly LeftOut[];
 }
 
-export function planGroups(input: PlanInput): GroupPlan {
+/** Others have their turn between prompts: there may be many thousand answers. */
+export async function planGroups(input: PlanInput): Promise<GroupPlan> {
   const { prompts, leftOut: elsewhere } = judgeAnswers(input);
   const leftOut = [...elsewhere];
   const groups: PlannedGroup[] = [];
@@ -29,6 +32,7 @@ export function planGroups(input: PlanInput): GroupPlan {
     const { answers, leftOut: others } = planPrompt(input, judged);
     leftOut.push(...others);
     if (answers.length > 0) groups.push({ promptHash, answers });
+    await nextTurn();
   }
   return { groups, leftOut };
 }
