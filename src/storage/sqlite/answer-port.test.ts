@@ -1,13 +1,15 @@
 // Answers that come all at once against the turns of the event loop they are taken in.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemClock } from "../../domain/clock.ts";
 import { AnswerPort } from "./answer-port.ts";
+
+/** Time that passes only as work is done. */
+let workedMs = 0;
+const clock = { monotonicMs: () => workedMs };
 
 /** Longer than answers may take in one turn. */
 function workLong(): void {
-  const end = systemClock.monotonicMs() + 6;
-  while (systemClock.monotonicMs() < end);
+  workedMs += 6;
 }
 
 test("answers that take long have a turn each, and others have theirs between them", async () => {
@@ -17,7 +19,7 @@ test("answers that take long have a turn each, and others have theirs between th
     workLong();
     assert.equal(answer, turns.length);
     turns.push(turn);
-  });
+  }, clock);
   for (let answer = 0; answer < 5; answer++) {
     port.threadEnd.postMessage(answer, []);
     port.announce();
@@ -31,7 +33,7 @@ test("what waits for an answer counts with it", async () => {
   const turns: number[] = [];
   let turn = 0;
   let answerArrives: () => void = () => undefined;
-  const port = new AnswerPort<number>(() => answerArrives());
+  const port = new AnswerPort<number>(() => answerArrives(), clock);
   const ask = async (): Promise<void> => {
     const answered = new Promise<void>((resolve) => (answerArrives = resolve));
     port.threadEnd.postMessage(0, []);
@@ -52,7 +54,7 @@ test("what waits for an answer counts with it", async () => {
 
 test("small answers that are there already are taken together, and all of them when the thread ends", async () => {
   const seen: number[] = [];
-  const port = new AnswerPort<number>((answer) => seen.push(answer));
+  const port = new AnswerPort<number>((answer) => seen.push(answer), clock);
   const post = (answer: number): void => {
     port.threadEnd.postMessage(answer, []);
     port.announce();

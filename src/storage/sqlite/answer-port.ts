@@ -4,7 +4,7 @@
 // a port that nobody listens to, and are taken from it here. Knows nothing of what they say.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { MessageChannel, receiveMessageOnPort, type MessagePort } from "node:worker_threads";
-import { systemClock } from "../../domain/clock.ts";
+import { type Clock, systemClock } from "../../domain/clock.ts";
 
 /** Once answers, and what was waiting for them, have taken so long in a turn of the event loop, others have theirs. */
 const turnMs = 5;
@@ -12,6 +12,7 @@ const turnMs = 5;
 export class AnswerPort<Answer> {
   readonly #port: MessagePort;
   readonly #settle: (answer: Answer) => void;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   /** For the thread, which posts each answer there, and then says on a port of its own that one is there. */
   readonly threadEnd: MessagePort;
   #readyCount = 0;
@@ -20,11 +21,12 @@ export class AnswerPort<Answer> {
   #turnStartMs: number | null = null;
 
   /** @param settle called with every answer, in order */
-  constructor(settle: (answer: Answer) => void) {
+  constructor(settle: (answer: Answer) => void, clock: Pick<Clock, "monotonicMs"> = systemClock) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     this.threadEnd = port2;
     this.#settle = settle;
+    this.#clock = clock;
   }
 
   /** One more answer is there. */
@@ -51,7 +53,7 @@ export class AnswerPort<Answer> {
   }
 
   #isTurnOver(): boolean {
-    const nowMs = systemClock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     if (this.#turnStartMs === null) {
       this.#turnStartMs = nowMs;
       setImmediate(() => (this.#turnStartMs = null));
