@@ -88,10 +88,20 @@ test("a run of the same seed samples the same, and is stopped and gone on with",
     hone.model("loop/straight", { base: "hone-tiny" }),
     hone.model("loop/stopped", { base: "hone-tiny" }),
   ]);
-  const straight = await train(one, { ...options, rounds: 2 });
+  /** What rollouts of a round are answered, by their tasks and seeds. */
+  const noting = (answers: string[]): typeof options => ({
+    ...options,
+    rollout: async (task, trajectory) => {
+      const text = await answer(task, trajectory);
+      answers.push(`${task} ${trajectory.seed}: ${text}`);
+      return rewards[text] ?? 0;
+    },
+  });
+  const [straight, stopped]: [string[], string[]] = [[], []];
+  await train(one, { ...noting(straight), rounds: 1 });
   const stop = new AbortController();
   const stopping = train(other, {
-    ...options,
+    ...noting(stopped),
     rounds: 2,
     signal: stop.signal,
     onEvent: ({ type }) => {
@@ -99,13 +109,14 @@ test("a run of the same seed samples the same, and is stopped and gone on with",
     },
   });
   await assert.rejects(stopping, reasons);
-  const rest = await train(other, { ...options, rounds: 2 });
+  assert.deepEqual(stopped.toSorted(), straight.toSorted());
+  assert.equal(new Set(stopped).size, 32);
+  const rest = await train(other, { ...noting(stopped), rounds: 2 });
   assert.deepEqual(
-    rest.rounds.map(({ round, step, reward, completionTokens }) => [round, step, reward, completionTokens]),
-    straight.rounds
-      .slice(1)
-      .map(({ round, step, reward, completionTokens }) => [round, step, reward, completionTokens]),
+    rest.rounds.map(({ round, step, newStep }) => [round, step, newStep]),
+    [[1, 1, 2]],
   );
+  assert.equal(stopped.length, 64, "no round is sampled twice");
 });
 
 test("a model of the server judges the rollouts of a task beside each other", async () => {
