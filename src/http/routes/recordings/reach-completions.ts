@@ -1,4 +1,4 @@
-// Finds what was recorded for a caller: another entity's is answered like what does not exist.
+// Finds what was recorded for a caller, and deletes it: another entity's is answered like what does not exist.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Caller, mayReach, refuseOtherEntity } from "../../../domain/access.ts";
 import { parseProjectId } from "../../../domain/project.ts";
@@ -109,6 +109,21 @@ export async function reachCompletion(
   if (found === undefined) throw missing(params.request_id);
   if (other !== undefined) throw ambiguous(params.request_id, [found, other]);
   return found;
+}
+
+/**
+ * Deletes the one of the path's request that the caller may reach, and says so as OpenAI's clients read it.
+ *
+ * @throws ServiceError as {@link reachCompletion}
+ */
+export async function deleteCompletion(
+  dependencies: Pick<HttpDependencies, "completions">,
+  request: FastifyRequest<CallPath>,
+  reply: FastifyReply,
+): Promise<object> {
+  const listed = await reachCompletion(dependencies, request, reply);
+  if (!(await dependencies.completions.delete(listed))) throw missing(request.params.request_id);
+  return { id: `chatcmpl-${listed.requestId}`, object: "chat.completion.deleted", deleted: true };
 }
 
 export const everything: CompletionFilter = {

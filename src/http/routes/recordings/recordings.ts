@@ -14,7 +14,7 @@ import { answered } from "../../documentation/document-routes.ts";
 import { readQuery } from "../../input/query.ts";
 import { sendPieces } from "../../patient-answer.ts";
 import { readsPage } from "../../reading/stored-reads.ts";
-import { type CallPath, filterOf, missing, reachCompletion } from "./reach-completions.ts";
+import { type CallPath, deleteCompletion, filterOf, missing, reachCompletion } from "./reach-completions.ts";
 
 const documented = { tags: ["recordings"], security: [{ bearer: [] }] };
 
@@ -86,11 +86,7 @@ export function recordingRoutes(app: FastifyInstance, dependencies: HttpDependen
         ...documented,
       },
     },
-    async (request, reply) => {
-      const listed = await reachCompletion(dependencies, request, reply);
-      if (!(await completions.delete(listed))) throw missing(request.params.request_id);
-      return { id: `chatcmpl-${listed.requestId}`, object: "chat.completion.deleted", deleted: true };
-    },
+    (request, reply) => deleteCompletion(dependencies, request, reply),
   );
 }
 

@@ -23,6 +23,7 @@ import { readQuery } from "../../input/query.ts";
 import { readsPage } from "../../reading/stored-reads.ts";
 import {
   type CallPath,
+  deleteCompletion,
   entityAsked,
   everything,
   missing,
@@ -124,11 +125,7 @@ export function storedChatRoutes(app: FastifyInstance, dependencies: HttpDepende
         ...documented,
       },
     },
-    async (request, reply) => {
-      const listed = await reachCompletion(dependencies, request, reply);
-      if (!(await completions.delete(listed))) throw missing(request.params.request_id);
-      return { id: `chatcmpl-${listed.requestId}`, object: "chat.completion.deleted", deleted: true };
-    },
+    (request, reply) => deleteCompletion(dependencies, request, reply),
   );
 }
 
