@@ -1,6 +1,6 @@
 // The whole server as one service, and its listener: on a free port of the loopback address, with a small model.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createPort, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,6 +60,18 @@ test("has answered a chat of its own when it has started, and counts none", asyn
   assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} [1-9]/m);
   assert.doesNotMatch(metrics, /^hone_chat_(requests|tokens)_total\{/m);
   assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
+});
+
+test("a server whose engine does not start waits for nothing any more", async (t) => {
+  const { flags } = underTest(t);
+  const broken = join(flags["data"] as string, "broken.mjs");
+  writeFileSync(broken, "export const createProcessor = 5;");
+  const server = createServer(readConfig({ ...flags, "engine-logits-processors": `mine=${broken}` }, {}));
+  const timerCount = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timerCount();
+  await assert.rejects(server.start(), { message: /exports no function createProcessor/ });
+  await server.stop();
+  assert.equal(timerCount(), before);
 });
 
 checkService({

@@ -633,14 +633,15 @@ async function construct(
 
 /**
  * The engines begin to load their models while HTTP is made ready. Each is waited for in its own place, where it says what
- * went wrong, and stopped in that order; here it ends where a start does not come so far.
+ * went wrong, and stopped in that order; here it ends where a start does not come so far, and so do the texts, which wait
+ * for prompts for a while behind an engine that was let go.
  */
 function beginning(bases: readonly EngineBase[]): Service {
-  return serviceOf("engines that begin", {
+  return serviceOf("bases that begin", {
     start: async () => {
       for (const { engine } of bases) engine.start().catch(() => undefined);
     },
-    stop: async () => void (await Promise.all(bases.map(({ engine }) => engine.stop()))),
+    stop: async () => void (await Promise.all(bases.flatMap(({ engine, texts }) => [engine.stop(), texts.stop()]))),
   });
 }
 
