@@ -67,7 +67,8 @@ test("a server whose engine does not start waits for nothing any more", async (t
   const broken = join(flags["data"] as string, "broken.mjs");
   writeFileSync(broken, "export const createProcessor = 5;");
   const server = createServer(readConfig({ ...flags, "engine-logits-processors": `mine=${broken}` }, {}));
-  const timerCount = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const timerCount = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
   const before = timerCount();
   await assert.rejects(server.start(), { message: /exports no function createProcessor/ });
   await server.stop();

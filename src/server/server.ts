@@ -641,7 +641,8 @@ function beginning(bases: readonly EngineBase[]): Service {
     start: async () => {
       for (const { engine } of bases) engine.start().catch(() => undefined);
     },
-    stop: async () => void (await Promise.all(bases.flatMap(({ engine, texts }) => [engine.stop(), texts.stop()]))),
+    stop: async () =>
+      void (await Promise.all(bases.flatMap(({ engine, texts }) => [engine.stop(), texts.stop()]))),
   });
 }
 
