@@ -1,13 +1,14 @@
 // Who may reach what: entities, their keys, and the store of both. A key is kept as its SHA-256 only.
 
 import { hash } from "node:crypto";
-import { ServiceError } from "./service-error.ts";
+import type { KeyScope, Owned } from "./keys/key-scope.ts";
 import type { Page, PageRequest } from "./page.ts";
+import { ServiceError } from "./service-error.ts";
 
 export type KeyRole = "member" | "admin";
 
 /** A key as it is stored; the secret itself is shown once and never kept. */
-export interface AccessKey {
+export interface AccessKey extends KeyChoices {
   readonly id: string;
   readonly entity: string;
   readonly role: KeyRole;
@@ -15,9 +16,41 @@ export interface AccessKey {
   readonly owner: string;
   /** Lower-case hex SHA-256 of the secret. */
   readonly secretHash: string;
+  /** The secret before the latest rotation, which holds until then; null where there was none. */
+  readonly previous: PreviousSecret | null;
   readonly createdAt: Date;
+  /** When a request last came with it, to the minute; null where none did. */
+  readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
 }
+
+/** What of a key may be changed. */
+export interface KeyChoices {
+  /** What uses it, for people; null where nobody said. */
+  readonly name: string | null;
+  /** From then on it is refused; null for never. */
+  readonly expiresAt: Date | null;
+  /** What it opens, at least one; null for all that its role may. */
+  readonly scopes: readonly KeyScope[] | null;
+  /** The one project of its entity that it reaches; null for all. Never of an admin's. */
+  readonly project: string | null;
+}
+
+export interface PreviousSecret {
+  readonly secretHash: string;
+  readonly until: Date;
+}
+
+/** What a key has that nobody has limited, used or changed yet. */
+export const freshKey = {
+  name: null,
+  expiresAt: null,
+  scopes: null,
+  project: null,
+  previous: null,
+  lastUsedAt: null,
+  revokedAt: null,
+} as const satisfies Partial<AccessKey>;
 
 /** The sender of a request, after authentication. */
 export interface Caller {
@@ -25,35 +58,77 @@ export interface Caller {
   readonly entity: string;
   readonly role: KeyRole;
   readonly owner: string;
+  /** As of its key. */
+  readonly scopes: readonly KeyScope[] | null;
+  readonly project: string | null;
 }
 
-/** True when the caller may use what belongs to the entity. */
-export function mayReach(caller: Caller, entity: string): boolean {
-  return caller.role === "admin" || caller.entity === entity;
+/** True when the caller may use what belongs to the entity, or to the project of it. */
+export function mayReach(caller: Caller, { entity, project }: Owned): boolean {
+  if (caller.role === "admin") return true;
+  return caller.entity === entity && (caller.project === null || caller.project === project);
+}
+
+/** What lists show the caller; null for everything. */
+export function reachOf({ role, entity, project }: Caller): Owned | null {
+  return role === "admin" ? null : { entity, project };
 }
 
 /**
  * @param what names the thing in the message
  * @param field the domain's name of the field that named it, where one did
- * @throws ServiceError `forbidden` when what belongs to the entity is not the caller's
+ * @throws ServiceError `forbidden` when what is owned so is not the caller's
  */
-export function refuseOtherEntity(caller: Caller, entity: string, what: string, field?: string): void {
-  if (mayReach(caller, entity)) return;
-  const message = `${what} belongs to another entity than your key.`;
+export function refuseOtherOwner(caller: Caller, owned: Owned, what: string, field?: string): void {
+  if (mayReach(caller, owned)) return;
+  const message = foreignMessage(caller, owned, what);
   const faults = field === undefined ? [] : [{ location: [field], message, type: "forbidden" }];
   throw new ServiceError({ code: "forbidden", message, faults });
 }
 
+/** Why the caller cannot have what is owned so. @param what names it */
+export function foreignMessage(caller: Caller, { entity }: Owned, what: string): string {
+  return caller.entity === entity && caller.project !== null
+    ? `${what} is outside the project ${JSON.stringify(caller.project)}, the only one that your key reaches.`
+    : `${what} belongs to another entity than your key.`;
+}
+
+export interface KeyFilter {
+  readonly entity: string | null;
+}
+
 export interface KeyStore {
+  /** @throws ServiceError `conflict` when there is or was a key with this id or this secret */
   create(key: AccessKey): Promise<void>;
-  /** The live key with this hash, or null. */
+  /** Whether it is revoked or not; null when there is none. */
+  find(id: string): Promise<AccessKey | null>;
+  /**
+   * The key that is not revoked with this hash, of its secret or of the one before that; null when there is none.
+   * {@link endOf} says whether its time is over.
+   */
   findByHash(secretHash: string): Promise<AccessKey | null>;
-  /** Those of the ids whose keys are revoked, in any order. */
-  findRevoked(ids: readonly string[]): Promise<readonly string[]>;
+  /** Those of the ids whose keys are revoked, or have expired by then, in any order. */
+  findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
   /** In the order they came, revoked ones included. */
-  list(page: PageRequest): Promise<Page<AccessKey>>;
+  list(filter: KeyFilter, page: PageRequest): Promise<Page<AccessKey>>;
+  /** What is named changes. Null when there is no such live key. */
+  change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey | null>;
+  /**
+   * Gives it another secret; the present one holds until `previousUntil`, and the one before that no longer. Null when
+   * there is no such live key.
+   */
+  rotate(id: string, secretHash: string, previousUntil: Date): Promise<AccessKey | null>;
   /** Returns false when there is no such live key. */
   revoke(id: string, at: Date): Promise<boolean>;
+  /** That requests came with the keys; a later time stays. */
+  markUsed(ids: readonly string[], at: Date): Promise<void>;
+}
+
+/** Why a secret does not open the key that was found by its hash: null where it does. */
+export function endOf(key: AccessKey, secretHash: string, now: Date): "expired" | "rotated" | null {
+  if (key.expiresAt !== null && key.expiresAt <= now) return "expired";
+  if (key.secretHash === secretHash) return null;
+  return key.previous !== null && key.previous.until > now ? null : "rotated";
 }
 
 /** What is kept of a key's secret, and what a presented one is compared by: its SHA-256 in lower-case hex. */

@@ -81,6 +81,16 @@ export interface AccessKeyTable {
   readonly secret_hash: string;
   readonly created_at: string;
   readonly revoked_at: string | null;
+  /** As JSON. */
+  readonly name: string | null;
+  readonly expires_at: string | null;
+  /** A JSON list of their names. */
+  readonly scopes: string | null;
+  readonly project: string | null;
+  readonly last_used_at: string | null;
+  /** Both are null where it was never rotated. */
+  readonly previous_hash: string | null;
+  readonly previous_until: string | null;
 }
 
 export interface ModelTable {

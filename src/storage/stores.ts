@@ -23,7 +23,7 @@ import { createFeedbackStore } from "./feedback/feedback-store.ts";
 import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
-import { createKeyStore } from "./key-store.ts";
+import { createKeyStore } from "./keys/key-store.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
 import { createRuleStore } from "./rewards/rule-store.ts";

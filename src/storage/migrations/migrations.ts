@@ -16,6 +16,7 @@ import { addVersion23 } from "./version-23.ts";
 import { replacedOrder } from "./version-24.ts";
 import { webhookTables } from "./version-25.ts";
 import { traceTables } from "./version-26.ts";
+import { keyColumns } from "./version-27.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -92,6 +93,7 @@ const steps: readonly Step[] = [
   replacedOrder,
   webhookTables,
   traceTables,
+  keyColumns,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

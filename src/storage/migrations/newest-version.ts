@@ -11,6 +11,7 @@ import { numbersTable } from "./version-23.ts";
 import { replacedOrder } from "./version-24.ts";
 import { webhookTables } from "./version-25.ts";
 import { traceTables } from "./version-26.ts";
+import { keyColumns } from "./version-27.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables = (form: SqlForm): readonly string[] => [
@@ -26,6 +27,7 @@ export const newestTables = (form: SqlForm): readonly string[] => [
     owner text not null, secret_hash text not null unique, created_at text not null, revoked_at text
   )`,
   "create unique index access_keys_in_order on access_keys (sequence)",
+  ...keyColumns,
   `create table models (
     id text not null unique, sequence integer, entity text not null, project text not null,
     name text not null, base_model text not null, adapter_rank integer, adapter_alpha real,

@@ -27,7 +27,7 @@ import { openStores, type Stores } from "../stores.ts";
 import { createJobStore } from "../jobs/job-store.ts";
 import { createOutbox } from "../webhooks/outbox.ts";
 import { systemClock } from "../../domain/clock.ts";
-import { createKeyStore } from "../key-store.ts";
+import { createKeyStore } from "../keys/key-store.ts";
 import { migrate, newestDatabaseVersion } from "../migrations/migrations.ts";
 import { createModelStore } from "../models/model-store.ts";
 import { openSqlite, type SqliteOptions } from "./sqlite-dialect.ts";

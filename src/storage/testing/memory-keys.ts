@@ -1,6 +1,6 @@
 // For tests: the key store in memory.
 import type { AccessKey, KeyStore } from "../../domain/access.ts";
-import { conflict, type Exclusively, pageOf } from "./memory-tables.ts";
+import { conflict, type Exclusively, pageOf, type Tables } from "./memory-tables.ts";
 
 export function memoryKeys(exclusively: Exclusively): KeyStore {
   return {
@@ -12,21 +12,61 @@ export function memoryKeys(exclusively: Exclusively): KeyStore {
         if (isTaken) throw conflict("The key exists.");
         tables.keys = [...tables.keys, key];
       }),
-    findByHash: (secretHash) =>
-      exclusively(
-        ({ keys }) => keys.find((key) => key.secretHash === secretHash && key.revokedAt === null) ?? null,
-      ),
-    findRevoked: (ids) =>
+    find: (id) => exclusively(({ keys }) => keys.find((key) => key.id === id) ?? null),
+    findByHash: (hash) =>
+      exclusively(({ keys }) => {
+        const live = keys.filter(({ revokedAt }) => revokedAt === null);
+        const own = live.find(({ secretHash }) => secretHash === hash);
+        return own ?? live.find(({ previous }) => previous?.secretHash === hash) ?? null;
+      }),
+    findEnded: (ids, at) =>
       exclusively(({ keys }) =>
-        keys.filter((key) => ids.includes(key.id) && key.revokedAt !== null).map(({ id }) => id),
+        keys
+          .filter(({ id }) => ids.includes(id))
+          .filter(({ revokedAt, expiresAt }) => revokedAt !== null || (expiresAt !== null && expiresAt <= at))
+          .map(({ id }) => id),
       ),
-    list: (page) => exclusively(({ keys }) => pageOf(keys, page)),
+    list: ({ entity }, page) =>
+      exclusively(({ keys }) =>
+        pageOf(
+          keys.filter((key) => entity === null || key.entity === entity),
+          page,
+        ),
+      ),
+    change: (id, choices) =>
+      exclusively((tables) =>
+        replaceLive(tables, id, (key) => ({ ...key, ...choices })),
+      ),
+    rotate: (id, secretHash, until) =>
+      exclusively((tables) =>
+        replaceLive(tables, id, (key) => ({
+          ...key,
+          secretHash,
+          previous: { secretHash: key.secretHash, until },
+        })),
+      ),
     revoke: (id, at) =>
+      exclusively((tables) => replaceLive(tables, id, (key) => ({ ...key, revokedAt: at })) !== null),
+    markUsed: (ids, at) =>
       exclusively((tables) => {
-        const isLive = (key: AccessKey) => key.id === id && key.revokedAt === null;
-        const found = tables.keys.some(isLive);
-        tables.keys = tables.keys.map((key) => (isLive(key) ? { ...key, revokedAt: at } : key));
-        return found;
+        tables.keys = tables.keys.map((key) =>
+          ids.includes(key.id) && (key.lastUsedAt === null || key.lastUsedAt < at)
+            ? { ...key, lastUsedAt: at }
+            : key,
+        );
       }),
   };
+}
+
+/** Null when there is no such live key. */
+function replaceLive(
+  tables: Tables,
+  id: string,
+  change: (key: AccessKey) => AccessKey,
+): AccessKey | null {
+  const key = tables.keys.find((one) => one.id === id && one.revokedAt === null);
+  if (key === undefined) return null;
+  const changed = change(key);
+  tables.keys = tables.keys.map((one) => (one === key ? changed : one));
+  return changed;
 }

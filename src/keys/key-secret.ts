@@ -1,5 +1,5 @@
 // What a key is made of: a secret, `hone_` and 32 random bytes in base 62, and what is stored of it. Stores nothing.
-import { hashSecret, type AccessKey } from "../domain/access.ts";
+import { freshKey, hashSecret, type AccessKey, type KeyChoices } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { secureBytes } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -27,7 +27,7 @@ export function newSecret(): string {
  */
 export function keyOf(
   secret: string,
-  about: Pick<AccessKey, "id" | "entity" | "role" | "owner">,
+  about: Pick<AccessKey, "id" | "entity" | "role" | "owner"> & Partial<KeyChoices>,
   clock: Clock,
 ): AccessKey {
   const { entity } = about;
@@ -35,5 +35,5 @@ export function keyOf(
     const message = `The entity is ${JSON.stringify(entity)}; it is part of model names and addresses, so it must not be empty or dots alone, or contain blanks, "/", ":", control characters or what is percent-encoded, such as "%2f".`;
     throw new ServiceError({ code: "invalid", message });
   }
-  return { ...about, secretHash: hashSecret(secret), createdAt: clock.now(), revokedAt: null };
+  return { ...freshKey, ...about, secretHash: hashSecret(secret), createdAt: clock.now() };
 }
