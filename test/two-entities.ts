@@ -11,7 +11,7 @@ import { createTokenizationService } from "../src/chat/tokenization.ts";
 import { noDefaults } from "../src/chat/testing/no-defaults.ts";
 import { directPrompts } from "../src/chat/testing/direct-prompts.ts";
 import { servedBases } from "../src/chat/testing/served-bases.ts";
-import { hashSecret, type KeyRole } from "../src/domain/access.ts";
+import { freshKey, hashSecret, type KeyRole } from "../src/domain/access.ts";
 import { packVocabulary } from "../src/domain/vocabulary.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { newUuid } from "../src/domain/ids.ts";
@@ -113,7 +113,7 @@ export async function newWorld(entities: readonly string[]): Promise<World> {
 
 async function addKey(server: World["server"], entity: string, role: KeyRole): Promise<void> {
   const key = { id: `key-${entity}`, entity, role, owner: entity, secretHash: hashSecret(keyOf(entity)) };
-  await server.keyStore.create({ ...key, createdAt: new Date(0), revokedAt: null });
+  await server.keyStore.create({ ...freshKey, ...key, createdAt: new Date(0) });
 }
 
 function chatOver(engine: NaiveEngine, { models: store, completions }: Stores) {

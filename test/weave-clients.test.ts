@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
-import { hashSecret } from "../src/domain/access.ts";
+import { freshKey, hashSecret } from "../src/domain/access.ts";
 import { systemClock } from "../src/domain/clock.ts";
 import { createFeedbackService } from "../src/feedback/feedback-service.ts";
 import { basic, bearer, fakeServer } from "../src/http/testing/fake-server.ts";
@@ -39,8 +39,12 @@ async function serverOf(t: TestContext) {
   });
   t.after(() => server.close());
   const owner = { id: "key-ent", entity: "ent", role: "member", owner: "user1" } as const;
-  const times = { createdAt: new Date(0), revokedAt: null };
-  await server.keyStore.create({ ...owner, ...times, secretHash: hashSecret(key) });
+  await server.keyStore.create({
+    ...freshKey,
+    ...owner,
+    createdAt: new Date(0),
+    secretHash: hashSecret(key),
+  });
   const send = ({ method, path, content_type: type, body }: Omit<Recorded, "answer">) =>
     server.ask({
       method,

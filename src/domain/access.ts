@@ -94,7 +94,7 @@ export function foreignMessage(caller: Caller, { entity }: Owned, what: string):
 }
 
 export interface KeyFilter {
-  readonly entity: string | null;
+  readonly entity?: string | null;
 }
 
 export interface KeyStore {
@@ -109,8 +109,8 @@ export interface KeyStore {
   findByHash(secretHash: string): Promise<AccessKey | null>;
   /** Those of the ids whose keys are revoked, or have expired by then, in any order. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
-  /** In the order they came, revoked ones included. */
-  list(filter: KeyFilter, page: PageRequest): Promise<Page<AccessKey>>;
+  /** Of everybody unless filtered, in the order they came, revoked ones included. */
+  list(page: PageRequest, filter?: KeyFilter): Promise<Page<AccessKey>>;
   /** What is named changes. Null when there is no such live key. */
   change(id: string, choices: Partial<KeyChoices>): Promise<AccessKey | null>;
   /**

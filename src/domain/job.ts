@@ -218,6 +218,8 @@ export interface IdempotencyKey {
 export interface JobFilter {
   /** The entity of the job's model. */
   readonly entity: string | null;
+  /** The project of that entity; any unless given. */
+  readonly project?: string | null;
   readonly modelId: string | null;
   readonly kind: JobKind | null;
   readonly state: JobState | null;

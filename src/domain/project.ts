@@ -1,5 +1,5 @@
 // Projects, named `<entity>/<project>`: the first use by a key that may reach the entity brings one into being.
-import { mayReach, type Caller } from "./access.ts";
+import { foreignMessage, mayReach, type Caller } from "./access.ts";
 import { quoted, ServiceError } from "./service-error.ts";
 import { isStorable } from "./text/storable.ts";
 
@@ -20,7 +20,7 @@ export function parseProjectId(text: string): ProjectName | null {
  * The project of an id that a caller sent.
  *
  * @param location where the id was sent
- * @throws ServiceError `invalid` for what is no project, `forbidden` for another entity's
+ * @throws ServiceError `invalid` for what is no project, `forbidden` for one that the caller does not reach
  */
 export function reachProject(
   projectId: string,
@@ -32,7 +32,7 @@ export function reachProject(
     const message = `project_id is ${quoted(projectId)}; it must be <entity>/<project>, each of 1 to 128 characters without spaces`;
     throw new ServiceError({ code: "invalid", faults: [{ location, message, type: "value_error" }] });
   }
-  if (mayReach(caller, name.entity)) return name;
-  const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
+  if (mayReach(caller, name)) return name;
+  const message = foreignMessage(caller, name, `The project ${quoted(projectId)}`);
   throw new ServiceError({ code: "forbidden", faults: [{ location, message, type: "forbidden" }] });
 }

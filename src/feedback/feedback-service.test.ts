@@ -13,8 +13,8 @@ import type { FeedbackRecord } from "../domain/feedback.ts";
 import { checkContent, checkedFeedback, type FeedbackInput, payloadBytesMax } from "./check-content.ts";
 import { createFeedbackService, type FeedbackService } from "./feedback-service.ts";
 
-const member: Caller = { keyId: "k", entity: "team", role: "member", owner: "Ada" };
-const admin: Caller = { keyId: "a", entity: "ops", role: "admin", owner: "Root" };
+const member: Caller = { keyId: "k", entity: "team", role: "member", owner: "Ada", scopes: null, project: null };
+const admin: Caller = { keyId: "a", entity: "ops", role: "admin", owner: "Root", scopes: null, project: null };
 const objectRef = (name: string, project = "team/games") => `hone:///${project}/object/${name}:d1`;
 const opRef = (name: string) => `hone:///team/games/op/${name}:d1`;
 const callRef = "weave:///team/games/call/0190";

@@ -1,5 +1,5 @@
 // Creating and replacing feedback records: checks, ids, times and authors. Stores nothing itself.
-import { type Caller, mayReach } from "../domain/access.ts";
+import { type Caller, foreignMessage, mayReach } from "../domain/access.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { FeedbackContent, FeedbackRecord, FeedbackRevision } from "../domain/feedback.ts";
@@ -237,9 +237,9 @@ function refuseForeign(
   caller: Caller,
 ): void {
   for (const { projectId, location } of projects) {
-    const { entity } = present(parseProjectId(projectId), "a checked project id");
-    if (mayReach(caller, entity)) continue;
-    const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
+    const owned = present(parseProjectId(projectId), "a checked project id");
+    if (mayReach(caller, owned)) continue;
+    const message = foreignMessage(caller, owned, `The project ${quoted(projectId)}`);
     throw new ServiceError({
       code: "forbidden",
       faults: [{ location: [...location, "project_id"], message, type: "forbidden" }],

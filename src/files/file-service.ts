@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../artifacts/folder-names.ts";
-import { mayReach, type Caller } from "../domain/access.ts";
+import { mayReach, reachOf, type Caller } from "../domain/access.ts";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
@@ -129,11 +129,11 @@ export function createFileService(dependencies: FileDependencies): FileService {
     },
     find: async (id, caller) => {
       const file = await store.find(id);
-      if (file === null || !mayReach(caller, file.entity)) throw notFound("file", id);
+      if (file === null || !mayReach(caller, { entity: file.entity, project: null })) throw notFound("file", id);
       return file;
     },
     list: (purpose, page, caller) => {
-      const entity = caller.role === "admin" ? null : caller.entity;
+      const entity = reachOf(caller)?.entity ?? null;
       return store.list({ entity, purpose, unusedSince: null }, page);
     },
     read: ({ id }) => artifacts.open(keyOf(id)),

@@ -16,6 +16,8 @@ import type { CheckpointFiles } from "../checkpoints/checkpoint-files.ts";
 import type { FeedbackService } from "../feedback/feedback-service.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
+import type { KeyService } from "../keys/key-service.ts";
+import type { KeyUse } from "../keys/key-use.ts";
 import type { RewardService } from "../rewards/reward-service.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import type { ModelService } from "../registry/model-service.ts";
@@ -111,7 +113,9 @@ export interface HttpDependencies {
   readonly baseModels: () => readonly ListedBase[];
   /** What names of models stand for. */
   readonly directory: Pick<ModelDirectory, "find" | "resolve">;
-  readonly keys: KeyStore;
+  readonly keys: Pick<KeyStore, "findByHash" | "findEnded">;
+  readonly keyService: KeyService;
+  readonly keyUse: Pick<KeyUse, "note">;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
   /** For what is logged of a model's versions, and when one was made. */

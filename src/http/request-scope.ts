@@ -14,6 +14,7 @@ import {
 } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import type { RevocationWatch } from "./credentials/revocation-watch.ts";
+import { refuseRoute } from "./credentials/route-scopes.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -55,6 +56,12 @@ export function guard(
   dependencies: HttpDependencies,
   { inFlight, failedLogins, connections }: GuardCounts,
 ): void {
+  const { keys, clock } = dependencies;
+  const authentication = ({ ip: address, id: requestId }: FastifyRequest) => ({
+    keys,
+    clock,
+    onUnknownKey: () => failedLogins.count({ address, requestId }),
+  });
   scope.addHook("onRequest", async (request: FastifyRequest, reply: FastifyReply) => {
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
       throw new ServiceError({
@@ -66,18 +73,18 @@ export function guard(
     request.caller =
       dependencies.auth === "off"
         ? openCaller(dependencies.defaultEntity)
-        : await authenticate(dependencies.keys, scheme, sentCredentials(request.headers, scheme), () =>
-            failedLogins.count({ address: request.ip, requestId: request.id }),
-          );
+        : await authenticate(authentication(request), scheme, sentCredentials(request.headers, scheme));
     if (reply.raw.destroyed) throw wentAway();
+    refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
+    if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);
     onceOver(reply.raw, inFlight.enter(request.caller.keyId));
     onceOver(reply.raw, connections.enter(request.raw.socket));
   });
 }
 
 /**
- * A signal that aborts when the client goes away before the answer is complete (`cancelled`), when its key is revoked
- * (`unauthorized`), or when the server closes (`unavailable`).
+ * A signal that aborts when the client goes away before the answer is complete (`cancelled`), when its key is revoked or
+ * expires (`unauthorized`), or when the server closes (`unavailable`).
  */
 export function abandonedSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();

@@ -40,6 +40,7 @@ import { embeddingRoute } from "./routes/texts/embeddings.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { feedbackOutRoutes } from "./routes/feedback/feedback-out.ts";
 import { pageRoutes } from "./browsers/page-routes.ts";
+import { keyRoutes } from "./routes/keys/keys.ts";
 import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
 import { callRoutes } from "./weave/call-routes.ts";
@@ -170,6 +171,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     structuredOutputRoutes(scope, dependencies, bodies);
     servedModelRoutes(scope, dependencies);
     ownKeyRoute(scope);
+    keyRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
     checkpointExportRoute(scope, dependencies);

@@ -1,6 +1,7 @@
 // What a key is made of: a secret, `hone_` and 32 random bytes in base 62, and what is stored of it. Stores nothing.
 import { freshKey, hashSecret, type AccessKey, type KeyChoices } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
+import { newUuid } from "../domain/ids.ts";
 import { secureBytes } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { isPlainPart } from "../registry/model-name.ts";
@@ -8,6 +9,18 @@ import { isPlainPart } from "../registry/model-name.ts";
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** 62^43 > 2^256: as many digits as hold 32 bytes. */
 const digitCount = 43;
+
+/** Ids of keys that a start made begin so: such a key is revoked when `HONE_API_KEY` sets another. */
+const startKeyPrefix = "first-";
+
+/** An id for a key that a start makes. */
+export function newStartKeyId(): string {
+  return `${startKeyPrefix}${newUuid()}`;
+}
+
+export function isOfStart(keyId: string): boolean {
+  return keyId.startsWith(startKeyPrefix);
+}
 
 /** A fresh secret. */
 export function newSecret(): string {
@@ -33,7 +46,8 @@ export function keyOf(
   const { entity } = about;
   if (!isPlainPart(entity)) {
     const message = `The entity is ${JSON.stringify(entity)}; it is part of model names and addresses, so it must not be empty or dots alone, or contain blanks, "/", ":", control characters or what is percent-encoded, such as "%2f".`;
-    throw new ServiceError({ code: "invalid", message });
+    const faults = [{ location: ["entity"], message, type: "value_error" }];
+    throw new ServiceError({ code: "invalid", message, faults });
   }
   return { ...freshKey, ...about, secretHash: hashSecret(secret), createdAt: clock.now() };
 }

@@ -51,7 +51,7 @@ function begin(
 ) {
   return recorder.begin({
     request: chatRequest({ ...changes, identity: { requestId } }),
-    caller: { keyId: "k", entity: "team", role: "member", owner: "Ada" },
+    caller: { keyId: "k", entity: "team", role: "member", owner: "Ada", scopes: null, project: null },
     version: { projectId: "team/games", modelId: "m", step: 2, model: "games/agent", fingerprint: "f" },
     promptTokenIds: [5, 6, 70_000],
     choiceCount: changes.choiceCount ?? 1,

@@ -2,7 +2,8 @@
 // finishes on that one. Knows names and rights, not engines.
 import { resolve } from "node:path";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
-import { mayReach, type Caller } from "../domain/access.ts";
+import { foreignMessage, mayReach, type Caller } from "../domain/access.ts";
+import type { Owned } from "../domain/keys/key-scope.ts";
 import { assert } from "../domain/assert.ts";
 import type { AdapterReference } from "../domain/generation.ts";
 import { isUuid } from "../domain/ids.ts";
@@ -178,19 +179,23 @@ async function findModel(
   if (path.length === 1 && isUuid(path[0])) {
     const model = await store.find(path[0].toLowerCase());
     if (model === null) throw unknown(name);
-    if (!mayReach(caller, model.entity)) throw forbidden(name);
+    refuse(caller, model, name);
     return model;
   }
   if (path.length === 3) {
     const [entity, project, modelName] = path;
-    if (!mayReach(caller, entity)) throw forbidden(name);
+    refuse(caller, { entity, project }, name);
     const model = await store.findByName(entity, project, modelName);
     if (model === null) throw unknown(name);
     return model;
   }
-  const own = await matching(store, caller.entity, path);
+  const asked = { project: path.length === 2 ? path[0] : null, name: path.at(-1) ?? "" };
+  const { entity, role } = caller;
+  if (caller.project !== null && asked.project !== null)
+    refuse(caller, { entity, project: asked.project }, name);
+  const own = await matching(store, entity, { ...asked, project: asked.project ?? caller.project });
   // An administrator's own entity comes first, so that what others create never changes what a name means there.
-  const matches = own.length > 0 || caller.role !== "admin" ? own : await matching(store, null, path);
+  const matches = own.length > 0 || role !== "admin" ? own : await matching(store, null, asked);
   if (matches.length === 0) throw unknown(name);
   if (matches.length > 1) throw ambiguous(name, matches);
   return matches[0];
@@ -202,9 +207,8 @@ const matchCountMax = 6;
 function matching(
   store: ModelDirectoryDependencies["store"],
   entity: string | null,
-  path: readonly string[],
+  { project, name }: { readonly project: string | null; readonly name: string },
 ): Promise<readonly TrainedModel[]> {
-  const [project, name] = path.length === 2 ? path : [null, path[0]];
   return store.findByShortName(entity, project, name, matchCountMax);
 }
 
@@ -234,10 +238,6 @@ function unknown(name: string): ServiceError {
   return fault("not_found", `The model ${quoted(name)} does not exist. ${howToList}`);
 }
 
-function forbidden(name: string): ServiceError {
-  return fault("forbidden", `The model ${quoted(name)} belongs to another entity than your key.`);
-}
-
 function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError {
   const isCut = matches.length === matchCountMax;
   const named = isCut ? matches.slice(0, -1) : matches;
@@ -247,6 +247,11 @@ function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError
     "invalid",
     `${quoted(name)} fits ${count} models (${names}); give entity/project/name or the id.`,
   );
+}
+
+function refuse(caller: Caller, owned: Owned, name: string): void {
+  if (!mayReach(caller, owned))
+    throw fault("forbidden", foreignMessage(caller, owned, `The model ${quoted(name)}`));
 }
 
 function fault(code: ErrorCode, message: string, cause?: unknown): ServiceError {

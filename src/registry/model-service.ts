@@ -1,7 +1,8 @@
 // Trained models as the rest of the server works with them: registered, found for a caller, listed, deleted with
 // everything of them. Knows nothing of HTTP; what other rooms hold of a version is removed by what they inject.
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
-import { refuseOtherEntity, type Caller } from "../domain/access.ts";
+import { reachOf, refuseOtherOwner, type Caller } from "../domain/access.ts";
+import type { Owned } from "../domain/keys/key-scope.ts";
 import {
   adapterFolderOf,
   adaptersOf,
@@ -58,10 +59,10 @@ export interface ServedName {
 export interface ModelService {
   /** See {@link registerModel}. */
   register(registration: Registration, caller: Caller): Promise<TrainedModel>;
-  /** @throws ServiceError `not_found`, or `forbidden` when the model is another entity's */
+  /** @throws ServiceError `not_found`, or `forbidden` when the caller does not reach it */
   find(id: string, caller: Caller): Promise<TrainedModel>;
   /** Whom the model belongs to; null when there is no such model. */
-  entityOf(id: string): Promise<string | null>;
+  ownerOf(id: string): Promise<Owned | null>;
   /**
    * Those that the caller may reach.
    *
@@ -114,19 +115,21 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
     find: async (id, caller) => {
       const model = await store.find(id.toLowerCase());
       if (model === null) throw notFound("model", id.slice(0, 200));
-      refuseOtherEntity(caller, model.entity, `The model ${id}`);
+      refuseOtherOwner(caller, model, `The model ${id}`);
       return model;
     },
-    entityOf: async (id) => (await store.find(id))?.entity ?? null,
+    ownerOf: (id) => store.find(id),
     list: async (filter, page, caller) => {
-      const entity = entityFor(caller) ?? filter.entity;
-      // Another entity's models are not seen, and asking for them is no error.
-      if (entity !== (filter.entity ?? entity)) return { items: [], hasMore: false };
-      return await store.list({ ...filter, entity }, page);
+      const reach = reachOf(caller);
+      const entity = reach?.entity ?? filter.entity;
+      const project = reach?.project ?? filter.project;
+      // Models that the caller does not reach are not seen, and asking for them is no error.
+      const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
+      return isElsewhere ? { items: [], hasMore: false } : await store.list({ ...filter, entity, project }, page);
     },
     listServedNames: async (caller) => {
       const names: ServedName[] = [];
-      const filter = { entity: entityFor(caller), project: null, name: null };
+      const filter = { ...(reachOf(caller) ?? { entity: null, project: null }), name: null };
       for await (const models of allPages((page) => store.list(filter, page), "desc")) {
         const versions = await versionTimes(store, models);
         for (const model of models) {
@@ -201,11 +204,6 @@ function baseIsNotUp(baseModel: string): ServiceError {
 function present(version: ModelVersion | null, step: number): ModelVersion {
   if (version === null) throw notFound("version", String(step));
   return version;
-}
-
-/** Whose models the caller may reach; null for everybody's. */
-function entityFor(caller: Caller): string | null {
-  return caller.role === "admin" ? null : caller.entity;
 }
 
 /** What is left to do when versions are gone from the store. Step 0 has no adapter. */

@@ -1,6 +1,6 @@
 // A trained model comes into being: its name is checked, and its version 0 is the base model itself.
 import { isDeepStrictEqual } from "node:util";
-import { mayReach, refuseOtherEntity, type Caller } from "../domain/access.ts";
+import { mayReach, refuseOtherOwner, type Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import type { AdapterWish, ModelStore, ModelVersion, TrainedModel } from "../domain/model.ts";
@@ -56,8 +56,9 @@ export async function registerModel(
   const { entity, project, name, baseModel, adapter, from } = registration;
   refuseBadNames({ entity, project, name });
   // An administrator makes entities by naming them; one that is there already is as it is.
-  if (entity !== caller.entity && mayReach(caller, entity)) refuseStrangeEntity(entity);
-  refuseOtherEntity(caller, entity, `The project ${quoted(`${entity}/${project}`)}`, "entity");
+  if (entity !== caller.entity && mayReach(caller, { entity, project })) refuseStrangeEntity(entity);
+  const field = caller.entity === entity ? "project" : "entity";
+  refuseOtherOwner(caller, { entity, project }, `The project ${quoted(`${entity}/${project}`)}`, field);
   refuseUnknownBase(bases, baseModel);
   const existing = await store.findByName(entity, project, name);
   if (existing !== null) return reuse(existing, registration);

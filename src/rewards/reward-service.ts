@@ -1,6 +1,6 @@
 // Reward rules and what is trained by them, as the rest of the server works with them: found for a caller, changed, asked how
 // far they are, and carried out. Knows nothing of HTTP.
-import { mayReach, refuseOtherEntity, type Caller } from "../domain/access.ts";
+import { mayReach, reachOf, refuseOtherOwner, type Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import { isTerminal, type JobDraft, type JobStore } from "../domain/job.ts";
@@ -70,7 +70,8 @@ export class RewardService {
         faults: [{ location: ["project"], message, type: "value_error" }],
       });
     }
-    refuseOtherEntity(caller, place.entity, `The project ${quoted(projectId)}`, "entity");
+    const field = caller.entity === place.entity ? "project" : "entity";
+    refuseOtherOwner(caller, place, `The project ${quoted(projectId)}`, field);
     await this.#checkStanding(place, content);
     const now = clock.now();
     const rule = {
@@ -88,7 +89,7 @@ export class RewardService {
   /** @throws ServiceError `not_found`, also for another entity's */
   async find(id: string, caller: Caller): Promise<StoredRule> {
     const rule = await this.#dependencies.rules.find(id.toLowerCase());
-    if (rule === null || !mayReach(caller, rule.entity)) throw notFound("reward rule", id);
+    if (rule === null || !mayReach(caller, rule)) throw notFound("reward rule", id);
     return rule;
   }
 
@@ -99,10 +100,12 @@ export class RewardService {
 
   /** Those that the caller may reach. */
   list(filter: RuleFilter, page: PageRequest, caller: Caller): Promise<Page<StoredRule>> {
-    const own = caller.role === "admin" ? filter.entity : caller.entity;
-    if (filter.entity !== null && filter.entity !== own)
-      return Promise.resolve({ items: [], hasMore: false });
-    return this.#dependencies.rules.list({ ...filter, entity: own }, page);
+    const reach = reachOf(caller);
+    const entity = reach?.entity ?? filter.entity;
+    const project = reach?.project ?? filter.project;
+    const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
+    if (isElsewhere) return Promise.resolve({ items: [], hasMore: false });
+    return this.#dependencies.rules.list({ ...filter, entity, project }, page);
   }
 
   /** @throws ServiceError as {@link create} and {@link find} */

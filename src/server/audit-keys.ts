@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import type { AccessKey, KeyStore } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
-import { allItems } from "../domain/page.ts";
 import type { AuditEntry, AuditFile } from "../telemetry/audit-log.ts";
 import type { HoneConfig } from "./config.ts";
 
@@ -45,6 +44,14 @@ export function auditedKeys(
   return {
     ...keys,
     create: (key) => audited("key-created", key, () => keys.create(key)),
+    change: async (id, choices) => {
+      const key = await liveKey(keys, id);
+      return key && (await audited("key-changed", key, () => keys.change(id, choices)));
+    },
+    rotate: async (id, secretHash, until) => {
+      const key = await liveKey(keys, id);
+      return key && (await audited("key-rotated", key, () => keys.rotate(id, secretHash, until)));
+    },
     revoke: async (id, at) => {
       const key = await liveKey(keys, id);
       return key !== null && (await audited("key-revoked", key, () => keys.revoke(id, at)));
@@ -56,7 +63,6 @@ export function auditedKeys(
 function isBegunAnyway(): void {}
 
 async function liveKey(keys: KeyStore, id: string): Promise<AccessKey | null> {
-  for await (const key of allItems((page) => keys.list(page)))
-    if (key.id === id) return key.revokedAt === null ? key : null;
-  return null;
+  const key = await keys.find(id);
+  return key?.revokedAt === null ? key : null;
 }

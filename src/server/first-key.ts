@@ -1,14 +1,13 @@
 // The first admin key: makes sure at each start that somebody can get in, and that a key which was replaced no longer can.
 import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hashSecret, type AccessKey, type KeyStore } from "../domain/access.ts";
+import { endOf, hashSecret, type AccessKey, type KeyStore } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
-import { newUuid } from "../domain/ids.ts";
 import { allItems } from "../domain/page.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import { isOfStart, keyOf, newSecret, newStartKeyId } from "../keys/key-secret.ts";
 import type { HoneConfig } from "./config.ts";
-import { keyOf, newSecret } from "./key-secret.ts";
 
 /** The secret of the first admin key, and whether this call made it. */
 export interface FirstKey {
@@ -26,9 +25,6 @@ export interface FirstKeyDependencies {
   readonly logger: Logger;
 }
 
-/** Ids of keys that a start made begin so: such a key is revoked when `HONE_API_KEY` sets another. */
-const firstKeyPrefix = "first-";
-
 /** What a machine can guess of secrets shorter than that is worth a warning: 20 characters of base 62 are 119 bits. */
 const shortSecret = 20;
 
@@ -42,7 +38,8 @@ function adminKeyFile(dataFolder: string): string {
  * made; without it, and without any live admin key, a key is made and kept in `<data>/admin-key`, unless everybody is
  * let in anyway.
  *
- * @throws ServiceError `invalid` when `HONE_API_KEY` is too short, `conflict` when it was revoked or is a member's
+ * @throws ServiceError `invalid` when `HONE_API_KEY` is too short, `conflict` when it was revoked, has expired or is a
+ *   member's
  */
 export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promise<FirstKey> {
   const { keys, settings } = dependencies;
@@ -51,7 +48,7 @@ export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promis
     return { secret: settings.apiKey, isNew: false, place: "HONE_API_KEY" };
   }
   const file = adminKeyFile(settings.data);
-  if ((await liveAdminKeys(keys)).length > 0) {
+  if ((await liveAdminKeys(dependencies)).length > 0) {
     const secret = await readFile(file, "utf8").then(
       (text) => text.trim(),
       // It may have been taken elsewhere.
@@ -83,12 +80,16 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
     const message = `HONE_API_KEY is the key ${known.id} of a member of ${JSON.stringify(known.entity)}; use another.`;
     throw new ServiceError({ code: "conflict", message });
   }
+  if (known !== null && endOf(known, hashSecret(secret), clock.now()) !== null) {
+    const message = `HONE_API_KEY is the key ${known.id}, which has expired or was rotated; use another.`;
+    throw new ServiceError({ code: "conflict", message });
+  }
   const key = known ?? firstKey(dependencies, secret);
   if (known === null) await keys.create(key);
-  const others = (await liveAdminKeys(keys)).filter(({ id }) => id !== key.id);
+  const others = (await liveAdminKeys(dependencies)).filter(({ id }) => id !== key.id);
   const kept = await secretHashIn(adminKeyFile(settings.data));
   for (const { id, secretHash } of others) {
-    if (!id.startsWith(firstKeyPrefix) && secretHash !== kept) {
+    if (!isOfStart(id) && secretHash !== kept) {
       if (known === null) logger.warn({ keyId: id }, "another admin key is live; `hone keys revoke` ends it");
       continue;
     }
@@ -106,14 +107,20 @@ async function secretHashIn(file: string): Promise<string | null> {
   );
 }
 
-async function liveAdminKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
+/** Those that let an administrator do everything. */
+async function liveAdminKeys({
+  keys,
+  clock,
+}: Pick<FirstKeyDependencies, "keys" | "clock">): Promise<readonly AccessKey[]> {
   const live: AccessKey[] = [];
-  for await (const key of allItems((page) => keys.list(page)))
-    if (key.revokedAt === null && key.role === "admin") live.push(key);
+  const now = clock.now();
+  for await (const key of allItems((page) => keys.list(page))) {
+    const isLive = key.revokedAt === null && endOf(key, key.secretHash, now) === null;
+    if (isLive && key.role === "admin" && key.scopes === null) live.push(key);
+  }
   return live;
 }
 
 function firstKey({ settings: { entity }, clock }: FirstKeyDependencies, secret: string): AccessKey {
-  const id = `${firstKeyPrefix}${newUuid()}`;
-  return keyOf(secret, { id, entity, role: "admin", owner: entity }, clock);
+  return keyOf(secret, { id: newStartKeyId(), entity, role: "admin", owner: entity }, clock);
 }

@@ -2,6 +2,7 @@
 import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
 import { ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
+import type { KeyStore } from "../domain/access.ts";
 import type { ModelVersion } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import { freshSeed, seededRandom } from "../domain/random.ts";
@@ -45,6 +46,8 @@ import { JobQueue } from "../jobs/job-queue.ts";
 import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
+import { createKeyService } from "../keys/key-service.ts";
+import { createKeyUse, type KeyUse } from "../keys/key-use.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { RewardService } from "../rewards/reward-service.ts";
 import { rewardSettingsWith, type RewardSettings } from "../rewards/settings.ts";
@@ -202,8 +205,9 @@ async function build(
   await start(serviceOf("database", { stop: () => database.close() }));
   const audit = createAuditLog(auditFile(config), logger);
   await start(audit);
+  const keys = auditedKeys(database.keys, (entry) => audit.record(entry), systemClock);
   const firstKey = await ensureFirstKey({
-    keys: auditedKeys(database.keys, (entry) => audit.record(entry), systemClock),
+    keys,
     settings: config.server,
     clock: systemClock,
     logger,
@@ -213,6 +217,7 @@ async function build(
   let address: Address = { host, port };
   const ground = {
     database,
+    keys,
     log,
     logger,
     audit,
@@ -234,6 +239,7 @@ async function build(
     checkpointFiles,
     files,
     recorder,
+    keyUse,
     traces,
     http,
     warmUp,
@@ -250,6 +256,7 @@ async function build(
   await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
   await start(files);
   await start(recorder);
+  await start(keyUse);
   await start(traces.files);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
@@ -288,6 +295,7 @@ interface Parts {
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
   readonly recorder: Recorder;
+  readonly keyUse: KeyUse;
   readonly traces: ProjectTraces;
   readonly http: HttpDependencies;
   /** See {@link answerFirstChats}. */
@@ -301,6 +309,8 @@ interface Parts {
 /** What the parts stand on. */
 interface Ground {
   readonly database: Stores;
+  /** The database's, whose changes the audit log has. */
+  readonly keys: KeyStore;
   readonly log: LogStyle;
   readonly logger: Logger;
   readonly audit: AuditLog;
@@ -314,7 +324,7 @@ interface Ground {
 async function construct(
   config: HoneConfig,
   settings: ReturnType<typeof settingsOfParts>,
-  { database, log, logger, audit, isUp, isDraining, listening }: Ground,
+  { database, keys, log, logger, audit, isUp, isDraining, listening }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
@@ -380,6 +390,11 @@ async function construct(
     clock,
     metrics,
     logger,
+  });
+  const keyUse = createKeyUse({
+    keys: database.keys,
+    clock,
+    onFault: (error) => logger.warn({ err: error }, "when keys were used is not written"),
   });
   const chat = createChatService({ directory, bases: shelf, exchange, recorder, clock, metrics, logger });
   const embeddings = createEmbeddingService({ directory, bases: shelf, metrics });
@@ -559,6 +574,8 @@ async function construct(
     baseModels: () => bases.map(listedBase),
     directory,
     keys: database.keys,
+    keyService: createKeyService({ keys, clock }),
+    keyUse,
     models: modelService,
     checkpointFiles,
     versions: database.models,
@@ -622,6 +639,7 @@ async function construct(
     checkpointFiles,
     files,
     recorder,
+    keyUse,
     traces,
     http,
     warmUp,

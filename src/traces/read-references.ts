@@ -73,7 +73,7 @@ async function rowOf(
   const match = tablePattern.exec(value ?? "");
   if (match === null) return null;
   const [, entity, project, digest] = match;
-  if (!mayReach(caller, entity)) throw notFound("table", digest);
+  if (!mayReach(caller, { entity, project })) throw notFound("table", digest);
   const [row] = await tables.rows(`${entity}/${project}`, digest, [rowDigest], { limit: 1, offset: 0 });
   return row?.value ?? null;
 }

@@ -1,5 +1,5 @@
 // Webhooks as callers have them: made, changed and deleted with checks, and what became of their deliveries. Sends nothing.
-import { type Caller, mayReach } from "../domain/access.ts";
+import { type Caller, mayReach, reachOf } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import type { Page, PageRequest } from "../domain/page.ts";
@@ -75,13 +75,13 @@ export function createWebhookService({
 }: WebhookDependencies): WebhookService {
   const find = async (id: string, caller: Caller): Promise<Webhook> => {
     const webhook = await store.find(id);
-    if (webhook === null || !mayReach(caller, webhook.entity)) throw notFound("webhook", id);
+    if (webhook === null || !mayReach(caller, { entity: webhook.entity, project: null })) throw notFound("webhook", id);
     return webhook;
   };
   return {
     create: async ({ entity: given, secret, ...choice }, caller) => {
       const entity = given ?? caller.entity;
-      if (!mayReach(caller, entity))
+      if (!mayReach(caller, { entity, project: null }))
         throw foreign("entity", `The entity ${quoted(entity)} is another than your key's.`);
       if (secret !== null && !isSecret(secret))
         throw invalid(
@@ -102,7 +102,7 @@ export function createWebhookService({
       return { ...webhook, disabled: null, failingSince: null, pendingCount: 0 };
     },
     find,
-    list: (page, caller) => store.list({ entity: caller.role === "admin" ? null : caller.entity }, page),
+    list: (page, caller) => store.list({ entity: reachOf(caller)?.entity ?? null }, page),
     change: async (id, { isEnabled, ...choice }, caller) => {
       const { entity } = await find(id, caller);
       if (choice.projectId !== undefined) checkProject(choice.projectId, entity);

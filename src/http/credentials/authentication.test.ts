@@ -50,6 +50,8 @@ test("where authentication is off everyone is an administrator of the default en
     entity: "local",
     role: "admin",
     owner: "local",
+    scopes: null,
+    project: null,
   });
   await server.close();
 });

@@ -3,7 +3,8 @@
 // may be turned out again is not known here.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { hashSecret, type Caller, type KeyStore } from "../../domain/access.ts";
+import { endOf, hashSecret, type AccessKey, type Caller, type KeyStore } from "../../domain/access.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { HttpRefusal } from "../errors.ts";
 
 export type AuthenticationScheme = "Bearer" | "Basic";
@@ -20,7 +21,7 @@ const forms: { readonly [Scheme in AuthenticationScheme]: string } = {
 
 /** Everyone, where authentication is off. */
 export function openCaller(entity: string): Caller {
-  return { keyId: "none", entity, role: "admin", owner: entity };
+  return { keyId: "none", entity, role: "admin", owner: entity, scopes: null, project: null };
 }
 
 /** What of the headers says who asks: beside the scheme's own a key by itself, as clients of Anthropic's API send it. */
@@ -31,17 +32,22 @@ export function sentCredentials(
   return authorization ?? (scheme === "Bearer" && typeof key === "string" ? `Bearer ${key}` : undefined);
 }
 
+interface AuthenticationDependencies {
+  readonly keys: Pick<KeyStore, "findByHash">;
+  readonly clock: Clock;
+  /** Called before a key that is not known is refused; may refuse it in other words. */
+  readonly onUnknownKey: () => void;
+}
+
 /**
  * Finds the caller that the header names.
  *
- * @param onUnknownKey called before a key that is not known is refused; may refuse it in other words
  * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants
  */
 export async function authenticate(
-  keys: KeyStore,
+  { keys, clock, onUnknownKey }: AuthenticationDependencies,
   scheme: AuthenticationScheme,
   header: string | undefined,
-  onUnknownKey: () => void,
 ): Promise<Caller> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
@@ -53,14 +59,29 @@ export async function authenticate(
   const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
   const secretHash = hashSecret(secret);
   const key = await keys.findByHash(secretHash);
-  const hash = Buffer.from(secretHash, "hex");
-  const stored = Buffer.from(key?.secretHash ?? "00".repeat(32), "hex");
-  const isSame = stored.length === hash.length && timingSafeEqual(stored, hash);
-  if (key === null || !isSame || key.revokedAt !== null) {
+  const isOwn = isSameHash(key?.secretHash, secretHash);
+  const isFormer = isSameHash(key?.previous?.secretHash, secretHash);
+  if (key === null || !(isOwn || isFormer) || key.revokedAt !== null) {
     onUnknownKey();
     throw refusal(scheme, "The key is not known");
   }
-  return { keyId: key.id, entity: key.entity, role: key.role, owner: key.owner };
+  // Whoever has the secret may know what became of it.
+  const end = endOf(key, secretHash, clock.now());
+  if (end !== null) throw refusal(scheme, endings[end](key));
+  const { id: keyId, entity, role, owner, scopes, project } = key;
+  return { keyId, entity, role, owner, scopes, project };
+}
+
+const endings = {
+  expired: ({ expiresAt }: AccessKey) => `The key expired at ${expiresAt?.toISOString()}`,
+  rotated: () => "The key has another secret since it was rotated, and this one holds no longer",
+} as const;
+
+/** Takes the same time whatever differs, and where nothing is stored. */
+function isSameHash(stored: string | undefined, given: string): boolean {
+  const known = Buffer.from(stored ?? "00".repeat(32), "hex");
+  const hash = Buffer.from(given, "hex");
+  return known.length === hash.length && timingSafeEqual(known, hash);
 }
 
 function passwordOf(credentials: string): string {

@@ -1,4 +1,4 @@
-// Turns out who was let in: what runs for a key ends soon after it is revoked. Knows no requests; whoever runs something
+// Turns out who was let in: what runs for a key ends soon after it is revoked or has expired. Knows no requests; whoever runs something
 // says what ends it.
 import type { KeyStore } from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
@@ -7,14 +7,14 @@ import { ServiceError } from "../../domain/service-error.ts";
 /** How long an answer that runs may outlive its key. */
 const revocationCheckMs = 1000;
 
-/** Ends what runs for a key that is revoked meanwhile: while anything runs, one query asks for all keys at once. */
+/** Ends what runs for a key that is revoked or expires meanwhile: while anything runs, one query asks for all keys at once. */
 export class RevocationWatch {
-  readonly #keys: Pick<KeyStore, "findRevoked">;
+  readonly #keys: Pick<KeyStore, "findEnded">;
   readonly #clock: Clock;
   readonly #running = new Set<{ readonly keyId: string; readonly end: (reason: ServiceError) => void }>();
   #asking: AbortController | null = null;
 
-  constructor(keys: Pick<KeyStore, "findRevoked">, clock: Clock) {
+  constructor(keys: Pick<KeyStore, "findEnded">, clock: Clock) {
     this.#keys = keys;
     this.#clock = clock;
   }
@@ -43,8 +43,8 @@ export class RevocationWatch {
       try {
         await this.#clock.sleep(revocationCheckMs, { signal });
         const keyIds = new Set([...this.#running].map(({ keyId }) => keyId));
-        const revoked = await this.#keys.findRevoked([...keyIds]);
-        for (const entry of this.#running) if (revoked.includes(entry.keyId)) this.#end(entry);
+        const ended = await this.#keys.findEnded([...keyIds], this.#clock.now());
+        for (const entry of this.#running) if (ended.includes(entry.keyId)) this.#end(entry);
       } catch {
         // The last one left, or the database is away: that is seen elsewhere, and asked again here.
       }
@@ -54,7 +54,10 @@ export class RevocationWatch {
   #end(entry: { readonly keyId: string; readonly end: (reason: ServiceError) => void }): void {
     this.#running.delete(entry);
     entry.end(
-      new ServiceError({ code: "unauthorized", message: "This key was revoked; what ran for it has ended." }),
+      new ServiceError({
+        code: "unauthorized",
+        message: "This key was revoked or has expired; what ran for it has ended.",
+      }),
     );
   }
 }

@@ -411,6 +411,8 @@ test("passes the caller on, and tells unknown fields in a header", async () => {
     entity: "acme",
     role: "member",
     owner: "member-owner",
+    scopes: null,
+    project: null,
   });
   await server.close();
 });

@@ -68,7 +68,7 @@ export async function reachJob(
   id: string,
 ): Promise<TrainingJob> {
   const job = await jobs.find(id.toLowerCase());
-  const entity = job === null ? null : await models.entityOf(job.modelId);
-  if (job !== null && entity !== null && mayReach(caller, entity)) return job;
+  const owned = job === null ? null : await models.ownerOf(job.modelId);
+  if (job !== null && owned !== null && mayReach(caller, owned)) return job;
   throw locate(notFound("training job", id), { not_found: ["path", "job_id"] });
 }

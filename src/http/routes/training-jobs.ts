@@ -1,5 +1,6 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { reachOf } from "../../domain/access.ts";
 import { isTerminal, type TrainingJob } from "../../domain/job.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
@@ -185,7 +186,7 @@ async function list(
       ? null
       : await reachModel(dependencies, caller, value.model_id, ["query", "model_id"]);
   const filter = {
-    entity: caller.role === "admin" ? null : caller.entity,
+    ...(reachOf(caller) ?? { entity: null }),
     modelId: model?.id ?? null,
     kind: value.kind ?? null,
     state: value.state ?? null,

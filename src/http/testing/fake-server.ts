@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from "fastify";
 import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { assert } from "../../domain/assert.ts";
-import { hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
+import { freshKey, hashSecret, type Caller, type KeyRole, type KeyStore } from "../../domain/access.ts";
 import { systemClock, type Clock } from "../../domain/clock.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
@@ -247,6 +247,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       })),
     directory,
     keys: database.keys,
+    keyService: createKeyService({ keys: database.keys, clock }),
+    keyUse,
     models: createModelService({
       store: models,
       directory,
@@ -359,6 +361,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   };
   const close = async (): Promise<void> => {
     await app.close();
+    await keyUse.stop();
     await database.close();
     rmSync(dataFolder, { recursive: true });
   };
@@ -410,13 +413,13 @@ const noRunner: Omit<JobRunner, "trainer"> = {
 async function addKeys(store: KeyStore): Promise<void> {
   const add = (id: keyof typeof keys, entity: string, role: KeyRole): Promise<void> =>
     store.create({
+      ...freshKey,
       id,
       entity,
       role,
       owner: `${id}-owner`,
       secretHash: hashSecret(keys[id]),
       createdAt: new Date(0),
-      revokedAt: null,
     });
   await add("admin", "local", "admin");
   await add("member", "acme", "member");

@@ -3,7 +3,7 @@
 import type { HttpDependencies } from "../dependencies.ts";
 
 /** Called by the server of itself now and then, for no request. */
-const ownCalls: readonly PropertyKey[] = ["findRevoked"];
+const ownCalls: readonly PropertyKey[] = ["findEnded"];
 
 /** The results of all asynchronous calls to a server's dependencies pass here. */
 export class HeldCalls {

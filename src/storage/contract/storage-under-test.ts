@@ -1,6 +1,6 @@
 // What the store contracts run against, and the samples they store. A database passes when all contracts pass on it.
 import type { TestContext } from "node:test";
-import type { AccessKey } from "../../domain/access.ts";
+import { type AccessKey, freshKey } from "../../domain/access.ts";
 import { type FeedbackBatch, FeedbackPacker } from "../../domain/feedback-query/feedback-batch.ts";
 import type { FeedbackAuthor } from "../../domain/feedback-query/feedback-store.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
@@ -44,13 +44,13 @@ export const firstPage: PageRequest = { after: null, limit: 100, order: "asc" };
 
 export function sampleKey(id: string, changes: Partial<AccessKey> = {}): AccessKey {
   return {
+    ...freshKey,
     id,
     entity: "team",
     role: "member",
     owner: "Ada",
     secretHash: `hash of ${id}`,
     createdAt: moment(0),
-    revokedAt: null,
     ...changes,
   };
 }

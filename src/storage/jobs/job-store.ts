@@ -42,14 +42,15 @@ export function createJobStore({ queries: database, isMissingParent }: Connectio
       const job = await findJob(database, id);
       return job && storedLines(database, "job_groups", job.retryOf ?? id, from);
     },
-    list: ({ entity, modelId, kind, state }, page) => {
+    list: ({ entity, project = null, modelId, kind, state }, page) => {
       let places = selectJobs(database);
       if (modelId !== null) places = places.where("model_id", "=", modelId);
       if (kind !== null) places = places.where("kind", "=", kind);
       if (entity !== null) {
-        places = places.where("model_id", "in", (models) =>
-          models.selectFrom("models").select("models.id").where("models.entity", "=", entity),
-        );
+        places = places.where("model_id", "in", (models) => {
+          const own = models.selectFrom("models").select("models.id").where("models.entity", "=", entity);
+          return project === null ? own : own.where("models.project", "=", project);
+        });
       }
       const rows = state === null ? places : places.where("state", "=", state);
       const contentColumns = [

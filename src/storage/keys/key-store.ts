@@ -36,7 +36,7 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
         .execute();
       return rows.map(({ id }) => id);
     },
-    list: ({ entity }, page) => {
+    list: (page, { entity = null } = {}) => {
       const all = database.selectFrom("access_keys").selectAll();
       return readPage(
         {

@@ -241,10 +241,11 @@ async function writeUntilKilled(file: string, round: number): Promise<readonly s
   const script = `
     const { openStores } = await import(${JSON.stringify(new URL("../stores.js", import.meta.url).href)});
     const { openSqlite } = await import(${JSON.stringify(new URL("./sqlite-dialect.js", import.meta.url).href)});
+    const { freshKey } = await import(${JSON.stringify(new URL("../../domain/access.js", import.meta.url).href)});
     const { keys } = await openStores(openSqlite({ file: ${JSON.stringify(file)} }));
     for (let index = 0; ; index++) {
       const id = "${round}-" + index;
-      await keys.create({ id, entity: "e", role: "member", owner: "o", secretHash: id, createdAt: new Date(0), revokedAt: null });
+      await keys.create({ ...freshKey, id, entity: "e", role: "member", owner: "o", secretHash: id, createdAt: new Date(0) });
       process.stdout.write(id + "\\n");
     }`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {

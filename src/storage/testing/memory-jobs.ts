@@ -78,16 +78,17 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
       const isThere = async () => (await find(id)) !== null;
       return linesWhile(lines.slice(from), isThere, () => notFound("training job", id));
     },
-    list: ({ entity, modelId, kind, state }, page) =>
+    list: ({ entity, project = null, modelId, kind, state }, page) =>
       exclusively((tables) => {
-        const entityOf = (job: TrainingJob) => tables.models.find(({ id }) => id === job.modelId)?.entity;
+        const modelOfJob = (job: TrainingJob) => tables.models.find(({ id }) => id === job.modelId);
         const places = tables.jobs
           .map((one) => shown(tables, one))
           .filter(
             (job) =>
               job.modelId === (modelId ?? job.modelId) &&
               job.task.kind === (kind ?? job.task.kind) &&
-              entityOf(job) === (entity ?? entityOf(job)),
+              (entity === null || modelOfJob(job)?.entity === entity) &&
+              (project === null || modelOfJob(job)?.project === project),
           );
         const listed = places.filter((job) => job.state === (state ?? job.state));
         return pageOf(listed, page, { places, bytesOf: jsonBytes });

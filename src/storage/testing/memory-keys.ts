@@ -26,11 +26,12 @@ export function memoryKeys(exclusively: Exclusively): KeyStore {
           .filter(({ revokedAt, expiresAt }) => revokedAt !== null || (expiresAt !== null && expiresAt <= at))
           .map(({ id }) => id),
       ),
-    list: ({ entity }, page) =>
+    list: (page, { entity = null } = {}) =>
       exclusively(({ keys }) =>
         pageOf(
           keys.filter((key) => entity === null || key.entity === entity),
           page,
+          { places: keys },
         ),
       ),
     change: (id, choices) =>

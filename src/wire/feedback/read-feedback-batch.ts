@@ -1,6 +1,6 @@
 // From the bytes of a batch to its records: every fault of every record is found here, whatever it is about, so that one
 // answer names them all.
-import { mayReach, type Caller } from "../../domain/access.ts";
+import { foreignMessage, mayReach, type Caller } from "../../domain/access.ts";
 import { parseProjectId } from "../../domain/project.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { systemClock } from "../../domain/clock.ts";
@@ -126,8 +126,8 @@ function addFaults(
     if (type !== "missing" || path[0] !== "vendor_ref") report(findings, type, message, ...path);
   }
   const project = parseProjectId(projectId);
-  if (project === null || mayReach(caller, project.entity)) return 0;
-  const message = `The project ${quoted(projectId)} belongs to another entity than your key.`;
+  if (project === null || mayReach(caller, project)) return 0;
+  const message = foreignMessage(caller, project, `The project ${quoted(projectId)}`);
   report(findings, "forbidden", message, "project_id");
   return 1;
 }

@@ -1,6 +1,8 @@
 // The key that a request came with, as the API says it to whoever sent it.
 import { Type } from "typebox";
 import type { Caller } from "../../domain/access.ts";
+import { keyScopes } from "../../domain/keys/key-scope.ts";
+import { orNull } from "../nullable.ts";
 
 export const callerSchema = Type.Object(
   {
@@ -8,10 +10,14 @@ export const callerSchema = Type.Object(
     owner: Type.String({ description: "Whose it is; feedback has it as `vendor_user_id`." }),
     entity: Type.String({ description: "Whose models and jobs it reaches; an admin reaches all." }),
     role: Type.Enum(["member", "admin"]),
+    scopes: orNull(Type.Array(Type.Enum([...keyScopes])), {
+      description: "What it opens; null for all that its role may.",
+    }),
+    project: orNull(Type.String(), { description: "The one project that it reaches; null for all." }),
   },
   { title: "OwnKey" },
 );
 
-export function callerBody({ keyId, owner, entity, role }: Caller): object {
-  return { id: keyId, owner, entity, role };
+export function callerBody({ keyId, owner, entity, role, scopes, project }: Caller): object {
+  return { id: keyId, owner, entity, role, scopes, project };
 }

@@ -1,6 +1,6 @@
 // Finds what was recorded for a caller, and deletes it: another entity's is answered like what does not exist.
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { type Caller, mayReach, refuseOtherEntity } from "../../../domain/access.ts";
+import { type Caller, mayReach, reachOf, refuseOtherOwner } from "../../../domain/access.ts";
 import { parseProjectId } from "../../../domain/project.ts";
 import type { CompletionFilter, ListedCompletion } from "../../../domain/recordings/completion-store.ts";
 import { notFound, quoted, ServiceError } from "../../../domain/service-error.ts";
@@ -27,20 +27,24 @@ export async function filterOf(
   const filter = recordedFilter(query);
   const { project = null, model = null } = query;
   if (project !== null) reachProject(caller, project);
+  const reach = whatIsSeen(caller);
   const { modelId, step } = await versionIn(directory, model, caller);
   return {
     ...filter,
     step: filter.step ?? step,
     // A model is its entity's and its project's.
-    entity: modelId === null && project === null ? entityAsked(caller) : null,
-    projectId: project,
+    entity: modelId === null && project === null ? reach.entity : null,
+    projectId: project ?? (modelId === null ? reach.projectId : null),
     modelId,
   };
 }
 
-/** Whose recordings a caller sees; null for all. */
-export function entityAsked({ role, entity }: Caller): string | null {
-  return role === "admin" ? null : entity;
+/** What of a filter keeps to the recordings that a caller may see. */
+export function whatIsSeen(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> {
+  const { entity, project } = reachOf(caller) ?? { entity: null, project: null };
+  return project === null
+    ? { entity, projectId: null }
+    : { entity: null, projectId: `${entity}/${project}` };
 }
 
 /**
@@ -80,7 +84,7 @@ function reachProject(caller: FastifyRequest["caller"], project: string): void {
     throw new ServiceError({ code: "invalid", faults });
   }
   try {
-    refuseOtherEntity(caller, parsed.entity, `The project ${quoted(project)}`, "project");
+    refuseOtherOwner(caller, parsed, `The project ${quoted(project)}`, "project");
   } catch (error) {
     throw locate(error, { project: ["query", "project"] });
   }
@@ -102,7 +106,10 @@ export async function reachCompletion(
   const requestId = params.request_id.replace(/^chatcmpl-/, "");
   const filter = { ...everything, projectId: project, requestId };
   const { items } = await completions.list(filter, { after: null, limit: 100, order: "desc" });
-  const reached = items.filter(({ projectId }) => mayReach(caller, entityOf(projectId)));
+  const reached = items.filter(({ projectId }) => {
+    const owned = parseProjectId(projectId);
+    return owned !== null && mayReach(caller, owned);
+  });
   // What an administrator calls by its id is its own entity's where there is one.
   const own = reached.filter(({ projectId }) => entityOf(projectId) === caller.entity);
   const [found, other] = own.length > 0 ? own : reached;

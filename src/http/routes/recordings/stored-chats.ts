@@ -24,11 +24,11 @@ import { readsPage } from "../../reading/stored-reads.ts";
 import {
   type CallPath,
   deleteCompletion,
-  entityAsked,
   everything,
   missing,
   reachCompletion,
   versionIn,
+  whatIsSeen,
 } from "./reach-completions.ts";
 
 const documented = { tags: ["recordings"], security: [{ bearer: [] }] };
@@ -68,11 +68,11 @@ export function storedChatRoutes(app: FastifyInstance, dependencies: HttpDepende
       const query = readQuery(storedQuerySchema, request, reply);
       const { caller } = request;
       const version = await versionIn(dependencies.directory, query.model ?? null, caller);
-      const entity = version.modelId === null ? entityAsked(caller) : null;
+      const seen = whatIsSeen(caller);
       const { limit = 20, order = "asc" } = query;
       const found = await matching(dependencies, {
-        filter: { ...everything, ...version, entity },
-        after: await placeOf(dependencies, query.after ?? "", entityAsked(caller)),
+        filter: { ...everything, ...(version.modelId === null ? seen : {}), ...version },
+        after: await placeOf(dependencies, query.after ?? "", seen),
         limit,
         order,
         wanted,
@@ -195,11 +195,11 @@ async function wholePage({ completions }: Pick<HttpDependencies, "completions">,
 async function placeOf(
   { completions }: Pick<HttpDependencies, "completions">,
   after: string,
-  entity: string | null,
+  seen: ReturnType<typeof whatIsSeen>,
 ): Promise<number | null> {
   // An empty cursor is what clients send back from an empty page.
   if (after === "") return null;
-  const filter = { ...everything, entity, requestId: after.replace(/^chatcmpl-/, "") };
+  const filter = { ...everything, ...seen, requestId: after.replace(/^chatcmpl-/, "") };
   const { items } = await completions.list(filter, { after: null, limit: 1, order: "desc" });
   const [last] = items;
   if (last === undefined) throw noPlace(after);
