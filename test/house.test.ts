@@ -51,6 +51,7 @@ const house: Readonly<Record<string, Room>> = {
   },
   recordings: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   files: { rank: 2, mayImport: ["domain", "artifacts"], vendors: [] },
+  keys: { rank: 3, mayImport: ["domain", "registry"], vendors: [] },
   library: {
     rank: 3,
     mayImport: ["domain", "artifacts", "model-files", "model", "tokenizer"],
@@ -102,6 +103,7 @@ const house: Readonly<Record<string, Room>> = {
       "checkpoints",
       "chat",
       "jobs",
+      "keys",
       "trajectories",
       "feedback",
       "rewards",
@@ -135,6 +137,7 @@ const house: Readonly<Record<string, Room>> = {
       "model",
       "registry",
       "jobs",
+      "keys",
       "trajectories",
       "feedback",
       "rewards",

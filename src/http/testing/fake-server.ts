@@ -37,6 +37,8 @@ import type { RecordSelection } from "../../feedback/reading/record-pages.ts";
 import { createFileService } from "../../files/file-service.ts";
 import { fileSettingsWith, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
+import { createKeyService } from "../../keys/key-service.ts";
+import { createKeyUse } from "../../keys/key-use.ts";
 import { jobSettingsWith, type JobSettings } from "../../jobs/settings.ts";
 import { checkConstraint } from "../../grammar/check.ts";
 import { vocabularyOf } from "../../grammar/testing/vocabularies.ts";
@@ -182,6 +184,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   });
   const objects = createObjectService({ store: database.objects, clock });
   const noArtifacts = dataFolderAt(join(dataFolder, "none")).artifacts;
+  const keyUse = createKeyUse({
+    keys: database.keys,
+    clock,
+    onFault: (error) => assert(false, `the use of a key is not written: ${String(error)}`),
+  });
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
   const audited: AuditEntry[] = [];
