@@ -599,12 +599,51 @@ test("hone keys makes, lists and revokes keys in the data folder", async (t) => 
   );
   assert.equal(outputs[0], `revoked ${key["id"]}\nstatus 0`);
   const rows = outputs[1].split("\n").map((line) => line.split(/ {2,}/));
-  assert.deepEqual(rows[0], ["id", "entity", "owner", "role", "created_at", "revoked_at"]);
+  assert.deepEqual(rows[0]?.slice(0, 7), ["id", "name", "entity", "owner", "role", "scopes", "project"]);
+  assert.deepEqual(rows[0]?.slice(7), ["created_at", "last_used_at", "expires_at", "revoked_at"]);
   const revoked = rows.find(([id]) => id === key["id"]);
-  assert.deepEqual(revoked?.slice(1, 4), ["acme", "ann", "member"]);
-  assert.match(revoked?.[5] ?? "", /Z$/);
+  assert.deepEqual(revoked?.slice(1, 7), ["-", "acme", "ann", "member", "-", "-"]);
+  assert.match(revoked?.[10] ?? "", /Z$/);
   assert.deepEqual(
-    rows.slice(1, -1).map((row) => row[5] === "-"),
+    rows.slice(1, -1).map((row) => row[10] === "-"),
     rows.slice(1, -1).map(([id]) => id !== key["id"]),
   );
+});
+
+test("hone keys limits a key, changes its limits and gives it another secret", async (t) => {
+  const data = mkdtempSync(join(tmpdir(), "hone-keys-"));
+  t.after(() => rmSync(data, { recursive: true }));
+  await (await openStores(openSqlite({ file: join(data, "hone.db"), isShared: true }))).close();
+  const environment = { HONE_DATA: data };
+  const words = "keys create --json --name ci --scopes read,chat --project games --expires 30d".split(" ");
+  const { outputs } = await run([words], environment);
+  const key = JSON.parse(outputs[0].replace("status 0", ""));
+  assert.deepEqual([key.name, key.scopes, key.project], ["ci", ["chat", "read"], "games"]);
+  const days = (Date.parse(key.expires_at) - Date.parse(key.created_at)) / 86_400_000;
+  assert.ok(Math.abs(days - 30) < 0.01, String(days));
+  const changes = ["--scopes", "none", "--expires", "none", "--name", "night", "--json"];
+  const later = await run(
+    [
+      ["keys", "change", key.id, ...changes],
+      ["keys", "rotate", key.id, "--grace", "12h", "--json"],
+      ["keys", "rotate", key.id, "--grace", "soon"],
+      ["keys", "change", key.id, "--expires", "2001-01-01"],
+      ["keys", "change", key.id, "--scopes", "everything"],
+      ["keys", "change", "nobody", "--name", "x"],
+    ],
+    environment,
+  );
+  const [changed, rotated] = later.outputs
+    .slice(0, 2)
+    .map((text) => JSON.parse(text.replace("status 0", "")));
+  assert.deepEqual([changed.name, changed.scopes, changed.expires_at], ["night", null, null]);
+  assert.equal(changed.project, "games");
+  assert.match(rotated.key, /^hone_/);
+  assert.notEqual(rotated.key, key.key);
+  assert.equal(rotated.id, key.id);
+  assert.ok(Date.parse(rotated.former_secret_until) > Date.parse(key.created_at));
+  assert.match(later.errors, /--grace is "soon"; it must be a number with a unit/);
+  assert.match(later.errors, /--expires is 2001-01-01T00:00:00\.000Z, and it is .* now; name a later time/);
+  assert.match(later.errors, /--scopes has "everything"; each must be one of chat, train, feedback, read/);
+  assert.match(later.errors, /There is no live key "nobody"/);
 });

@@ -101,7 +101,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "hone webhooks replay 01a21642-a49f-7969-8bb1-aed0f3ae7b22 --failed-since 2026-11-26",
   ],
   "webhooks delete": ["hone webhooks delete 01a21642-a49f-7969-8bb1-aed0f3ae7b22"],
-  "keys create": ["hone keys create --owner ann --role member"],
+  "keys create": [
+    "hone keys create --owner ann --role member",
+    "hone keys create --name evaluation --scopes chat read --project games --expires 30d",
+  ],
+  "keys change": ["hone keys change 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --expires 2027-01-31 --scopes none"],
+  "keys rotate": ["hone keys rotate 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --grace 12h"],
   "keys list": ["hone keys"],
   "keys revoke": ["hone keys revoke 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "schemas check": [

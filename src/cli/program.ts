@@ -10,7 +10,7 @@ import { addDemoCommand } from "./commands/demo.ts";
 import { addDoctorCommand } from "./doctor/doctor-command.ts";
 import { addInitCommand } from "./commands/init.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
-import { addKeysCommand } from "./commands/keys.ts";
+import { addKeysCommand } from "./keys/keys-command.ts";
 import { addModelsCommand } from "./commands/models.ts";
 import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";

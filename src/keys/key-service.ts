@@ -76,12 +76,12 @@ export function createKeyService({
   return {
     create: async ({ owner: given, ...request }) => {
       const owner = given ?? request.entity;
-      refuseText("owner", owner);
       const secret = newSecret();
-      const key = keyOf(secret, { ...request, id: newUuid(), owner }, clock);
-      const choices = checkedChoices(request, request.role, clock.now());
-      await keys.create({ ...key, ...choices });
-      return { key: { ...key, ...choices }, secret };
+      const about = checkedChoices(request, request.role, clock.now());
+      const key = keyOf(secret, { ...about, id: newUuid(), owner }, clock);
+      refuseText("owner", owner);
+      await keys.create(key);
+      return { key, secret };
     },
     find: async (id) => {
       const key = await keys.find(id);

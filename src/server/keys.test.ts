@@ -12,7 +12,7 @@ import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../storage/stores.ts";
 import { auditedKeys } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
-import { keyOf } from "./key-secret.ts";
+import { keyOf } from "../keys/key-secret.ts";
 import { createKey, listKeys, revokeKey } from "./keys.ts";
 
 interface Place {

@@ -1,65 +1,101 @@
 // What `hone keys` does in a data folder, beside a running server or without one.
-import type { AccessKey, KeyRole, KeyStore } from "../domain/access.ts";
+import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../domain/access.ts";
 import { systemClock } from "../domain/clock.ts";
-import { newUuid } from "../domain/ids.ts";
+import { keyScopes, type KeyScope } from "../domain/keys/key-scope.ts";
 import { allItems } from "../domain/page.ts";
-import { notFound, ServiceError } from "../domain/service-error.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
+import { createKeyService, type KeyService, type NewKey } from "../keys/key-service.ts";
 import { appendEntries, type AuditEntry } from "../telemetry/audit-log.ts";
+import { keyBody } from "../wire/keys/key.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
 import { databasePlace } from "./database-place.ts";
-import { keyOf, newSecret } from "./key-secret.ts";
 import { keepNewFilesPrivate } from "./private-files.ts";
-
-export interface NewKey {
-  readonly key: AccessKey;
-  /** Shown once; only its hash is kept. */
-  readonly secret: string;
-}
 
 interface DataFlags {
   readonly data?: string;
 }
 
+/** As somebody wrote them: whether the scopes are such is seen here. */
+type WrittenChoices = Partial<Omit<KeyChoices, "scopes">> & { readonly scopes?: readonly string[] | null };
+
 /** Makes a key in a data folder. */
 export function createKey(
-  flags: DataFlags & { readonly entity?: string; readonly owner?: string; readonly role: string },
+  flags: DataFlags & {
+    readonly entity?: string;
+    readonly owner?: string;
+    readonly role: string;
+    readonly choices?: WrittenChoices;
+  },
 ): Promise<NewKey> {
-  const role: KeyRole | null = flags.role === "member" || flags.role === "admin" ? flags.role : null;
-  if (role === null)
-    throw new ServiceError({
-      code: "invalid",
-      message: `--role is ${JSON.stringify(flags.role)}; it must be member or admin.`,
-    });
-  return withKeys(flags, async (keys, config) => {
-    const secret = newSecret();
-    const entity = flags.entity ?? config.server.entity;
-    const key = keyOf(secret, { id: newUuid(), entity, role, owner: flags.owner ?? entity }, systemClock);
-    await keys.create(key);
-    return { key, secret };
-  });
+  const role = roleOf(flags.role);
+  const choices = readChoices(flags.choices ?? {});
+  return withKeys(flags, ({ service }, config) =>
+    service.create({
+      ...{ name: null, expiresAt: null, scopes: null, project: null },
+      ...choices,
+      entity: flags.entity ?? config.server.entity,
+      owner: flags.owner ?? null,
+      role,
+    }),
+  );
 }
 
 /** The keys of a data folder, revoked ones too. */
 export function listKeys(flags: DataFlags): Promise<readonly AccessKey[]> {
-  return withKeys(flags, async (keys) => {
+  return withKeys(flags, async ({ keys }) => {
     const listed: AccessKey[] = [];
     for await (const key of allItems((page) => keys.list(page))) listed.push(key);
     return listed;
   });
 }
 
+/** A running server goes by it from the next request on. */
+export function changeKey(
+  id: string,
+  flags: DataFlags & { readonly choices: WrittenChoices },
+): Promise<AccessKey> {
+  const choices = readChoices(flags.choices);
+  return withKeys(flags, ({ service }) => service.change(id, choices));
+}
+
+export function rotateKey(
+  id: string,
+  flags: DataFlags & { readonly graceSeconds: number },
+): Promise<NewKey> {
+  return withKeys(flags, ({ service }) => service.rotate(id, flags.graceSeconds));
+}
+
 /** Revokes a key; a running server refuses it from the next request on, and ends its running answers. */
-export function revokeKey(id: string, flags: DataFlags): Promise<void> {
-  return withKeys(flags, async (keys) => {
-    if (!(await keys.revoke(id, systemClock.now()))) throw notFound("live key", id);
-  });
+export async function revokeKey(id: string, flags: DataFlags): Promise<void> {
+  await withKeys(flags, ({ service }) => service.revoke(id));
+}
+
+/** A key as the API shows it, without its secret. */
+export const shownKey = keyBody;
+
+function roleOf(role: string): KeyRole {
+  if (role === "member" || role === "admin") return role;
+  const message = `--role is ${JSON.stringify(role)}; it must be member or admin.`;
+  throw new ServiceError({ code: "invalid", message });
+}
+
+function readChoices({ scopes, ...choices }: WrittenChoices): Partial<KeyChoices> {
+  if (scopes === undefined || scopes === null) return scopes === null ? { ...choices, scopes } : choices;
+  return { ...choices, scopes: scopes.map(scopeOf) };
+}
+
+function scopeOf(text: string): KeyScope {
+  const scope = keyScopes.find((one) => one === text);
+  if (scope !== undefined) return scope;
+  const message = `--scopes has ${quoted(text)}; each must be one of ${keyScopes.join(", ")}.`;
+  throw new ServiceError({ code: "invalid", message });
 }
 
 /** Only where there is a database: one made for a mistyped folder would hold a key that no server knows. */
 async function withKeys<T>(
   flags: DataFlags,
-  use: (keys: KeyStore, config: HoneConfig) => Promise<T>,
+  use: (keys: { readonly keys: KeyStore; readonly service: KeyService }, config: HoneConfig) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(flags.data === undefined ? {} : { data: flags.data });
   const place = databasePlace(config);
@@ -75,7 +111,10 @@ async function withKeys<T>(
       appendEntries(file, [entry]).catch((cause: unknown) => {
         throw notRecorded(file.path, cause);
       });
-    return await use(auditedKeys(database.keys, record, systemClock), config);
+    const keys = auditedKeys(database.keys, record, systemClock);
+    return await use({ keys, service: createKeyService({ keys, clock: systemClock }) }, config);
+  } catch (error) {
+    throw inFlags(error);
   } finally {
     await database.close();
   }
@@ -84,4 +123,20 @@ async function withKeys<T>(
 function notRecorded(path: string, cause: unknown): ServiceError {
   const message = `No key was changed: ${path} cannot be written (${String(cause)}), and every change must stand there. Make it writable, or make room, and try again.`;
   return new ServiceError({ code: "unavailable", message, cause });
+}
+
+const flagOf: Readonly<Record<string, string>> = {
+  name: "--name",
+  owner: "--owner",
+  expiresAt: "--expires",
+  scopes: "--scopes",
+  project: "--project",
+  graceSeconds: "--grace",
+};
+
+/** The same error with the flags in its text where it names fields. */
+function inFlags(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  const message = error.message.replaceAll(/`(\w+)`/g, (text, field: string) => flagOf[field] ?? text);
+  return message === error.message ? error : new ServiceError({ code: error.code, message, cause: error });
 }

@@ -23,9 +23,11 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     assert.equal(await keys.revoke("a", moment(6)), false);
     assert.equal(await keys.revoke("nobody", moment(6)), false);
     assert.equal(await keys.findByHash("hash of a"), null);
-    assert.deepEqual(await keys.findRevoked(["a", "b", "nobody"]), ["a"]);
-    assert.deepEqual(await keys.findRevoked(["b"]), []);
-    assert.deepEqual(await keys.findRevoked([]), []);
+    assert.deepEqual(await keys.findEnded(["a", "b", "nobody"], moment(5)), ["a"]);
+    assert.deepEqual(await keys.findEnded(["b"], moment(5)), []);
+    assert.deepEqual(await keys.findEnded([], moment(5)), []);
+    assert.deepEqual(await keys.find("a"), sampleKey("a", { revokedAt: moment(5) }));
+    assert.equal(await keys.find("nobody"), null);
     const listed = await keys.list(firstPage);
     assert.deepEqual(listed, {
       items: [sampleKey("a", { revokedAt: moment(5) }), sampleKey("b")],
@@ -58,5 +60,92 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
     await keys.create(sampleKey("a"));
     await assert.rejects(keys.create(sampleKey("b", { secretHash: "hash of a" })), { code: "conflict" });
     assert.equal((await keys.list(firstPage)).items.length, 1);
+  });
+
+  test("everything of a key comes back as it was, whatever its name", async (t) => {
+    const { keys } = await (await makeStorage(t))();
+    const full = sampleKey("a", {
+      name: "a \u0000 \ud83d\ude00 name",
+      scopes: ["chat", "read"],
+      project: "games",
+      expiresAt: moment(60),
+      lastUsedAt: moment(2),
+      previous: { secretHash: "hash before", until: moment(30) },
+    });
+    await keys.create(full);
+    assert.deepEqual(await keys.find("a"), full);
+    assert.deepEqual(await keys.findByHash("hash of a"), full);
+  });
+
+  test("what is named of a live key changes, and nothing else of it or of another", async (t) => {
+    const { keys } = await (await makeStorage(t))();
+    for (const id of ["a", "b"]) await keys.create(sampleKey(id, { name: "old", project: "p" }));
+    const changed = sampleKey("a", { name: "new", project: "p", scopes: ["feedback"], expiresAt: moment(9) });
+    const choices = { name: "new", scopes: ["feedback"], expiresAt: moment(9) } as const;
+    assert.deepEqual(await keys.change("a", choices), changed);
+    assert.deepEqual(await keys.change("a", {}), changed);
+    assert.deepEqual(
+      await keys.change("a", { name: null, scopes: null, expiresAt: null, project: null }),
+      sampleKey("a"),
+    );
+    assert.deepEqual(await keys.find("b"), sampleKey("b", { name: "old", project: "p" }));
+    await keys.revoke("b", moment(1));
+    for (const id of ["b", "nobody"])
+      for (const none of [choices, {}]) assert.equal(await keys.change(id, none), null);
+    assert.equal((await keys.find("b"))?.name, "old");
+  });
+
+  test("a key that expires is found, and has ended from then on", async (t) => {
+    const { keys } = await (await makeStorage(t))();
+    await keys.create(sampleKey("a", { expiresAt: moment(5) }));
+    assert.deepEqual(await keys.findEnded(["a"], moment(4)), []);
+    assert.deepEqual(await keys.findEnded(["a"], moment(5)), ["a"]);
+    assert.equal((await keys.findByHash("hash of a"))?.id, "a");
+  });
+
+  test("a rotated key is found by its secret and by the one before, and by none from before that", async (t) => {
+    const { keys } = await (await makeStorage(t))();
+    await keys.create(sampleKey("a", { name: "kept" }));
+    const rotated = sampleKey("a", {
+      name: "kept",
+      secretHash: "second",
+      previous: { secretHash: "hash of a", until: moment(30) },
+    });
+    assert.deepEqual(await keys.rotate("a", "second", moment(30)), rotated);
+    for (const hash of ["second", "hash of a"]) assert.deepEqual(await keys.findByHash(hash), rotated);
+    await keys.rotate("a", "third", moment(60));
+    const found = await Promise.all(["third", "second", "hash of a"].map((hash) => keys.findByHash(hash)));
+    assert.deepEqual(
+      found.map((key) => key?.previous ?? null),
+      [{ secretHash: "second", until: moment(60) }, { secretHash: "second", until: moment(60) }, null],
+    );
+    await keys.revoke("a", moment(1));
+    for (const hash of ["third", "second"]) assert.equal(await keys.findByHash(hash), null);
+    assert.equal(await keys.rotate("a", "fourth", moment(60)), null);
+    assert.equal(await keys.rotate("nobody", "fourth", moment(60)), null);
+  });
+
+  test("when keys were used is kept, the latest of all times", async (t) => {
+    const { keys } = await (await makeStorage(t))();
+    for (const id of ["a", "b", "c"]) await keys.create(sampleKey(id));
+    await keys.markUsed(["a", "b", "nobody"], moment(5));
+    await keys.markUsed(["b"], moment(7));
+    await keys.markUsed(["b"], moment(6));
+    await keys.markUsed([], moment(9));
+    assert.deepEqual(
+      (await keys.list(firstPage)).items.map(({ lastUsedAt }) => lastUsedAt),
+      [moment(5), moment(7), null],
+    );
+  });
+
+  test("the keys of one entity are listed by themselves, from any key on", async (t) => {
+    const { keys } = await (await makeStorage(t))();
+    for (const [id, entity] of [["a", "x"], ["b", "y"], ["c", "x"], ["d", "x"]] as const)
+      await keys.create(sampleKey(id, { entity }));
+    const idsOf = async (page: object): Promise<readonly string[]> =>
+      (await keys.list({ ...firstPage, ...page }, { entity: "x" })).items.map(({ id }) => id);
+    assert.deepEqual(await idsOf({}), ["a", "c", "d"]);
+    assert.deepEqual(await idsOf({ after: "b" }), ["c", "d"]);
+    assert.deepEqual(await idsOf({ order: "desc", limit: 2 }), ["d", "c"]);
   });
 }
