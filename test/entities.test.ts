@@ -51,6 +51,7 @@ function comparable({ statusCode, headers, body }: LightMyRequestResponse, thing
   );
   return text
     .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, "<id>")
+    .replaceAll(/hone_\w{43}/g, "<secret>")
     .replaceAll(/whsec_[\w+/]+=*/g, "<secret>")
     .replaceAll(/\d{4}-\d\d-\d\dt[\d:.]+z|\b(?:created|created_at|completed_at)\W+\d{10}/g, "<time>");
 }

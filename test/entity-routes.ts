@@ -15,6 +15,7 @@ const models = "/v1/preview/models";
 const jobs = "/v1/preview/training-jobs";
 const rules = "/v1/preview/reward-rules";
 const webhooks = "/v1/preview/webhooks";
+const keys = "/v1/preview/keys";
 
 /** That a model is another entity's is said to whoever has its id; a name is refused whether or not it is one. */
 const foreignId = { status: 403, statusOfNone: 404 } as const;
@@ -138,6 +139,7 @@ export function attemptsWith(other: Things, own: Things): Readonly<Record<string
     ],
     "GET /v1/preview/base-models": lists("/v1/preview/base-models", other),
     "GET /v1/preview/key": lists("/v1/preview/key", other),
+    ...keyAttempts(other),
     "GET /v1/preview/models": [...lists(models, other), get(`${models}?after=${other.modelId}`, 422)],
     "POST /v1/preview/models": registrations(other, own),
     "GET /v1/preview/models/:model_id": ofModel(other, (id) => get(`${models}/${id}`, 200)),
@@ -520,6 +522,24 @@ function ofFile(other: Things, attempt: (id: string) => Attempt): readonly Attem
 function ofWebhook(other: Things, attempt: (id: string) => Attempt): readonly Attempt[] {
   const { webhookId, deliveryId, modelId, jobId } = other;
   return [webhookId, webhookId.toUpperCase(), deliveryId, modelId, jobId].map(attempt);
+}
+
+/** Keys are for administrators; whom one belongs to is none. */
+function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attempt[]>> {
+  const one = `${keys}/key-${entity}`;
+  const forAdmins = (...attempts: readonly Attempt[]): readonly Attempt[] =>
+    attempts.map((attempt) => ({ ...attempt, statusOfOwner: 403 }));
+  return {
+    "GET /v1/preview/keys": forAdmins(
+      get(`${keys}?entity=${entity}`, 403),
+      get(`${keys}?after=key-${entity}`, 403),
+    ),
+    "POST /v1/preview/keys": forAdmins(post(keys, { entity }, 403), post(keys, { role: "owner" }, 403)),
+    "GET /v1/preview/keys/:key_id": forAdmins(get(one, 403)),
+    "POST /v1/preview/keys/:key_id": forAdmins(post(one, { scopes: ["read"] }, 403)),
+    "POST /v1/preview/keys/:key_id/rotate": forAdmins(post(`${one}/rotate`, { grace_seconds: 0 }, 403)),
+    "DELETE /v1/preview/keys/:key_id": forAdmins({ ...get(one, 403), method: "DELETE" }),
+  };
 }
 
 function hook(about: object, status: number): Attempt {

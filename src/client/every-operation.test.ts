@@ -58,6 +58,7 @@ test("every operation of the API has a call, or a reason", async () => {
   const fetch = fetchFrom(server, (method, path) => void requests.push({ method, path }));
   const hone = new Hone({ baseUrl: "http://host", apiKey: keys.member, fetch, retries: 0 });
   await callAll(hone, server);
+  await callKeys(new Hone({ baseUrl: "http://host", apiKey: keys.admin, fetch, retries: 0 }));
 
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -217,6 +218,16 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal(await hone.server.load(), 0);
   assert.match(await hone.server.metrics(), /^# HELP/);
   assert.equal((await hone.models.delete(model.id)).model_id, model.id);
+}
+
+async function callKeys({ keys: calls }: Hone): Promise<void> {
+  const made = await calls.create({ name: "ci", scopes: ["read"] });
+  assert.match(made.key, /^hone_/);
+  assert.equal((await calls.list().all())[0]?.id, made.id);
+  assert.deepEqual((await calls.get(made.id)).scopes, ["read"]);
+  assert.equal((await calls.change(made.id, { scopes: null })).scopes, null);
+  assert.notEqual((await calls.rotate(made.id, { grace_seconds: 0 })).key, made.key);
+  assert.match((await calls.revoke(made.id)).revoked_at ?? "", /Z$/);
 }
 
 async function callQueues({ queues }: Hone): Promise<void> {

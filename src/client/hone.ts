@@ -6,6 +6,7 @@ import { FeedbackCalls } from "./calls/feedback/feedback-calls.ts";
 import { FileCalls } from "./calls/file-calls.ts";
 import { ChatCalls, CompletionCalls, ResponseCalls } from "./calls/generation-calls.ts";
 import { JobCalls } from "./calls/job-calls.ts";
+import { KeyCalls } from "./calls/key-calls.ts";
 import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
 import { RuleCalls } from "./calls/rule-calls.ts";
@@ -43,6 +44,7 @@ export class Hone implements HoneCalls {
   readonly rules: RuleCalls;
   readonly queues: QueueCalls;
   readonly webhooks: WebhookCalls;
+  readonly keys: KeyCalls;
   readonly objects: ObjectCalls;
   readonly server: ServerCalls;
 
@@ -71,6 +73,7 @@ export class Hone implements HoneCalls {
     this.rules = new RuleCalls(calls);
     this.queues = new QueueCalls(calls);
     this.webhooks = new WebhookCalls(calls);
+    this.keys = new KeyCalls(calls);
     this.objects = new ObjectCalls(calls);
     this.server = new ServerCalls(calls);
   }

@@ -122,7 +122,9 @@ export function createKeyService({
 function checkedChoices<Choices extends Partial<KeyChoices>>(choices: Choices, role: KeyRole, now: Date): Choices {
   const { name = null, expiresAt = null, scopes = null, project = null } = choices;
   if (name !== null) refuseText("name", name);
-  if (expiresAt !== null && !(expiresAt > now))
+  if (expiresAt !== null && Number.isNaN(expiresAt.getTime()))
+    throw invalid("expiresAt", "`expiresAt` is a day or an hour that there is not.");
+  if (expiresAt !== null && expiresAt <= now)
     throw invalid(
       "expiresAt",
       `\`expiresAt\` is ${expiresAt.toISOString()}, and it is ${now.toISOString()} now; name a later time, or revoke the key.`,

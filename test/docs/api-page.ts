@@ -34,6 +34,7 @@ const sections: Readonly<Record<string, string>> = {
   feedback: "Feedback",
   annotation: "Annotation queues",
   webhooks: "Webhooks",
+  keys: "Keys",
   weave: "Clients of Weave",
   health: "Health",
 };

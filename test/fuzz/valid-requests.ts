@@ -35,6 +35,7 @@ import { feedbackJobForm } from "../../src/wire/rewards/feedback-job.ts";
 import { ruleChangeForm, ruleCreateForm } from "../../src/wire/rewards/reward-rule.ts";
 import { trainingJobForm } from "../../src/wire/training-job.ts";
 import { transferRequestSchema } from "../../src/wire/transfer/transfer-request.ts";
+import { keyChangeForm, keyCreateForm } from "../../src/wire/keys/key.ts";
 import { webhookReplayForm } from "../../src/wire/webhooks/delivery.ts";
 import { webhookChangeForm, webhookCreateForm } from "../../src/wire/webhooks/webhook.ts";
 import type { Random } from "../../src/domain/random.ts";
@@ -441,6 +442,7 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
   const jobs = "/v1/preview/training-jobs";
   const rules = "/v1/preview/reward-rules";
   const webhooks = "/v1/preview/webhooks";
+  const keys = "/v1/preview/keys";
   const names = {
     chat: namesIn(chatForm.schema),
     tokens: [...namesIn(tokenizeForm.schema), ...namesIn(detokenizeForm.schema)],
@@ -830,6 +832,16 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get(`/v1/files/${fileId}/content`),
     { method: "DELETE", path: `/v1/files/${fileId}`, names: names.page },
     get("/v1/preview/key"),
+    post(
+      keys,
+      { name: "ci", scopes: ["chat", "read"], project: "p", expires_at: "2999-01-01T00:00:00Z" },
+      { names: namesIn(keyCreateForm.schema), schema: keyCreateForm.schema },
+    ),
+    get(`${keys}?limit=2&entity=local`),
+    get(`${keys}/${jobId}`),
+    post(`${keys}/${jobId}`, { scopes: ["read"], name: null }, { names: namesIn(keyChangeForm.schema) }),
+    post(`${keys}/${jobId}/rotate`, { grace_seconds: 60 }, { names: ["grace_seconds"] }),
+    { method: "DELETE", path: `${keys}/${jobId}`, names: names.page },
     get("/v1/models"),
     get(`/v1/models/${modelId}:step0`),
     get("/v1/models/local%2Fp%2Ffuzzed"),

@@ -1,0 +1,41 @@
+// Keys of a server, for administrators.
+import type { Key, KeyChange, KeyCreate, KeyRotation, NewKey, Page } from "../api.ts";
+import type { RequestOptions } from "../connection.ts";
+import type { Pages } from "../pages.ts";
+import { CallGroup } from "./call-group.ts";
+import type { QueryOf } from "./calls.ts";
+
+const all = "/v1/preview/keys";
+const one = `${all}/{key_id}` as const;
+
+/** `hone.keys`; all of it needs an admin's key without limits. */
+export class KeyCalls extends CallGroup {
+  /** The only answer that has the secret. */
+  create(body: KeyCreate = {}, options?: RequestOptions): Promise<NewKey> {
+    return this.calls.value(`POST ${all}`, { body }, options);
+  }
+
+  /** The newest first unless asked, revoked ones included. */
+  list(query: QueryOf<`GET ${typeof all}`> = {}, options?: RequestOptions): Pages<Key, Page<Key>> {
+    return this.calls.pages(`GET ${all}`, { query }, options);
+  }
+
+  get(id: string, options?: RequestOptions): Promise<Key> {
+    return this.calls.value(`GET ${one}`, { path: { key_id: id } }, options);
+  }
+
+  /** What is named changes; null takes a limit away. */
+  change(id: string, body: KeyChange, options?: RequestOptions): Promise<Key> {
+    return this.calls.value(`POST ${one}`, { path: { key_id: id }, body }, { isRepeatable: true, ...options });
+  }
+
+  /** Another secret; the one that it has now holds for `grace_seconds` more. The only answer that has the new one. */
+  rotate(id: string, body: KeyRotation = {}, options?: RequestOptions): Promise<NewKey> {
+    return this.calls.value(`POST ${one}/rotate`, { path: { key_id: id }, body }, options);
+  }
+
+  /** From the next request on it is refused, and what runs for it ends. */
+  revoke(id: string, options?: RequestOptions): Promise<Key> {
+    return this.calls.value(`DELETE ${one}`, { path: { key_id: id } }, options);
+  }
+}
