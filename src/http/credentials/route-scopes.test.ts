@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ApiDocument } from "../testing/api-document.ts";
+import { fakeServer } from "../testing/fake-server.ts";
+import { scopesOf } from "./route-scopes.ts";
+
+/** What only keys without limits may do. */
+const unlimited = [
+  "DELETE /v1/preview/keys/{key_id}",
+  "DELETE /v1/preview/webhooks/{webhook_id}",
+  "GET /v1/preview/keys",
+  "GET /v1/preview/keys/{key_id}",
+  "POST /v1/preview/keys",
+  "POST /v1/preview/keys/{key_id}",
+  "POST /v1/preview/keys/{key_id}/rotate",
+  "POST /v1/preview/webhooks",
+  "POST /v1/preview/webhooks/{webhook_id}",
+  "POST /v1/preview/webhooks/{webhook_id}/replay",
+];
+
+test("every route that wants a key is opened by some scope, but for those that limited keys never reach", async () => {
+  const server = await fakeServer();
+  const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
+  await server.close();
+  const guarded = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, operation]) => "security" in operation)
+      .map(([method]) => [method.toUpperCase(), path] as const),
+  );
+  assert.ok(guarded.length > 80, String(guarded.length));
+  const closed = guarded.filter(([method, path]) => (scopesOf(method, path)?.scopes.length ?? 0) === 0);
+  assert.deepEqual(closed.map((words) => words.join(" ")).toSorted(), unlimited);
+});
+
+test("nothing that changes something is opened by `read`", () => {
+  for (const [method, route] of [
+    ["POST", "/feedback/create"],
+    ["POST", "/feedback/purge"],
+    ["POST", "/annotation_queues/:queue_id/claim"],
+    ["PUT", "/annotation_queues/:queue_id"],
+    ["POST", "/v1/preview/training-jobs"],
+    ["POST", "/v1/preview/models/:model_id/log"],
+    ["DELETE", "/v1/preview/completions/:request_id"],
+    ["DELETE", "/v1/chat/completions/:request_id"],
+    ["POST", "/v1/chat/completions"],
+    ["POST", "/calls/delete"],
+    ["POST", "/v1/files"],
+  ] as const)
+    assert.ok(!scopesOf(method, route)?.scopes.includes("read"), `${method} ${route}`);
+});
