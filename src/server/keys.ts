@@ -32,7 +32,10 @@ export function createKey(
   const choices = readChoices(flags.choices ?? {});
   return withKeys(flags, ({ service }, config) =>
     service.create({
-      ...{ name: null, expiresAt: null, scopes: null, project: null },
+      name: null,
+      expiresAt: null,
+      scopes: null,
+      project: null,
       ...choices,
       entity: flags.entity ?? config.server.entity,
       owner: flags.owner ?? null,

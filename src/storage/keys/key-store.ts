@@ -32,7 +32,7 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
         .selectFrom("access_keys")
         .select("id")
         .where("id", "in", ids)
-        .where(({ or, eb }) => or([eb("revoked_at", "is not", null), eb("expires_at", "<=", at.toISOString())]))
+        .where((key) => key.or([key("revoked_at", "is not", null), key("expires_at", "<=", at.toISOString())]))
         .execute();
       return rows.map(({ id }) => id);
     },
@@ -89,7 +89,7 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
         .updateTable("access_keys")
         .set({ last_used_at: time })
         .where("id", "in", ids)
-        .where(({ or, eb }) => or([eb("last_used_at", "is", null), eb("last_used_at", "<", time)]))
+        .where((key) => key.or([key("last_used_at", "is", null), key("last_used_at", "<", time)]))
         .execute();
     },
   };
@@ -112,7 +112,7 @@ async function findByHashes(
   const rows = await database
     .selectFrom("access_keys")
     .selectAll()
-    .where(({ or, eb }) => or([eb("secret_hash", "in", asked), eb("previous_hash", "in", asked)]))
+    .where((key) => key.or([key("secret_hash", "in", asked), key("previous_hash", "in", asked)]))
     .where("revoked_at", "is", null)
     .execute();
   const keys = rows.map(keyOf);
