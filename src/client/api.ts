@@ -2536,6 +2536,73 @@ export type JsonSchema = {
   readonly [name: string]: any;
 };
 
+export type Key = {
+  readonly id: string;
+  /** What uses it. */
+  readonly name: string | null;
+  /** Whose models, jobs and feedback it reaches; an admin's reaches all. */
+  readonly entity: string;
+  /** A name for people; feedback has it as `vendor_user_id`. */
+  readonly owner: string;
+  readonly role: "member" | "admin";
+  /** What it opens; null for all that its role may. */
+  readonly scopes: readonly ("chat" | "train" | "feedback" | "read")[] | null;
+  /** The one project that it reaches; null for all. */
+  readonly project: string | null;
+  readonly created_at: string;
+  /** From then on it is refused. */
+  readonly expires_at: string | null;
+  /** When a request last came with it, to the minute; null where none did. */
+  readonly last_used_at: string | null;
+  /** How long the secret before the latest rotation holds, or held; null where there was none. */
+  readonly former_secret_until: string | null;
+  readonly revoked_at: string | null;
+};
+
+export type KeyChange = {
+  /** What uses the key, for people. */
+  readonly name?: string | null;
+  /** From then on it is refused, and what runs for it ends. Null: never. */
+  readonly expires_at?: string | null;
+  /**
+   * What it opens: `chat` has models answer, `train` is for models, jobs and what they train on, `feedback`
+   * for feedback, annotation and traces, each with reading what it is about, and `read` reads everything and
+   * changes nothing. Null: all that its role may.
+   */
+  readonly scopes?: readonly ("chat" | "train" | "feedback" | "read")[] | null;
+  /** The one project of its entity that it reaches, beside base models. Null: all. Not for admins. */
+  readonly project?: string | null;
+};
+
+export type KeyCreate = {
+  /** What uses the key, for people. */
+  readonly name?: string | null;
+  /** From then on it is refused, and what runs for it ends. Null: never. */
+  readonly expires_at?: string | null;
+  /**
+   * What it opens: `chat` has models answer, `train` is for models, jobs and what they train on, `feedback`
+   * for feedback, annotation and traces, each with reading what it is about, and `read` reads everything and
+   * changes nothing. Null: all that its role may.
+   */
+  readonly scopes?: readonly ("chat" | "train" | "feedback" | "read")[] | null;
+  /** The one project of its entity that it reaches, beside base models. Null: all. Not for admins. */
+  readonly project?: string | null;
+  /**
+   * Whose models, jobs and feedback it reaches; a new name is a new entity. Default: that of the key that
+   * asks.
+   */
+  readonly entity?: string | null;
+  /** A name for people; feedback has it as `vendor_user_id`. Default: the entity. */
+  readonly owner?: string | null;
+  /** An admin's key reaches every entity, and makes keys. Default: `"member"`. */
+  readonly role?: "member" | "admin" | null;
+};
+
+export type KeyRotation = {
+  /** How long the secret that it has now still holds; 0 ends it at once. Default: `86400`. */
+  readonly grace_seconds?: number | null;
+};
+
 export type KvTransferParams = {
   /**
    * Holds the prompt for another server, which the answer's `kv_transfer_params` are for. Default: `false`.
@@ -2731,6 +2798,31 @@ export type NamedToolChoice = {
   readonly [name: string]: any;
 };
 
+export type NewKey = {
+  readonly id: string;
+  /** What uses it. */
+  readonly name: string | null;
+  /** Whose models, jobs and feedback it reaches; an admin's reaches all. */
+  readonly entity: string;
+  /** A name for people; feedback has it as `vendor_user_id`. */
+  readonly owner: string;
+  readonly role: "member" | "admin";
+  /** What it opens; null for all that its role may. */
+  readonly scopes: readonly ("chat" | "train" | "feedback" | "read")[] | null;
+  /** The one project that it reaches; null for all. */
+  readonly project: string | null;
+  readonly created_at: string;
+  /** From then on it is refused. */
+  readonly expires_at: string | null;
+  /** When a request last came with it, to the minute; null where none did. */
+  readonly last_used_at: string | null;
+  /** How long the secret before the latest rotation holds, or held; null where there was none. */
+  readonly former_secret_until: string | null;
+  readonly revoked_at: string | null;
+  /** The secret, which requests send; no other answer has it. */
+  readonly key: string;
+};
+
 export type NewWebhook = {
   readonly id: string;
   readonly entity: string;
@@ -2817,6 +2909,10 @@ export type OwnKey = {
   /** Whose models and jobs it reaches; an admin reaches all. */
   readonly entity: string;
   readonly role: "member" | "admin";
+  /** What it opens; null for all that its role may. */
+  readonly scopes: readonly ("chat" | "train" | "feedback" | "read")[] | null;
+  /** The one project that it reaches; null for all. */
+  readonly project: string | null;
 };
 
 export type Preference = {
@@ -5182,6 +5278,59 @@ export interface Operations {
   /** Say whose key this is. */
   readonly "GET /v1/preview/key": {
     readonly answer: OwnKey;
+  };
+  /** Create a key. */
+  readonly "POST /v1/preview/keys": {
+    readonly body: KeyCreate;
+    readonly answer: NewKey;
+  };
+  /** List keys. */
+  readonly "GET /v1/preview/keys": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Only those of this entity. */
+      readonly entity?: string;
+    };
+    readonly answer: Page<Key>;
+  };
+  /** Read a key. */
+  readonly "GET /v1/preview/keys/{key_id}": {
+    readonly path: {
+      /** The key's id. */
+      readonly key_id: string;
+    };
+    readonly answer: Key;
+  };
+  /** Change a key. */
+  readonly "POST /v1/preview/keys/{key_id}": {
+    readonly path: {
+      /** The key's id. */
+      readonly key_id: string;
+    };
+    readonly body: KeyChange;
+    readonly answer: Key;
+  };
+  /** Revoke a key. */
+  readonly "DELETE /v1/preview/keys/{key_id}": {
+    readonly path: {
+      /** The key's id. */
+      readonly key_id: string;
+    };
+    readonly answer: Key;
+  };
+  /** Give a key another secret. */
+  readonly "POST /v1/preview/keys/{key_id}/rotate": {
+    readonly path: {
+      /** The key's id. */
+      readonly key_id: string;
+    };
+    readonly body: KeyRotation;
+    readonly answer: NewKey;
   };
   /** Register a model to train. */
   readonly "POST /v1/preview/models": {
