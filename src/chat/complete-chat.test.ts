@@ -162,7 +162,14 @@ const trained: ResolvedModel = {
   step: 1,
   projectId: "acme/games",
 };
-const caller = { keyId: "k", entity: "acme", role: "member", owner: "o", scopes: null, project: null } as const;
+const caller = {
+  keyId: "k",
+  entity: "acme",
+  role: "member",
+  owner: "o",
+  scopes: null,
+  project: null,
+} as const;
 
 function serve(
   engine: ScriptedEngine,

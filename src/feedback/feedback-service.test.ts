@@ -13,8 +13,22 @@ import type { FeedbackRecord } from "../domain/feedback.ts";
 import { checkContent, checkedFeedback, type FeedbackInput, payloadBytesMax } from "./check-content.ts";
 import { createFeedbackService, type FeedbackService } from "./feedback-service.ts";
 
-const member: Caller = { keyId: "k", entity: "team", role: "member", owner: "Ada", scopes: null, project: null };
-const admin: Caller = { keyId: "a", entity: "ops", role: "admin", owner: "Root", scopes: null, project: null };
+const member: Caller = {
+  keyId: "k",
+  entity: "team",
+  role: "member",
+  owner: "Ada",
+  scopes: null,
+  project: null,
+};
+const admin: Caller = {
+  keyId: "a",
+  entity: "ops",
+  role: "admin",
+  owner: "Root",
+  scopes: null,
+  project: null,
+};
 const objectRef = (name: string, project = "team/games") => `hone:///${project}/object/${name}:d1`;
 const opRef = (name: string) => `hone:///team/games/op/${name}:d1`;
 const callRef = "weave:///team/games/call/0190";
@@ -381,6 +395,26 @@ test("another entity's project is forbidden, but not for an admin", async (t) =>
   assert.deepEqual(await refusal(service.replace("f", { ...foreign, id: null }, member)), single);
   assert.deepEqual(await refusal(service.history("others/games", "f", firstPage, member)), single);
   assert.equal((await service.create(foreign, admin)).vendorUserId, "Root");
+});
+
+test("a key of one project writes and reads there alone", async (t) => {
+  const { service } = await openService(t);
+  const ofGames: Caller = { ...member, project: "games" };
+  await service.create(input({ id: "g" }), ofGames);
+  const other = input({ id: "o", projectId: "team/others" });
+  for (const refused of [
+    service.create(other, ofGames),
+    service.createBatch(packed([other]), ofGames),
+    service.history("team/others", "o", firstPage, ofGames),
+    service.delete("team/others", ["o"], ofGames),
+  ]) {
+    const { code, message } = await errorOf(refused);
+    assert.equal(code, "forbidden");
+    assert.match(
+      message,
+      /"team\/others" is outside the project "games", the only one that your key reaches/,
+    );
+  }
 });
 
 test("a replacement keeps id and time, takes all else, and what it replaced is in the history", async (t) => {

@@ -129,7 +129,8 @@ export function createFileService(dependencies: FileDependencies): FileService {
     },
     find: async (id, caller) => {
       const file = await store.find(id);
-      if (file === null || !mayReach(caller, { entity: file.entity, project: null })) throw notFound("file", id);
+      if (file === null || !mayReach(caller, { entity: file.entity, project: null }))
+        throw notFound("file", id);
       return file;
     },
     list: (purpose, page, caller) => {

@@ -119,7 +119,11 @@ export function createKeyService({
 }
 
 /** The choices that are named, with each scope once and in the order of all. @throws ServiceError `invalid` */
-function checkedChoices<Choices extends Partial<KeyChoices>>(choices: Choices, role: KeyRole, now: Date): Choices {
+function checkedChoices<Choices extends Partial<KeyChoices>>(
+  choices: Choices,
+  role: KeyRole,
+  now: Date,
+): Choices {
   const { name = null, expiresAt = null, scopes = null, project = null } = choices;
   if (name !== null) refuseText("name", name);
   if (expiresAt !== null && Number.isNaN(expiresAt.getTime()))
@@ -130,7 +134,10 @@ function checkedChoices<Choices extends Partial<KeyChoices>>(choices: Choices, r
       `\`expiresAt\` is ${expiresAt.toISOString()}, and it is ${now.toISOString()} now; name a later time, or revoke the key.`,
     );
   if (scopes?.length === 0)
-    throw invalid("scopes", `\`scopes\` is empty, which opens nothing; name at least one of ${keyScopes.join(", ")}.`);
+    throw invalid(
+      "scopes",
+      `\`scopes\` is empty, which opens nothing; name at least one of ${keyScopes.join(", ")}.`,
+    );
   if (project !== null && role === "admin")
     throw invalid(
       "project",
@@ -141,12 +148,17 @@ function checkedChoices<Choices extends Partial<KeyChoices>>(choices: Choices, r
       "project",
       `\`project\` is ${quoted(project)}; it is the project's name without its entity, of 1 to ${keyTextMax} characters, none of them a blank, "/" or ":".`,
     );
-  return scopes === null ? choices : { ...choices, scopes: keyScopes.filter((scope) => scopes.includes(scope)) };
+  return scopes === null
+    ? choices
+    : { ...choices, scopes: keyScopes.filter((scope) => scopes.includes(scope)) };
 }
 
 function refuseText(field: "name" | "owner", text: string): void {
   if (text.trim() !== "" && text.length <= keyTextMax && isStorable(text)) return;
-  throw invalid(field, `\`${field}\` is ${quoted(text)}; it must be a text of 1 to ${keyTextMax} characters.`);
+  throw invalid(
+    field,
+    `\`${field}\` is ${quoted(text)}; it must be a text of 1 to ${keyTextMax} characters.`,
+  );
 }
 
 function invalid(field: string, message: string): ServiceError {

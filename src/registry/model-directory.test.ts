@@ -76,7 +76,14 @@ const directory = createModelDirectory({
   build: "b1",
 });
 
-const member: Caller = { keyId: "k", entity: "acme", role: "member", owner: "o", scopes: null, project: null };
+const member: Caller = {
+  keyId: "k",
+  entity: "acme",
+  role: "member",
+  owner: "o",
+  scopes: null,
+  project: null,
+};
 const admin: Caller = { ...member, role: "admin" };
 
 /** What a name comes to: the base's name, `<number of the model>:<step>`, or the error's code. */

@@ -42,7 +42,14 @@ import { createModelDirectory } from "./model-directory.ts";
 import { createModelService, type ModelService } from "./model-service.ts";
 import type { Registration } from "./register-model.ts";
 
-const member: Caller = { keyId: "k", entity: "acme", role: "member", owner: "o", scopes: null, project: null };
+const member: Caller = {
+  keyId: "k",
+  entity: "acme",
+  role: "member",
+  owner: "o",
+  scopes: null,
+  project: null,
+};
 const other: Caller = { ...member, entity: "rival" };
 const admin: Caller = { ...member, entity: "local", role: "admin" };
 const agent: Registration = {

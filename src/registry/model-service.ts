@@ -125,7 +125,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       const project = reach?.project ?? filter.project;
       // Models that the caller does not reach are not seen, and asking for them is no error.
       const isElsewhere = entity !== (filter.entity ?? entity) || project !== (filter.project ?? project);
-      return isElsewhere ? { items: [], hasMore: false } : await store.list({ ...filter, entity, project }, page);
+      return isElsewhere
+        ? { items: [], hasMore: false }
+        : await store.list({ ...filter, entity, project }, page);
     },
     listServedNames: async (caller) => {
       const names: ServedName[] = [];

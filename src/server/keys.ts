@@ -62,10 +62,7 @@ export function changeKey(
   return withKeys(flags, ({ service }) => service.change(id, choices));
 }
 
-export function rotateKey(
-  id: string,
-  flags: DataFlags & { readonly graceSeconds: number },
-): Promise<NewKey> {
+export function rotateKey(id: string, flags: DataFlags & { readonly graceSeconds: number }): Promise<NewKey> {
   return withKeys(flags, ({ service }) => service.rotate(id, flags.graceSeconds));
 }
 

@@ -75,7 +75,8 @@ export function createWebhookService({
 }: WebhookDependencies): WebhookService {
   const find = async (id: string, caller: Caller): Promise<Webhook> => {
     const webhook = await store.find(id);
-    if (webhook === null || !mayReach(caller, { entity: webhook.entity, project: null })) throw notFound("webhook", id);
+    if (webhook === null || !mayReach(caller, { entity: webhook.entity, project: null }))
+      throw notFound("webhook", id);
     return webhook;
   };
   return {

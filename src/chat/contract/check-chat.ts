@@ -12,7 +12,14 @@ export type Chat = Pick<ChatService, "begin">;
 /** `answers` completes; the others do so after the first delta of the first choice. */
 export type ChatBehaviour = "answers" | "hangs" | "fails";
 
-const caller = { keyId: "k", entity: "acme", role: "member", owner: "o", scopes: null, project: null } as const;
+const caller = {
+  keyId: "k",
+  entity: "acme",
+  role: "member",
+  owner: "o",
+  scopes: null,
+  project: null,
+} as const;
 
 /** Registers the tests that a chat must pass. */
 export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Promise<Chat>): void {

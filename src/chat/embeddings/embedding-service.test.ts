@@ -16,7 +16,14 @@ import { servedBases } from "../testing/served-bases.ts";
 const folder = "test/fixtures/goldens/models/qwen3";
 const tokenizer = await loadTokenizer(folder);
 const prompts = await directPrompts(folder);
-const caller = { keyId: "k", entity: "acme", role: "member", owner: "o", scopes: null, project: null } as const;
+const caller = {
+  keyId: "k",
+  entity: "acme",
+  role: "member",
+  owner: "o",
+  scopes: null,
+  project: null,
+} as const;
 const adapter = { id: "m:1", folder: "adapters/m/1" };
 const model: ResolvedModel = {
   base: "tiny",

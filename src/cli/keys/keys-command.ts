@@ -39,7 +39,10 @@ export function addKeysCommand(program: Command): void {
     withData(command)
       .option("--name <name>", `what uses it, for people${none}`)
       .option("--expires <when>", `until when it holds: a time, or a length such as 30d or 12h${none}`)
-      .option("--scopes <scopes...>", `what it opens: chat, train, feedback, read (default: everything)${none}`)
+      .option(
+        "--scopes <scopes...>",
+        `what it opens: chat, train, feedback, read (default: everything)${none}`,
+      )
       .option("--project <project>", `the one project of its entity that it reaches${none}`);
   withChoices(keys.command("create").description("Make a key; it is shown once."), "")
     .option("--entity <entity>", "whose projects and models it reaches (default: the server's entity)")

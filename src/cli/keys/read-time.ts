@@ -27,7 +27,11 @@ export function readTime(flag: string, text: string, now: Date): Date | null {
   // A number alone would be a year to Date.
   const isTime = seconds !== null || /^\d{4}-\d{2}-\d{2}/.test(text);
   if (!isTime || Number.isNaN(time.getTime()))
-    throw invalid(flag, text, "a time such as 2027-01-31 or 2027-01-31T12:00:00Z, a length such as 30d, or none");
+    throw invalid(
+      flag,
+      text,
+      "a time such as 2027-01-31 or 2027-01-31T12:00:00Z, a length such as 30d, or none",
+    );
   return time;
 }
 

@@ -26,7 +26,11 @@ export class KeyCalls extends CallGroup {
 
   /** What is named changes; null takes a limit away. */
   change(id: string, body: KeyChange, options?: RequestOptions): Promise<Key> {
-    return this.calls.value(`POST ${one}`, { path: { key_id: id }, body }, { isRepeatable: true, ...options });
+    return this.calls.value(
+      `POST ${one}`,
+      { path: { key_id: id }, body },
+      { isRepeatable: true, ...options },
+    );
   }
 
   /** Another secret; the one that it has now holds for `grace_seconds` more. The only answer that has the new one. */

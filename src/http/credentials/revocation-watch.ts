@@ -1,5 +1,5 @@
-// Turns out who was let in: what runs for a key ends soon after it is revoked or has expired. Knows no requests; whoever runs something
-// says what ends it.
+// Turns out who was let in: what runs for a key ends soon after it is revoked or has expired. Knows no requests; whoever
+// runs something says what ends it.
 import type { KeyStore } from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";

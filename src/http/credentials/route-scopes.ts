@@ -94,7 +94,11 @@ export function refuseRoute(caller: Caller, method: string, route: string): void
     );
   }
   if (project !== null && (opens === null || opens.isWholeEntitys)) {
-    const what = foreignMessage(caller, { entity: caller.entity, project: null }, `What ${method} ${route} is about`);
+    const what = foreignMessage(
+      caller,
+      { entity: caller.entity, project: null },
+      `What ${method} ${route} is about`,
+    );
     throw refusal(`${what} Use a key of the whole entity ${quoted(caller.entity)}.`);
   }
 }

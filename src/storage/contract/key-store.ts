@@ -140,7 +140,12 @@ export function checkKeyStore(makeStorage: MakeStorage): void {
 
   test("the keys of one entity are listed by themselves, from any key on", async (t) => {
     const { keys } = await (await makeStorage(t))();
-    for (const [id, entity] of [["a", "x"], ["b", "y"], ["c", "x"], ["d", "x"]] as const)
+    for (const [id, entity] of [
+      ["a", "x"],
+      ["b", "y"],
+      ["c", "x"],
+      ["d", "x"],
+    ] as const)
       await keys.create(sampleKey(id, { entity }));
     const idsOf = async (page: object): Promise<readonly string[]> =>
       (await keys.list({ ...firstPage, ...page }, { entity: "x" })).items.map(({ id }) => id);

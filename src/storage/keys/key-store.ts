@@ -32,7 +32,9 @@ export function createKeyStore(database: Kysely<Schema>): KeyStore {
         .selectFrom("access_keys")
         .select("id")
         .where("id", "in", ids)
-        .where((key) => key.or([key("revoked_at", "is not", null), key("expires_at", "<=", at.toISOString())]))
+        .where((key) =>
+          key.or([key("revoked_at", "is not", null), key("expires_at", "<=", at.toISOString())]),
+        )
         .execute();
       return rows.map(({ id }) => id);
     },

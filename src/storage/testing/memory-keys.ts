@@ -35,9 +35,7 @@ export function memoryKeys(exclusively: Exclusively): KeyStore {
         ),
       ),
     change: (id, choices) =>
-      exclusively((tables) =>
-        replaceLive(tables, id, (key) => ({ ...key, ...choices })),
-      ),
+      exclusively((tables) => replaceLive(tables, id, (key) => ({ ...key, ...choices }))),
     rotate: (id, secretHash, until) =>
       exclusively((tables) =>
         replaceLive(tables, id, (key) => ({
@@ -60,11 +58,7 @@ export function memoryKeys(exclusively: Exclusively): KeyStore {
 }
 
 /** Null when there is no such live key. */
-function replaceLive(
-  tables: Tables,
-  id: string,
-  change: (key: AccessKey) => AccessKey,
-): AccessKey | null {
+function replaceLive(tables: Tables, id: string, change: (key: AccessKey) => AccessKey): AccessKey | null {
   const key = tables.keys.find((one) => one.id === id && one.revokedAt === null);
   if (key === undefined) return null;
   const changed = change(key);

@@ -25,7 +25,8 @@ const choices = {
       "What it opens: `chat` has models answer, `train` is for models, jobs and what they train on, `feedback` for feedback, annotation and traces, each with reading what it is about, and `read` reads everything and changes nothing. Null: all that its role may.",
   }),
   project: nullable(Type.String({ minLength: 1, maxLength: textMax }), {
-    description: "The one project of its entity that it reaches, beside base models. Null: all. Not for admins.",
+    description:
+      "The one project of its entity that it reaches, beside base models. Null: all. Not for admins.",
   }),
 };
 

@@ -35,7 +35,9 @@ const keyParameters = {
 
 const rotationForm = keyRotationForm({ secondsDefault: graceSecondsDefault, secondsMax: graceSecondsMax });
 const one = answered("The key, without its secret.", { json: keySchema });
-const oneWithSecret = answered("The key, with its secret, which no other answer has.", { json: newKeySchema });
+const oneWithSecret = answered("The key, with its secret, which no other answer has.", {
+  json: newKeySchema,
+});
 /** Before the body is read. */
 const forAdmins = { onRequest: async (request: FastifyRequest) => refuseMember(request) };
 
@@ -137,7 +139,8 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
       ...forAdmins,
       schema: {
         summary: "Revoke a key",
-        description: "It is refused from the next request on, and what runs for it ends. It stays in the list.",
+        description:
+          "It is refused from the next request on, and what runs for it ends. It stays in the list.",
         params: keyParameters,
         response: one,
         ...documented,

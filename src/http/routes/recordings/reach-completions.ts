@@ -42,9 +42,7 @@ export async function filterOf(
 /** What of a filter keeps to the recordings that a caller may see. */
 export function whatIsSeen(caller: Caller): Pick<CompletionFilter, "entity" | "projectId"> {
   const { entity, project } = reachOf(caller) ?? { entity: null, project: null };
-  return project === null
-    ? { entity, projectId: null }
-    : { entity: null, projectId: `${entity}/${project}` };
+  return project === null ? { entity, projectId: null } : { entity: null, projectId: `${entity}/${project}` };
 }
 
 /**
