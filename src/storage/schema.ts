@@ -6,6 +6,7 @@ import type { TraceTables } from "./traces/trace-tables.ts";
 
 export interface Schema extends RewardTables, TraceTables {
   readonly access_keys: AccessKeyTable;
+  readonly key_usage: UsageTable;
   readonly models: ModelTable;
   readonly model_versions: ModelVersionTable;
   readonly jobs: JobTable;
@@ -91,6 +92,19 @@ export interface AccessKeyTable {
   /** Both are null where it was never rotated. */
   readonly previous_hash: string | null;
   readonly previous_until: string | null;
+}
+
+export interface UsageTable {
+  /** `YYYY-MM-DD` */
+  readonly day: string;
+  readonly key_id: string;
+  readonly entity: string;
+  readonly model: string;
+  readonly requests: number;
+  readonly prompt_tokens: number;
+  readonly cached_tokens: number;
+  readonly completion_tokens: number;
+  readonly training_tokens: number;
 }
 
 export interface ModelTable {

@@ -17,6 +17,7 @@ import { replacedOrder } from "./version-24.ts";
 import { webhookTables } from "./version-25.ts";
 import { traceTables } from "./version-26.ts";
 import { keyColumns } from "./version-27.ts";
+import { addVersion28 } from "./version-28.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -94,6 +95,7 @@ const steps: readonly Step[] = [
   webhookTables,
   traceTables,
   keyColumns,
+  addVersion28,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

@@ -12,6 +12,7 @@ import { replacedOrder } from "./version-24.ts";
 import { webhookTables } from "./version-25.ts";
 import { traceTables } from "./version-26.ts";
 import { keyColumns } from "./version-27.ts";
+import { usageTable } from "./version-28.ts";
 
 /** Carried out in order in one transaction. */
 export const newestTables = (form: SqlForm): readonly string[] => [
@@ -69,7 +70,7 @@ export const newestTables = (form: SqlForm): readonly string[] => [
     counts text, result_step integer, cancel_requested integer not null, owner text,
     not_before text not null, waits_since text not null default '1970-01-01T00:00:00.000Z',
     waiting_for text, warnings text not null default '[]', content_hash text not null default '', pins text,
-    replay_of text, retry_of text, comparison text
+    replay_of text, retry_of text, comparison text, key_id text
   )`,
   "create unique index jobs_in_order on jobs (sequence)",
   "create index jobs_by_state on jobs (state, model_id, sequence)",
@@ -122,4 +123,5 @@ export const newestTables = (form: SqlForm): readonly string[] => [
   ...annotationTables,
   ...webhookTables,
   ...traceTables,
+  ...usageTable,
 ];

@@ -1,0 +1,93 @@
+// What keys have used: requests and tokens, by the day, the key and the model. Days are UTC's.
+import type { PageRequest } from "../page.ts";
+
+/** What is counted; all are whole numbers from 0 on. */
+export interface UsageCounts {
+  /** Answers that a model began: a text completion with several prompts has one for each. */
+  readonly requests: number;
+  /** Those from the prefix cache included. */
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  /** Tokens that training learned from, as often as it did. */
+  readonly trainingTokens: number;
+}
+
+export const noUsage: UsageCounts = {
+  requests: 0,
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  trainingTokens: 0,
+};
+
+/** Whose use of what. */
+export interface UsageKey {
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+  /** Empty for what no key asked for, such as a job of a standing rule; `none` where authentication is off. */
+  readonly keyId: string;
+  /** The key's; of a job without a key its model's. */
+  readonly entity: string;
+  /** `<entity>/<project>/<name>`, or a base model's name. */
+  readonly model: string;
+}
+
+export interface UsageRow extends UsageKey, UsageCounts {}
+
+/** Each that is not null keeps to what is equal; days to those from the first to the last. */
+export interface UsageFilter {
+  readonly entity: string | null;
+  readonly keyId: string | null;
+  readonly model: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export interface UsagePage {
+  readonly rows: readonly UsageRow[];
+  readonly hasMore: boolean;
+}
+
+export interface UsageStore {
+  /** Adds to what is there, all of it or nothing; of each day, key and model at most one row. */
+  add(rows: readonly UsageRow[]): Promise<void>;
+  /**
+   * By day, key and model.
+   *
+   * @param page `after` as {@link usageId} makes it of a row
+   * @throws ServiceError `invalid` at `after` for what is none
+   */
+  list(filter: UsageFilter, page: PageRequest): Promise<UsagePage>;
+}
+
+/** Counts as work is done. Never throws and never waits. */
+export interface UsageCounter {
+  count(by: Omit<UsageKey, "day">, counts: Partial<UsageCounts>): void;
+}
+
+/** The id of a row in pages: none of its parts but the last has a colon. */
+export function usageId({ day, keyId, model }: Pick<UsageKey, "day" | "keyId" | "model">): string {
+  return `${day}:${keyId}:${model}`;
+}
+
+/** The parts of an id; null for what is none. */
+export function parseUsageId(id: string): Pick<UsageKey, "day" | "keyId" | "model"> | null {
+  const match = /^(\d{4}-\d{2}-\d{2}):([^:]*):(.+)$/s.exec(id);
+  return match && { day: match[1], keyId: match[2], model: match[3] };
+}
+
+export function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+/** The counts with others added. */
+export function addedUsage(counts: UsageCounts, more: Partial<UsageCounts>): UsageCounts {
+  return {
+    requests: counts.requests + (more.requests ?? 0),
+    promptTokens: counts.promptTokens + (more.promptTokens ?? 0),
+    cachedTokens: counts.cachedTokens + (more.cachedTokens ?? 0),
+    completionTokens: counts.completionTokens + (more.completionTokens ?? 0),
+    trainingTokens: counts.trainingTokens + (more.trainingTokens ?? 0),
+  };
+}
