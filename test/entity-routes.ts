@@ -534,6 +534,16 @@ function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attem
       get(`${keys}?entity=${entity}`, 403),
       get(`${keys}?after=key-${entity}`, 403),
     ),
+    "GET /v1/preview/usage": [
+      { ...get(`/v1/preview/usage?entity=${entity}`, 403), statusOfOwner: 200 },
+      get(`/v1/preview/usage?key_id=key-${entity}`, 200),
+      get(`/v1/preview/usage?after=key-${entity}`, 422),
+      get(`/v1/preview/usage?after=2999-01-01:key-${entity}:tiny&order=asc`, 200),
+    ],
+    "GET /v1/preview/usage/export": [
+      { ...get(`/v1/preview/usage/export?entity=${entity}`, 403), statusOfOwner: 200 },
+      get(`/v1/preview/usage/export?key_id=key-${entity}`, 200),
+    ],
     "POST /v1/preview/keys": forAdmins(post(keys, { entity }, 403), post(keys, { role: "owner" }, 403)),
     "GET /v1/preview/keys/:key_id": forAdmins(get(one, 403)),
     "POST /v1/preview/keys/:key_id": forAdmins(post(one, { scopes: ["read"] }, 403)),

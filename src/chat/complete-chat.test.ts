@@ -146,6 +146,7 @@ const anyJson: Constraint = {
 const base: ResolvedModel = {
   base: "tiny",
   name: "tiny",
+  fullName: "tiny",
   fingerprint: "f",
   adapter: null,
   isTrained: false,

@@ -13,6 +13,7 @@ import {
 } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Generation } from "../domain/generation.ts";
+import type { UsageCounter } from "../domain/keys/usage.ts";
 import type { CompletionKey } from "../domain/recordings/completion-key.ts";
 import type { ChatRecorder, ChatRecording } from "../domain/recordings/chat-recorder.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
@@ -65,6 +66,8 @@ export interface ChatDependencies {
   readonly exchange?: PromptExchange | null;
   /** Absent where nothing is recorded. */
   readonly recorder?: ChatRecorder | null;
+  /** Counts what keys use; absent where nothing does. */
+  readonly usage?: UsageCounter | null;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -216,6 +219,8 @@ class Completion implements ChatCompletion {
       signal.removeEventListener("abort", abort);
       generation.abort();
       this.#count(base.model.name);
+      const by = { keyId: client, entity, model: model.fullName };
+      this.#shared.usage?.count(by, { requests: 1, ...this.#usage });
       logger.debug({ requestId, model: model.fingerprint, ...this.#usage }, "chat request ended");
     });
     onSubmitted?.();

@@ -228,6 +228,9 @@ async function callKeys({ keys: calls }: Hone): Promise<void> {
   assert.equal((await calls.change(made.id, { scopes: null })).scopes, null);
   assert.notEqual((await calls.rotate(made.id, { grace_seconds: 0 })).key, made.key);
   assert.match((await calls.revoke(made.id)).revoked_at ?? "", /Z$/);
+  assert.deepEqual(await calls.usage({ key_id: made.id }).all(), []);
+  const pieces = await drained(await calls.exportUsage({ from: "2999-01-01" }));
+  assert.match(Buffer.concat(pieces).toString(), /^day,key_id,entity,model,requests,.*\r\n$/);
 }
 
 async function callQueues({ queues }: Hone): Promise<void> {

@@ -77,6 +77,11 @@ export interface JobCounts {
   readonly steps?: StepCounts;
 }
 
+/** Tokens that a job learned from, each as often as it did. */
+export function trainedTokens({ trainableTokens, steps }: JobCounts): number {
+  return trainableTokens * (steps?.passCount ?? 1);
+}
+
 /** The optimizer steps of a job. */
 export interface StepCounts {
   readonly count: number;
@@ -234,6 +239,8 @@ export interface JobCreation {
   readonly outlines?: Iterable<TrajectoryOutline>;
   /** Of a job that comes from feedback. */
   readonly feedback?: FeedbackOrigin;
+  /** The key that asked for it, whose use its tokens are; that of the job which it repeats or tries again unless given. */
+  readonly keyId?: string;
 }
 
 export interface JobStore {

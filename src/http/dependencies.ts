@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../domain/constraint.ts";
 import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
+import type { UsageStore } from "../domain/keys/usage.ts";
 import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
@@ -116,6 +117,7 @@ export interface HttpDependencies {
   readonly keys: Pick<KeyStore, "findByHash" | "findEnded">;
   readonly keyService: KeyService;
   readonly keyUse: Pick<KeyUse, "note">;
+  readonly usage: Pick<UsageStore, "list">;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
   /** For what is logged of a model's versions, and when one was made. */

@@ -42,6 +42,7 @@ import { feedbackOutRoutes } from "./routes/feedback/feedback-out.ts";
 import { pageRoutes } from "./browsers/page-routes.ts";
 import { keyRoutes } from "./routes/keys/keys.ts";
 import { ownKeyRoute } from "./routes/keys/own-key.ts";
+import { usageRoutes } from "./routes/keys/usage.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
 import { callRoutes } from "./weave/call-routes.ts";
 import { tracedFileRoutes } from "./weave/file-routes.ts";
@@ -172,6 +173,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     servedModelRoutes(scope, dependencies);
     ownKeyRoute(scope);
     keyRoutes(scope, dependencies);
+    usageRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
     checkpointExportRoute(scope, dependencies);

@@ -83,7 +83,7 @@ export class JobQueue implements Service {
     job: JobDraft,
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
-    more: Pick<JobCreation, "outlines" | "feedback"> = {},
+    more: Pick<JobCreation, "outlines" | "feedback" | "keyId"> = {},
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax, queuedPerEntityMax } = this.#settings;
     await this.#requireTrainer(job);

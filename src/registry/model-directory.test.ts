@@ -151,6 +151,7 @@ test("an answer names base, version and engine build, and where the adapter lies
   assert.deepEqual(await directory.resolve("agent:step2", member), {
     base: "tiny",
     name: "agent:step2",
+    fullName: "acme/games/agent",
     fingerprint: `tiny#weights@${uuid(1)}:step2+b1`,
     adapter: {
       id: `${uuid(1)}:2`,
@@ -166,6 +167,7 @@ test("an answer names base, version and engine build, and where the adapter lies
   assert.deepEqual(await directory.resolve(null, member), {
     base: "tiny",
     name: "tiny",
+    fullName: "tiny",
     fingerprint: "tiny#weights@base+b1",
     adapter: null,
     isTrained: false,

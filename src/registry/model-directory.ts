@@ -23,6 +23,8 @@ export interface ResolvedModel {
   readonly base: string;
   /** The name asked for, or the default base model's. */
   readonly name: string;
+  /** Without a version: `<entity>/<project>/<name>`, or the base model's short name. */
+  readonly fullName: string;
   /** Names base, version and engine build. */
   readonly fingerprint: string;
   /** Null serves the base model itself. */
@@ -88,7 +90,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
   };
   const ofBase = (base: string, name: string): ResolvedModel => {
     const fingerprint = `${named(base)}@base+${buildOf(base)}`;
-    return { base, name, fingerprint, adapter: null, isTrained: false, ...ofNoModel };
+    return { base, name, fullName: base, fingerprint, adapter: null, isTrained: false, ...ofNoModel };
   };
   const ofVersion = async (
     model: TrainedModel,
@@ -97,6 +99,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
   ): Promise<ResolvedModel> => ({
     base: model.baseModel,
     name,
+    fullName: fullName(model),
     fingerprint: `${named(model.baseModel)}@${model.id}:step${version.step}+${buildOf(model.baseModel)}`,
     adapter: await adapterOf(version, dependencies.artifacts),
     isTrained: true,

@@ -48,6 +48,7 @@ import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createKeyService } from "../keys/key-service.ts";
 import { createKeyUse, type KeyUse } from "../keys/key-use.ts";
+import { createUsageMeter, type UsageMeter } from "../keys/usage-meter.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { RewardService } from "../rewards/reward-service.ts";
 import { rewardSettingsWith, type RewardSettings } from "../rewards/settings.ts";
@@ -240,6 +241,7 @@ async function build(
     files,
     recorder,
     keyUse,
+    usage,
     traces,
     http,
     warmUp,
@@ -257,6 +259,7 @@ async function build(
   await start(files);
   await start(recorder);
   await start(keyUse);
+  await start(usage);
   await start(traces.files);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
@@ -296,6 +299,7 @@ interface Parts {
   readonly files: FileService;
   readonly recorder: Recorder;
   readonly keyUse: KeyUse;
+  readonly usage: UsageMeter;
   readonly traces: ProjectTraces;
   readonly http: HttpDependencies;
   /** See {@link answerFirstChats}. */
@@ -396,8 +400,22 @@ async function construct(
     clock,
     onFault: (error) => logger.warn({ err: error }, "when keys were used is not written"),
   });
-  const chat = createChatService({ directory, bases: shelf, exchange, recorder, clock, metrics, logger });
-  const embeddings = createEmbeddingService({ directory, bases: shelf, metrics });
+  const usage = createUsageMeter({
+    store: database.usage,
+    clock,
+    onFault: (error) => logger.warn({ err: error }, "what keys used is not written yet"),
+  });
+  const chat = createChatService({
+    directory,
+    bases: shelf,
+    exchange,
+    recorder,
+    usage,
+    clock,
+    metrics,
+    logger,
+  });
+  const embeddings = createEmbeddingService({ directory, bases: shelf, metrics, usage });
 
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
     const adapter = await adapterOf(version, artifacts);
@@ -576,6 +594,7 @@ async function construct(
     keys: database.keys,
     keyService: createKeyService({ keys, clock }),
     keyUse,
+    usage: database.usage,
     models: modelService,
     checkpointFiles,
     versions: database.models,
@@ -640,6 +659,7 @@ async function construct(
     files,
     recorder,
     keyUse,
+    usage,
     traces,
     http,
     warmUp,

@@ -191,6 +191,8 @@ export interface JobTable {
   readonly replay_of: string | null;
   readonly retry_of: string | null;
   readonly comparison: string | null;
+  /** The key that asked for it; null where none did. */
+  readonly key_id: string | null;
 }
 
 export interface JobGroupTable {

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../domain/clock.ts";
 import type { AnnotationStore } from "../domain/annotation/annotation-store.ts";
 import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { JobStore } from "../domain/job.ts";
+import type { UsageStore } from "../domain/keys/usage.ts";
 import type { ModelStore } from "../domain/model.ts";
 import type { RuleStore } from "../domain/rewards/stored-rule.ts";
 import type { TrainingSourceStore } from "../domain/rewards/training-source.ts";
@@ -24,6 +25,7 @@ import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./keys/key-store.ts";
+import { createUsageStore } from "./keys/usage-store.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
 import { createRuleStore } from "./rewards/rule-store.ts";
@@ -38,6 +40,7 @@ import { createWebhookStore } from "./webhooks/webhook-store.ts";
 
 export interface Stores {
   readonly keys: KeyStore;
+  readonly usage: UsageStore;
   readonly models: ModelStore;
   readonly jobs: JobStore;
   readonly trajectories: TrajectoryStore;
@@ -81,6 +84,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
   let closing: Promise<void> | null = null;
   return {
     keys: createKeyStore(queries),
+    usage: createUsageStore(queries),
     models: createModelStore(queries),
     jobs: createJobStore(connection, outbox),
     trajectories: createTrajectoryStore(queries),

@@ -838,6 +838,8 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       { names: namesIn(keyCreateForm.schema), schema: keyCreateForm.schema },
     ),
     get(`${keys}?limit=2&entity=local`),
+    get("/v1/preview/usage?from=2026-01-01&to=2026-12-31&entity=local&limit=3"),
+    get("/v1/preview/usage/export?model=tiny"),
     get(`${keys}/${jobId}`),
     post(`${keys}/${jobId}`, { scopes: ["read"], name: null }, { names: namesIn(keyChangeForm.schema) }),
     post(`${keys}/${jobId}/rotate`, { grace_seconds: 60 }, { names: ["grace_seconds"] }),

@@ -68,6 +68,7 @@ checkChat("the chat over an engine", async (behaviour) =>
       resolve: async () => ({
         base: "tiny",
         name: "tiny",
+        fullName: "tiny",
         fingerprint: "f",
         adapter: null,
         isTrained: false,

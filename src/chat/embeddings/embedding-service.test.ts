@@ -28,6 +28,7 @@ const adapter = { id: "m:1", folder: "adapters/m/1" };
 const model: ResolvedModel = {
   base: "tiny",
   name: "p/m",
+  fullName: "acme/p/m",
   fingerprint: "f",
   adapter,
   isTrained: true,

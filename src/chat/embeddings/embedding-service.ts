@@ -10,6 +10,7 @@ import { plainSampling } from "../../domain/sampling.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { AdaptersInUse } from "../../registry/adapters-in-use.ts";
 import type { ModelDirectory } from "../../registry/model-directory.ts";
+import type { UsageCounter } from "../../domain/keys/usage.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { reachModel, type ReachedModel } from "../reach-model.ts";
 import { servedContextLength, servedLimits, type ServedBase, type ServedBases } from "../served-base.ts";
@@ -41,6 +42,8 @@ interface Dependencies {
   readonly directory: Pick<ModelDirectory, "resolve" | "adapterFault">;
   readonly bases: ServedBases;
   readonly metrics: Metrics;
+  /** Counts what keys use; absent where nothing does. */
+  readonly usage?: UsageCounter | null;
 }
 
 /** As OpenAI has it: more are sent in several requests. */
@@ -49,7 +52,7 @@ export const inputTokensMax = 300_000;
 /** So many share calls of the engine, and are a small part of the queue. */
 const underWayMax = 16;
 
-export function createEmbeddingService({ directory, bases, metrics }: Dependencies): EmbeddingService {
+export function createEmbeddingService({ directory, bases, metrics, usage = null }: Dependencies): EmbeddingService {
   const adapters = new AdaptersInUse();
   let runningCount = 0;
   const tokens = metrics.counter({
@@ -79,6 +82,9 @@ export function createEmbeddingService({ directory, bases, metrics }: Dependenci
         }
       });
       tokens.increase({ base: reached.base.model.name }, tokenCount);
+      const { keyId, entity } = caller;
+      const by = { keyId, entity, model: reached.model.fullName };
+      usage?.count(by, { requests: 1, promptTokens: tokenCount });
       return { model: reached.model.name, embeddings, tokenCount };
     } finally {
       for (const end of ends.toReversed()) end();

@@ -1,5 +1,5 @@
-// Keys of a server, for administrators.
-import type { Key, KeyChange, KeyCreate, KeyRotation, NewKey, Page } from "../api.ts";
+// Keys of a server, for administrators, and what they have used.
+import type { Key, KeyChange, KeyCreate, KeyRotation, NewKey, Page, Usage } from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
 import { CallGroup } from "./call-group.ts";
@@ -7,8 +7,9 @@ import type { QueryOf } from "./calls.ts";
 
 const all = "/v1/preview/keys";
 const one = `${all}/{key_id}` as const;
+const used = "/v1/preview/usage";
 
-/** `hone.keys`; all of it needs an admin's key without limits. */
+/** `hone.keys`; all of it but usage needs an admin's key without limits. */
 export class KeyCalls extends CallGroup {
   /** The only answer that has the secret. */
   create(body: KeyCreate = {}, options?: RequestOptions): Promise<NewKey> {
@@ -41,5 +42,18 @@ export class KeyCalls extends CallGroup {
   /** From the next request on it is refused, and what runs for it ends. */
   revoke(id: string, options?: RequestOptions): Promise<Key> {
     return this.calls.value(`DELETE ${one}`, { path: { key_id: id } }, options);
+  }
+
+  /** A row for each day, key and model, the latest day first unless asked. */
+  usage(query: QueryOf<`GET ${typeof used}`> = {}, options?: RequestOptions): Pages<Usage, Page<Usage>> {
+    return this.calls.pages(`GET ${used}`, { query }, options);
+  }
+
+  /** The same as CSV, as it comes, the earliest day first. */
+  exportUsage(
+    query: QueryOf<`GET ${typeof used}/export`> = {},
+    options?: RequestOptions,
+  ): Promise<AsyncGenerator<Uint8Array>> {
+    return this.calls.bytes(`GET ${used}/export`, { query }, options);
   }
 }

@@ -65,7 +65,8 @@ export async function submitJob(
   const job = newJob({ id, modelId: model.id, task, configNotApplied, warnings, createdAt: clock.now() });
   try {
     const outlined = outlines === undefined ? {} : { outlines: outlinesIn(outlines) };
-    return (await jobQueue.submit(job, linesIn(lines), idempotency, outlined)).id;
+    const { keyId } = request.caller;
+    return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, keyId })).id;
   } catch (error) {
     throw locate(error, { ...keyPlace, ...trainerPlaces(task.kind) });
   }
@@ -96,7 +97,8 @@ export function submitWith(
     job: JobDraft,
     lines: Iterable<string>,
     more: Pick<JobCreation, "outlines" | "feedback">,
-  ): Promise<{ readonly id: string }> => jobQueue.submit(job, lines, idempotency, more);
+  ): Promise<{ readonly id: string }> =>
+    jobQueue.submit(job, lines, idempotency, { ...more, keyId: request.caller.keyId });
 }
 
 /** Names the options that nothing reads, since the sender may count on them; known ones that are not done were refused. */

@@ -256,6 +256,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     keys: database.keys,
     keyService: createKeyService({ keys: database.keys, clock }),
     keyUse,
+    usage: database.usage,
     models: createModelService({
       store: models,
       directory,
@@ -311,6 +312,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     trajectories,
     completions: database.completions,
+    usage: database.usage,
     feedback,
     rewards: new RewardService({
       ...database,

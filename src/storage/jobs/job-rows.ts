@@ -26,7 +26,7 @@ import type { JobTable, Schema } from "../schema.ts";
 export const beginning = new Date(0).toISOString();
 
 /** The row of a job that nobody runs yet, and whose content is not hashed yet. */
-export function jobRowOf(job: JobDraft): Insertable<JobTable> {
+export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTable> {
   return {
     id: job.id,
     model_id: job.modelId,
@@ -56,6 +56,7 @@ export function jobRowOf(job: JobDraft): Insertable<JobTable> {
     replay_of: job.replayOf,
     retry_of: job.retryOf,
     comparison: job.comparison === null ? null : JSON.stringify(job.comparison),
+    key_id: keyId,
   };
 }
 

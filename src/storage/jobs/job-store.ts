@@ -18,6 +18,7 @@ import { claimJob } from "./job-claims.ts";
 import { appendJobEvent, listJobEvents, terminalSequence } from "./job-events.ts";
 import { beginning, jobOf, selectJobs, waitOf } from "./job-rows.ts";
 import { createJob, findByIdempotency } from "./job-submission.ts";
+import { addTrainingUsage } from "./training-usage.ts";
 import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
 import { readPage } from "../paging.ts";
 import type { JobTable, Schema } from "../schema.ts";
@@ -247,6 +248,7 @@ function endings(
           })
           .where("id", "=", id)
           .execute();
+        await addTrainingUsage(transaction, id, { counts, at });
         await appendJobEvent(transaction, id, terminalSequence, { type: "training_ended", data });
         await outbox.addJob(transaction, "training_ended", id);
       }),

@@ -29,7 +29,8 @@ export async function createJob(
   const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
   if (earlierId !== null) return { id: earlierId, isNew: false };
   await refuseFullQueue(transaction, job, options);
-  await transaction.insertInto("jobs").values(jobRowOf(job)).execute();
+  const keyId = options.keyId ?? (await keyOfEarlier(transaction, job.retryOf ?? job.replayOf));
+  await transaction.insertInto("jobs").values(jobRowOf(job, keyId)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
     // Another job took the key since it was looked for.
     await transaction.deleteFrom("jobs").where("id", "=", job.id).execute();
@@ -50,6 +51,13 @@ export async function createJob(
     .where("id", "=", job.id)
     .execute();
   return { id: job.id, isNew: true };
+}
+
+/** The key that asked for a job; null where none did, or there is no such job. */
+async function keyOfEarlier(transaction: Transaction<Schema>, id: string | null): Promise<string | null> {
+  if (id === null) return null;
+  const row = await transaction.selectFrom("jobs").select("key_id").where("id", "=", id).executeTakeFirst();
+  return row?.key_id ?? null;
 }
 
 /** Stores what the job trains on, unless that is stored with the job it tries again; returns the hash of its content. */

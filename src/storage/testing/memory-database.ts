@@ -8,6 +8,7 @@ import { memoryFeedback } from "./memory-feedback.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { memoryJobs } from "./memory-jobs.ts";
 import { memoryKeys } from "./memory-keys.ts";
+import { memoryUsage } from "./memory-usage.ts";
 import { memoryModels } from "./memory-models.ts";
 import { memoryRules } from "./memory-rules.ts";
 import { memoryServers } from "./memory-servers.ts";
@@ -22,6 +23,7 @@ import { memoryWebhooks } from "./memory-webhooks.ts";
 export function memoryStorage(clock: Clock = systemClock): () => Stores {
   let tables: Tables = {
     keys: [],
+    usage: [],
     models: [],
     versions: [],
     jobs: [],
@@ -57,6 +59,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
   };
   return () => ({
     keys: memoryKeys(exclusively),
+    usage: memoryUsage(exclusively),
     models: memoryModels(exclusively),
     jobs: memoryJobs(exclusively),
     trajectories: memoryTrajectories(exclusively),

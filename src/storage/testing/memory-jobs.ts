@@ -4,12 +4,15 @@ import { present } from "../../domain/assert.ts";
 import { unfolded } from "../../domain/text/folded-lines.ts";
 import {
   type IdempotencyKey,
+  type JobCounts,
   type JobEvent,
   type JobState,
   type JobStore,
   jobTransitions,
+  trainedTokens,
   type TrainingJob,
 } from "../../domain/job.ts";
+import { dayOf, noUsage } from "../../domain/keys/usage.ts";
 import { missingBaseError } from "../../domain/obstacles/missing-base.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
@@ -25,6 +28,7 @@ import {
 import { addVersion, greatestStep } from "./memory-models.ts";
 import { addOutlines } from "./memory-outlines.ts";
 import { addOrigin, retakeOrigin } from "./memory-sources.ts";
+import { addUsage } from "./memory-usage.ts";
 import { tellJob } from "./memory-webhooks.ts";
 
 const terminalSequence = Infinity;
@@ -41,7 +45,7 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
       job,
       given,
       idempotency,
-      { queuedMax = Infinity, queuedPerEntityMax = Infinity, outlines = [], feedback } = {},
+      { queuedMax = Infinity, queuedPerEntityMax = Infinity, outlines = [], feedback, keyId } = {},
     ) =>
       exclusively((tables) => {
         const earlierId = idempotency === null ? null : idOfCreated(tables, idempotency);
@@ -61,7 +65,9 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const content = [JSON.stringify(job.task.config), ...lines].map(unfolded).join("");
         const contentHash = tried?.job.contentHash ?? createHash("sha256").update(content).digest("hex");
         const waiting = { owner: null, hasAdvanced: false, ...noWait };
-        const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), idempotency };
+        const earlier = kept(tables, job.retryOf ?? job.replayOf ?? "");
+        const asked = { idempotency, keyId: keyId ?? earlier?.keyId ?? null };
+        const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), ...asked };
         tables.jobs = [...tables.jobs, stored];
         const { id: sourceId, modelId, createdAt: recordedAt } = job;
         const place = { modelId, source: "job", sourceId, split: "train", step: null, recordedAt } as const;
@@ -249,6 +255,7 @@ function endings(exclusively: Exclusively): Endings {
           comparison,
         };
         change(tables, id, { state: "succeeded", ...ended }, { owner: null });
+        addTrainingUsage(tables, requireKept(tables, id), counts, at);
         addEvent(tables, id, terminalSequence, { type: "training_ended", data });
         tellJob(tables, "training_ended", id);
       }),
@@ -312,6 +319,15 @@ function requireRunning(tables: Tables, id: string, owner: string): KeptJob {
 
 function runsFor(one: KeptJob | undefined, owner: string): boolean {
   return one?.job.state === "running" && one.owner === owner;
+}
+
+function addTrainingUsage(tables: Tables, { job, keyId }: KeptJob, counts: JobCounts, at: Date): void {
+  const trainingTokens = trainedTokens(counts);
+  const model = tables.models.find(({ id }) => id === job.modelId);
+  if (trainingTokens === 0 || model === undefined) return;
+  const { entity, project, name } = model;
+  const by = { day: dayOf(at), keyId: keyId ?? "", entity, model: `${entity}/${project}/${name}` };
+  addUsage(tables, [{ ...noUsage, ...by, trainingTokens }]);
 }
 
 function change(

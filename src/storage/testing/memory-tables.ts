@@ -4,6 +4,7 @@ import type { AnnotationItem, AnnotationQueue } from "../../domain/annotation/qu
 import type { Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
+import type { UsageRow } from "../../domain/keys/usage.ts";
 import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
 import type { StoredCompletion } from "../../domain/recordings/completion-store.ts";
 import type { RuleNote, StandingJob, StoredRule } from "../../domain/rewards/stored-rule.ts";
@@ -32,6 +33,7 @@ export interface KeptJob {
   /** By sequence. */
   readonly events: ReadonlyMap<number, Omit<JobEvent, "id">>;
   readonly idempotency: IdempotencyKey | null;
+  readonly keyId: string | null;
 }
 
 /** A rule with what its standing order knows. */
@@ -65,6 +67,8 @@ export interface KeptDelivery {
 /** What is kept; lists are in the order in which things came. */
 export interface Tables {
   keys: readonly AccessKey[];
+  /** In any order. */
+  usage: readonly UsageRow[];
   models: readonly TrainedModel[];
   versions: readonly (ModelVersion & {
     readonly isDeleted: boolean;

@@ -37,8 +37,8 @@ export function csvWriter(names: readonly string[] | null): CsvWriter {
   };
 }
 
-/** Nothing for null, and JSON for objects and lists. */
-function csvLine(values: readonly Json[]): string {
+/** A line of values: nothing for null, and JSON for objects and lists. */
+export function csvLine(values: readonly Json[]): string {
   return `${values.map(cell).join(",")}\r\n`;
 }
 
