@@ -22,6 +22,7 @@ import { plainSampling } from "../domain/sampling.ts";
 import { featureRequests } from "../domain/testing/feature-requests.ts";
 import { requestOf } from "../engine/testing/run-loop.ts";
 import { callFormats } from "./tools/call-formats.ts";
+import type { UsageCounter } from "../domain/keys/usage.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { MessageRecord } from "../domain/trajectory.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
@@ -179,6 +180,7 @@ function serve(
     defaults?: Partial<GenerationDefaults>;
     isDeleted?: boolean;
     recorder?: ChatRecorder;
+    usage?: UsageCounter;
     features?: readonly EngineFeature[];
   } = {},
 ): ChatService {
@@ -200,6 +202,7 @@ function serve(
     },
     bases: servedBases(served),
     recorder: options.recorder ?? null,
+    usage: options.usage ?? null,
     clock: systemClock,
     metrics: createMetrics({ processMetrics: false }),
     logger: silentLogger,
@@ -248,6 +251,21 @@ async function refused(
   assert.ok(error instanceof ServiceError, String(error));
   return error;
 }
+
+test("what an answer used is counted once for its key, also of one that its reader leaves", async () => {
+  const counted: unknown[] = [];
+  const usage: UsageCounter = { count: (...one) => void counted.push(one) };
+  const ids = [...idsOf("yes, 1"), endOfText];
+  const whole = await check(oneByOne(ids, finished("stop", endOfText)), {}, { usage });
+  const by = { keyId: "k", entity: "acme", model: "tiny" };
+  assert.equal(whole.usage.completionTokens, ids.length);
+  assert.deepEqual(counted, [[by, { requests: 1, ...whole.usage }]]);
+  const service = serve(new ScriptedEngine(oneByOne(ids, finished("stop", endOfText))), { usage });
+  const { signal } = new AbortController();
+  const left = await service.begin(hello, caller, { signal });
+  await left.leave();
+  assert.deepEqual(counted.slice(1), [[by, { requests: 1, ...left.usage }]]);
+});
 
 test("tells a header, a delta per batch of tokens, the finish on the last of them, and the usage", async () => {
   const ids = [...idsOf("yes, 1"), endOfText];

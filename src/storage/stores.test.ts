@@ -19,6 +19,7 @@ import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/two-connections.ts";
 import { checkTwoServers } from "./contract/two-servers.ts";
+import { checkUsageStore } from "./contract/usage-store.ts";
 import { checkWebhookStore } from "./contract/webhook-store.ts";
 import { openPostgres } from "./postgres/postgres-dialect.ts";
 import { openSqlite } from "./sqlite/sqlite-dialect.ts";
@@ -118,6 +119,7 @@ for (const [name, storageOf, skip] of [
   describe(name, { skip }, () => {
     const makeStorage = storageOf();
     checkKeyStore(makeStorage);
+    checkUsageStore(makeStorage);
     checkModelStore(makeStorage);
     checkJobStore(makeStorage);
     checkTrajectoryStore(makeStorage);

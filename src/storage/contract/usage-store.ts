@@ -2,7 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noUsage, usageId, type UsageFilter, type UsageRow } from "../../domain/keys/usage.ts";
-import { firstPage, type MakeStorage, openTwice } from "./storage-under-test.ts";
+import {
+  firstPage,
+  type MakeStorage,
+  moment,
+  openTwice,
+  sampleCounts,
+  sampleJob,
+  sampleModel,
+  sampleVersion,
+  storeModel,
+  storeServer,
+} from "./storage-under-test.ts";
 
 const everything: UsageFilter = { entity: null, keyId: null, model: null, from: null, to: null };
 
@@ -78,5 +89,43 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
       (await sides[0].usage.list(everything, firstPage)).rows.map(({ requests }) => requests),
       [20, 20, 20],
     );
+  });
+
+  test("a job that succeeds adds what it learned from to its key's, and so does one that repeats it", async (t) => {
+    const { jobs, models, servers, usage } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    await storeServer(servers);
+    const counts = { ...sampleCounts, steps: { count: 2, passCount: 3, sequencesMax: 4 } };
+    const succeed = async (id: string, step: number | null): Promise<void> => {
+      assert.equal((await jobs.claim("server", moment(10)))?.id, id);
+      const version = step === null ? null : sampleVersion("m", step, { id: `${id}:${step}`, jobId: id });
+      await jobs.succeed(id, { owner: "server", version, counts, at: moment(20), data: {} });
+    };
+    await jobs.create(sampleJob("a", "m"), [], null, { keyId: "k" });
+    await succeed("a", 1);
+    const learned = 3 * sampleCounts.trainableTokens;
+    const { entity, project, name } = sampleModel("m");
+    const row = sampleUsage({
+      day: moment(20).toISOString().slice(0, 10),
+      model: `${entity}/${project}/${name}`,
+      entity,
+      trainingTokens: learned,
+    });
+    const rows = async (): Promise<readonly UsageRow[]> =>
+      (await usage.list(everything, firstPage)).rows;
+    assert.deepEqual(await rows(), [row]);
+    // One that fails has learned nothing that is kept.
+    await jobs.create(sampleJob("b", "m"), [], null, { keyId: "k" });
+    assert.equal((await jobs.claim("server", moment(10)))?.id, "b");
+    await jobs.end("b", "failed", "", moment(20));
+    assert.deepEqual(await rows(), [row]);
+    await jobs.create(sampleJob("c", "m", { retryOf: "b" }), [], null);
+    await succeed("c", 2);
+    await jobs.create(sampleJob("d", "m"), [], null);
+    await succeed("d", 3);
+    assert.deepEqual(await rows(), [
+      { ...row, keyId: "" },
+      { ...row, trainingTokens: 2 * learned },
+    ]);
   });
 }
