@@ -73,7 +73,7 @@ const { bearer, fakeServer } = await load<typeof Http>("http/testing/fake-server
 const { silentLogger } = await load<typeof Logs>("telemetry/testing/silent-logger.js");
 const { createMetrics } = await load<typeof MetricsModule>("telemetry/metrics.js");
 const { loadTokenizer } = await load<typeof Tokenizers>("tokenizer/load-tokenizer.js");
-const model = { base: "tiny", name: "tiny", fingerprint: "f", adapter: null };
+const model = { base: "tiny", name: "tiny", fullName: "tiny", fingerprint: "f", adapter: null };
 const base = {
   model: { name: "tiny", folder: modelFolder },
   engine,

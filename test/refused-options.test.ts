@@ -38,6 +38,7 @@ const chat = createChatService({
       Promise.resolve({
         base: "tiny",
         name: "tiny",
+        fullName: "tiny",
         fingerprint: "f",
         adapter: null,
         isTrained: false,

@@ -4611,6 +4611,27 @@ export type TransferRequest = {
   readonly entity: string;
 };
 
+export type Usage = {
+  /** Of the row, for `after`. */
+  readonly id: string;
+  /** `YYYY-MM-DD` in UTC. */
+  readonly day: string;
+  /** Null for what no key asked for, such as a job of a standing rule. */
+  readonly key_id: string | null;
+  /** The key's. */
+  readonly entity: string;
+  /** `<entity>/<project>/<name>`, or a base model's name. */
+  readonly model: string;
+  /** Answers that the model began; each prompt of a text completion is one. */
+  readonly requests: number;
+  readonly prompt_tokens: number;
+  /** Those of the prompts that were not computed anew. */
+  readonly cached_tokens: number;
+  readonly completion_tokens: number;
+  /** Tokens that jobs which succeeded learned from, each as often as they did. */
+  readonly training_tokens: number;
+};
+
 export type WeaveCall = {
   readonly id: string;
   readonly project_id: string;
@@ -5331,6 +5352,44 @@ export interface Operations {
     };
     readonly body: KeyRotation;
     readonly answer: NewKey;
+  };
+  /** Read what keys have used. */
+  readonly "GET /v1/preview/usage": {
+    readonly query?: {
+      /** The first day, `YYYY-MM-DD` in UTC. */
+      readonly from?: string;
+      /** The last day, which is included. */
+      readonly to?: string;
+      /** Only what this key used. */
+      readonly key_id?: string;
+      /** Only of this model: `<entity>/<project>/<name>`, or a base model's name. */
+      readonly model?: string;
+      /** Only what this entity's keys used; another than the key's for admins. */
+      readonly entity?: string;
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+    };
+    readonly answer: Page<Usage>;
+  };
+  /** Export what keys have used as CSV. */
+  readonly "GET /v1/preview/usage/export": {
+    readonly query?: {
+      /** The first day, `YYYY-MM-DD` in UTC. */
+      readonly from?: string;
+      /** The last day, which is included. */
+      readonly to?: string;
+      /** Only what this key used. */
+      readonly key_id?: string;
+      /** Only of this model: `<entity>/<project>/<name>`, or a base model's name. */
+      readonly model?: string;
+      /** Only what this entity's keys used; another than the key's for admins. */
+      readonly entity?: string;
+    };
+    readonly bytes: true;
   };
   /** Register a model to train. */
   readonly "POST /v1/preview/models": {

@@ -52,7 +52,12 @@ export const inputTokensMax = 300_000;
 /** So many share calls of the engine, and are a small part of the queue. */
 const underWayMax = 16;
 
-export function createEmbeddingService({ directory, bases, metrics, usage = null }: Dependencies): EmbeddingService {
+export function createEmbeddingService({
+  directory,
+  bases,
+  metrics,
+  usage = null,
+}: Dependencies): EmbeddingService {
   const adapters = new AdaptersInUse();
   let runningCount = 0;
   const tokens = metrics.counter({

@@ -312,7 +312,6 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     trajectories,
     completions: database.completions,
-    usage: database.usage,
     feedback,
     rewards: new RewardService({
       ...database,
@@ -388,6 +387,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     jobs,
     trajectories,
     completions: database.completions,
+    usage: database.usage,
     feedback,
     state,
     ...seen,

@@ -27,7 +27,10 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
     const open = await makeStorage(t);
     const first = await open();
     const counts = { promptTokens: 3_000_000_000, cachedTokens: 1, completionTokens: 2, trainingTokens: 3 };
-    await first.usage.add([sampleUsage({ requests: 1, ...counts }), sampleUsage({ keyId: "l", requests: 5 })]);
+    await first.usage.add([
+      sampleUsage({ requests: 1, ...counts }),
+      sampleUsage({ keyId: "l", requests: 5 }),
+    ]);
     await first.usage.add([sampleUsage({ requests: 2, ...counts })]);
     await first.usage.add([]);
     await first.close();
@@ -111,8 +114,7 @@ export function checkUsageStore(makeStorage: MakeStorage): void {
       entity,
       trainingTokens: learned,
     });
-    const rows = async (): Promise<readonly UsageRow[]> =>
-      (await usage.list(everything, firstPage)).rows;
+    const rows = async (): Promise<readonly UsageRow[]> => (await usage.list(everything, firstPage)).rows;
     assert.deepEqual(await rows(), [row]);
     // One that fails has learned nothing that is kept.
     await jobs.create(sampleJob("b", "m"), [], null, { keyId: "k" });

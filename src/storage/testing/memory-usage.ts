@@ -1,5 +1,11 @@
 // For tests: what keys have used, in memory.
-import { addedUsage, parseUsageId, usageId, type UsageRow, type UsageStore } from "../../domain/keys/usage.ts";
+import {
+  addedUsage,
+  parseUsageId,
+  usageId,
+  type UsageRow,
+  type UsageStore,
+} from "../../domain/keys/usage.ts";
 import { unknownCursor } from "../paging.ts";
 import type { Exclusively, Tables } from "./memory-tables.ts";
 
