@@ -1,6 +1,7 @@
 // What keys have used, as the API spells it: pages of rows, and the same as CSV.
 import { Type, type Static } from "typebox";
 import { usageId, type UsageFilter, type UsageRow } from "../../domain/keys/usage.ts";
+import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { csvLine } from "../feedback/csv.ts";
 import { orNull } from "../nullable.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
@@ -65,13 +66,25 @@ export function usageBody(row: UsageRow): Static<typeof usageSchema> {
   };
 }
 
-/** @param entity whose the caller may see, or asked for */
+/**
+ * @param entity whose the caller may see, or asked for
+ * @throws ServiceError `invalid` for what is no day
+ */
 export function usageFilter(
   query: Static<typeof usageExportQuerySchema>,
   entity: string | null,
 ): UsageFilter {
-  const { from = null, to = null, key_id: keyId = null, model = null } = query;
-  return { from, to, keyId, model, entity };
+  const { key_id: keyId = null, model = null } = query;
+  return { from: dayIn(query, "from"), to: dayIn(query, "to"), keyId, model, entity };
+}
+
+function dayIn(query: Static<typeof usageExportQuerySchema>, field: "from" | "to"): string | null {
+  const text = query[field];
+  if (text === undefined) return null;
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
+  const message = `${field} is ${quoted(text)}; it must be a day such as 2026-11-26`;
+  const faults = [{ location: ["query", field], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", faults });
 }
 
 const columns = Object.keys(usageSchema.properties).filter((name) => name !== "id");

@@ -1,7 +1,7 @@
 // The contract of every UsageStore, and of the job store where jobs use something.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noUsage, usageId, type UsageFilter, type UsageRow } from "../../domain/keys/usage.ts";
+import { noUsage, usageId, type UsageFilter, type UsageRow } from "../../../domain/keys/usage.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -13,7 +13,7 @@ import {
   sampleVersion,
   storeModel,
   storeServer,
-} from "./storage-under-test.ts";
+} from "../storage-under-test.ts";
 
 const everything: UsageFilter = { entity: null, keyId: null, model: null, from: null, to: null };
 

@@ -1,7 +1,7 @@
 // The contract of every KeyStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstPage, type MakeStorage, moment, sampleKey } from "./storage-under-test.ts";
+import { firstPage, type MakeStorage, moment, sampleKey } from "../storage-under-test.ts";
 
 /** Registers the tests that a key store must pass. */
 export function checkKeyStore(makeStorage: MakeStorage): void {
