@@ -44,12 +44,12 @@ export async function addUsage(transaction: Transaction<Schema>, rows: readonly 
       .insertInto("key_usage")
       .values(sorted.slice(start, start + rowsMax).map(rowOf))
       .onConflict((conflict) =>
-        conflict.columns(["day", "key_id", "model"]).doUpdateSet(({ eb, ref }) => ({
-          requests: eb("key_usage.requests", "+", ref("excluded.requests")),
-          prompt_tokens: eb("key_usage.prompt_tokens", "+", ref("excluded.prompt_tokens")),
-          cached_tokens: eb("key_usage.cached_tokens", "+", ref("excluded.cached_tokens")),
-          completion_tokens: eb("key_usage.completion_tokens", "+", ref("excluded.completion_tokens")),
-          training_tokens: eb("key_usage.training_tokens", "+", ref("excluded.training_tokens")),
+        conflict.columns(["day", "key_id", "model"]).doUpdateSet((row) => ({
+          requests: row("key_usage.requests", "+", row.ref("excluded.requests")),
+          prompt_tokens: row("key_usage.prompt_tokens", "+", row.ref("excluded.prompt_tokens")),
+          cached_tokens: row("key_usage.cached_tokens", "+", row.ref("excluded.cached_tokens")),
+          completion_tokens: row("key_usage.completion_tokens", "+", row.ref("excluded.completion_tokens")),
+          training_tokens: row("key_usage.training_tokens", "+", row.ref("excluded.training_tokens")),
         })),
       )
       .execute();

@@ -9,7 +9,13 @@ async function serverWithUsage() {
   const server = await fakeServer();
   const row = (day: string, keyId: string, entity: string, model: string, requests: number) => ({
     ...noUsage,
-    ...{ day, keyId, entity, model, requests, promptTokens: 10 * requests, trainingTokens: requests },
+    day,
+    keyId,
+    entity,
+    model,
+    requests,
+    promptTokens: 10 * requests,
+    trainingTokens: requests,
   });
   await server.usage.add([
     row("2026-11-20", "member", "acme", "tiny", 1),
