@@ -237,7 +237,8 @@ class Completion implements ChatCompletion {
     const { request, caller, signal } = this.#asked;
     const { transfers } = base.engine;
     if (request.passing === null || exchange === null || transfers === undefined) return null;
-    const context = { model, base, exchange, transfers, entity: caller.entity, signal };
+    const { requestId } = request.identity;
+    const context = { model, base, exchange, transfers, entity: caller.entity, requestId, signal };
     this.#passed = await passPrompt(request.passing, plan, context);
     this.#ends.push(this.#passed.forget);
     return this.#passed.asked;

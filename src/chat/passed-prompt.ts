@@ -44,6 +44,7 @@ export interface PassingContext {
   readonly exchange: PromptExchange;
   readonly transfers: PromptTransfers;
   readonly entity: string;
+  readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
@@ -91,7 +92,7 @@ async function fetched(
     readonly origin: PromptOrigin | null;
     readonly notices: string[];
   },
-  { exchange, transfers, entity, signal }: PassingContext,
+  { exchange, transfers, entity, requestId, signal }: PassingContext,
 ): Promise<string | undefined> {
   const { tokenIds } = generation.prompt;
   if (generation.outputs.promptLogprobCount !== null) {
@@ -102,7 +103,7 @@ async function fetched(
     if (origin === null)
       throw new TransferFailure("different", "which weights this server has is not known for sure");
     const wanted = { origin, tokenIds, entity };
-    const { id, tokenCount } = await exchange.receive(from, wanted, transfers, { signal });
+    const { id, tokenCount } = await exchange.receive(from, wanted, transfers, { signal, requestId });
     if (tokenCount < tokenIds.length)
       notices.push(
         `What was fetched is of the first ${tokenCount} tokens of the prompt; the rest was computed here.`,

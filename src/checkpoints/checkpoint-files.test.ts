@@ -348,7 +348,7 @@ async function importing(
   const opened = openFiles(baseFolder, dataFolder, limits);
   t.after(() => opened.files.close());
   await storeModel(opened.store, "m");
-  const imported = opened.files.import(model, tarOfFolder(folder));
+  const imported = opened.files.import(model, tarOfFolder(folder), { requestId: "r" });
   return { ...opened, dataFolder, imported };
 }
 

@@ -37,6 +37,11 @@ export const importLimits = {
   countMax: 4,
 };
 
+/** Which request imports, for what is logged of it. */
+export interface ImportRequest {
+  readonly requestId: string;
+}
+
 /** What importing needs beside the files. */
 export interface CheckpointFilesOptions {
   readonly store: Pick<ModelStore, "addVersion">;
@@ -44,9 +49,9 @@ export interface CheckpointFilesOptions {
   /** In place of {@link importLimits}. */
   readonly limits?: Partial<typeof importLimits>;
   /** Has the engine of the base load a version that was imported, so that nobody waits for that; never rejects. */
-  readonly prepareVersion: (version: ModelVersion, baseModel: string) => Promise<void>;
-  /** Called when a model has a new version. */
-  readonly onNewVersion: (modelId: string) => Promise<void>;
+  readonly prepareVersion: (version: ModelVersion, baseModel: string, by: ImportRequest) => Promise<void>;
+  /** Called when a model has a new version; never rejects. */
+  readonly onNewVersion: (modelId: string, by: ImportRequest) => Promise<void>;
   /** By the name of the base model. */
   readonly baseFolders: ReadonlyMap<string, string>;
   readonly artifacts: ArtifactStore;
@@ -111,7 +116,11 @@ export class CheckpointFiles {
    * @throws ServiceError as `importAdapter`; `unsupported` for a base that is not served, `overloaded` where as many are
    *   imported already as may be
    */
-  async import(model: TrainedModel, archive: AsyncIterable<Uint8Array>): Promise<ImportedVersion> {
+  async import(
+    model: TrainedModel,
+    archive: AsyncIterable<Uint8Array>,
+    by: ImportRequest,
+  ): Promise<ImportedVersion> {
     const { store, artifacts, folder, clock, limits } = this.#options;
     const { rankMax, bytesMax, countMax } = { ...importLimits, ...limits };
     const baseFolder = this.#baseFolderOf(model);
@@ -127,8 +136,8 @@ export class CheckpointFiles {
       const unpack = (task: UnpackRequest) => this.#unpackers.run("unpack", task);
       const dependencies = { store, artifacts, folder, unpack, check, base, bytesMax };
       const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
-      await this.#options.prepareVersion(imported.version, model.baseModel);
-      await this.#options.onNewVersion(model.id);
+      await this.#options.prepareVersion(imported.version, model.baseModel, by);
+      await this.#options.onNewVersion(model.id, by);
       return imported;
     } finally {
       this.#importCount -= 1;

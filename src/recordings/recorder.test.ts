@@ -27,6 +27,10 @@ async function recording(
   await storeModel(models, "m");
   const clock = new FakeClock();
   const metrics = createMetrics({ processMetrics: false });
+  /** The ids of requests that the log names. */
+  const named: string[] = [];
+  const warn = (fields: { readonly requestIds?: readonly string[] }): void =>
+    void named.push(...(fields.requestIds ?? []));
   const recorder = createRecorder({
     store: {
       add: options.add ?? ((answers) => completions.add(answers)),
@@ -35,13 +39,13 @@ async function recording(
     settings: recordingSettingsWith(options.settings),
     clock,
     metrics,
-    logger: silentLogger,
+    logger: { ...silentLogger, warn },
   });
   const lost = async (): Promise<readonly string[]> =>
     [...(await metrics.expose()).text.matchAll(/hone_recordings_lost_total\{reason="(.*)"\} (\d+)/g)].map(
       ([, reason, count]) => `${count} ${reason}`,
     );
-  return { completions, recorder, clock, lost };
+  return { completions, recorder, clock, lost, named };
 }
 
 function begin(
@@ -262,7 +266,7 @@ test("an answer waits for a slow database no longer than its client would", asyn
 test("what fails is tried again, and is lost at last, which is counted; answers end all the same", async () => {
   let failures = 1;
   const added: string[] = [];
-  const { recorder, clock, lost } = await recording({
+  const { recorder, clock, lost, named } = await recording({
     add: async (all) => {
       if (failures-- > 0) throw new Error("disk");
       added.push(...all.map(({ requestId }) => requestId));
@@ -280,11 +284,11 @@ test("what fails is tried again, and is lost at last, which is counted; answers 
   assert.deepEqual([added, await lost()], [["again"], []]);
   failures = 4;
   await end("lost");
-  assert.deepEqual([added, await lost()], [["again"], ["1 not written"]]);
+  assert.deepEqual([added, await lost(), named], [["again"], ["1 not written"], ["lost"]]);
 });
 
 test("what waits has a limit, and what comes on top is lost", async () => {
-  const { recorder, lost } = await recording({
+  const { recorder, lost, named } = await recording({
     add: () => new Promise(() => undefined),
     settings: { waitingBytesMax: 600, waitMs: 0 },
   });
@@ -293,7 +297,7 @@ test("what waits has a limit, and what comes on top is lost", async () => {
     record.add([delta({ text: "x".repeat(100), tokenIds: [1], finish })]);
     void record.end(usage);
   }
-  assert.deepEqual(await lost(), ["1 too many waiting"]);
+  assert.deepEqual([await lost(), named], [["1 too many waiting"], ["b"]]);
 });
 
 test("a sweep deletes what is older than it is kept, and what a model has too many of", async () => {

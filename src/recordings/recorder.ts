@@ -112,7 +112,7 @@ class Recording implements ChatRecording {
     try {
       return await this.#write(this.#completion(usage));
     } catch (error) {
-      this.#writer.lose(1, "fault", error);
+      this.#writer.lose([this.key], "fault", error);
       return false;
     }
   }

@@ -21,6 +21,9 @@ interface Waiting {
   readonly end: (isWritten: boolean) => void;
 }
 
+/** Of those that are lost together, so many are named in the log. */
+const namedMax = 100;
+
 export class RecordingWriter {
   readonly #dependencies: WriterDependencies;
   readonly #stored;
@@ -49,7 +52,7 @@ export class RecordingWriter {
   /** Resolves with whether it was written, or is lost. @param bytes what it is counted as while it waits */
   write(completion: RecordedCompletion, bytes: number): Promise<boolean> {
     if (this.#waitingBytes + bytes > this.#dependencies.settings.waitingBytesMax) {
-      this.lose(1, "too many waiting");
+      this.lose([completion], "too many waiting");
       return Promise.resolve(false);
     }
     this.#waitingBytes += bytes;
@@ -97,7 +100,7 @@ export class RecordingWriter {
         const pauseMs = settings.pausesMs[failure];
         const { signal } = this.#stopping;
         if (pauseMs === undefined || signal.aborted) {
-          this.lose(completions.length, "not written", error);
+          this.lose(completions, "not written", error);
           return false;
         }
         // Rejects when it is to stop: then this is the last try.
@@ -107,8 +110,14 @@ export class RecordingWriter {
   }
 
   /** Counts and logs what is not recorded. */
-  lose(count: number, reason: "too many waiting" | "not written" | "fault", error?: unknown): void {
-    this.#lost.increase({ reason }, count);
-    this.#dependencies.logger.warn({ err: error, count, reason }, "completions were not recorded");
+  lose(
+    lost: readonly Pick<RecordedCompletion, "requestId">[],
+    reason: "too many waiting" | "not written" | "fault",
+    error?: unknown,
+  ): void {
+    this.#lost.increase({ reason }, lost.length);
+    const requestIds = lost.slice(0, namedMax).map(({ requestId }) => requestId);
+    const fields = { requestIds, err: error, count: lost.length, reason };
+    this.#dependencies.logger.warn(fields, "completions were not recorded");
   }
 }

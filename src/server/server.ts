@@ -432,14 +432,15 @@ async function construct(
     clock,
     limits: settings.imports,
     // What was imported is stored: an engine that is down or refuses it says so to whoever asks for it.
-    prepareVersion: (version, baseModel) =>
+    prepareVersion: (version, baseModel, by) =>
       prepareVersion(version, baseModel).catch((error: unknown) => {
-        logger.warn({ err: error, modelId: version.modelId }, "an imported version could not be loaded yet");
+        const fields = { ...by, err: error, modelId: version.modelId };
+        logger.warn(fields, "an imported version could not be loaded yet");
       }),
     // What is left undone here is done at the next version, or the next start.
-    onNewVersion: (modelId) =>
+    onNewVersion: (modelId, by) =>
       modelService.deleteOlderVersions(modelId).catch((error: unknown) => {
-        logger.warn({ err: error, modelId }, "older versions could not be deleted");
+        logger.warn({ ...by, err: error, modelId }, "older versions could not be deleted");
       }),
   });
   const taught = bases.filter(({ replies }) => replies.callFormat?.isTaught === true);

@@ -166,9 +166,12 @@ class ProcessJobRunner implements ChildJobRunner {
       await artifacts.removeUnfinished(request.runKey);
       throw error;
     } finally {
-      for (const { linesFile } of [...request.earlier, request])
+      for (const { jobId, linesFile } of [...request.earlier, request])
         await rm(linesFile, { force: true }).catch((error: unknown) =>
-          logger.warn({ err: error, linesFile }, "what a job trains on could not be removed from its folder"),
+          logger.warn(
+            { err: error, jobId, linesFile },
+            "what a job trains on could not be removed from its folder",
+          ),
         );
     }
   }

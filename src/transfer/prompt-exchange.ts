@@ -106,13 +106,14 @@ export class PromptExchange {
    * Has an engine receive a prompt. The engine's memory of it is the caller's to drop.
    *
    * @param place of a server that {@link refusalOf} allows
+   * @param options.requestId of the request that is for it, for the log
    * @throws TransferFailure, which is logged and counted, and the signal's reason
    */
   async receive(
     place: Omit<HeldPlace, "engineId">,
     wanted: WantedPrompt & { readonly entity: string },
     engine: PromptTransfers,
-    { signal }: { readonly signal: AbortSignal },
+    { signal, requestId }: { readonly signal: AbortSignal; readonly requestId: string },
   ): Promise<FetchedPrompt> {
     const { clock, logger, settings } = this.#dependencies;
     const peer = findPeer(this.#peers, place);
@@ -134,7 +135,7 @@ export class PromptExchange {
       this.#metrics.ended("fetched", error instanceof TransferFailure ? error.kind : "cancelled");
       if (error instanceof TransferFailure)
         logger.warn(
-          { err: error.cause, peer: peer.origin, kind: error.kind },
+          { requestId, err: error.cause, peer: peer.origin, kind: error.kind },
           `a prompt could not be fetched: ${error.message}`,
         );
       throw error;

@@ -55,10 +55,10 @@ export async function checkpointImportRoute(
           request.model = await reachModel(dependencies, request.caller, request.params.model_id);
         },
       },
-      async ({ model, body }, reply) => {
+      async ({ id: requestId, model, body }, reply) => {
         if (body === undefined || model === null) throw noArchive();
         const { version, ignored } = await dependencies.checkpointFiles
-          .import(model, body)
+          .import(model, body, { requestId })
           .catch((error: unknown) => {
             throw locate(error, importPlaces);
           });
