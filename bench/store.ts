@@ -1,11 +1,12 @@
 // How fast feedback is written and read over HTTP, and what that costs others: a server as a process of its own on the same
-// processors as its clients, beside SQLite writing the same rows by itself.
+// processors as its clients, beside its database writing the same rows by itself.
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { FeedbackBodies, callCount, referenceOf } from "./feedback/feedback-bodies.ts";
 import { headOf, KeepAliveConnection } from "./feedback/keep-alive.ts";
 import { OtherRequests, quantile, type Waits } from "./feedback/other-requests.ts";
+import { createBenchDatabase, rawPostgresRates } from "./feedback/raw-postgres.ts";
 import { rawInsertRates, type RawRates } from "./feedback/raw-inserts.ts";
 import { MemorySamples, type MemoryGrowth } from "./feedback/memory-samples.ts";
 import { ownFolder } from "./run-bench.ts";
@@ -15,13 +16,14 @@ const help = `Usage: node dist/bench/store.js [flags]
 Writes feedback to a server on the loopback address: batches of 1000 records over a few connections that are kept open, then
 records one by one over many; every record has an id and is on disk when it is answered. Meanwhile it asks /health and
 /v1/models and says how long these waited, and what became of the server's memory. Then it asks for pages of 100 records by
-reference and by a number in the payload. At the end SQLite alone writes the same rows to the same table, with nothing
-around it. Rates are records a second; clients, server and SQLite share the machine's processors.
+reference and by a number in the payload. At the end the database alone writes the same rows to the same table, with nothing
+around it. Rates are records a second; clients, server and database share the machine's processors.
 
   --records <count>  in batches (default 200000)
   --singles <count>  one by one (default 20000)
   --batch <count>    records of a batch (default 1000)
   --pages <count>    of each kind, as many as are answered within 20 s (default 200)
+  --postgres <url>   of a PostgreSQL, in which a database is made for this and dropped; a SQLite file without it
   --flag <flag>      of the server, such as --flag=--log-level=info; may stand several times
   --json             print JSON
   --help             print this`;
@@ -32,6 +34,7 @@ interface Options {
   readonly batch: number;
   readonly pages: number;
   readonly flags: readonly string[];
+  readonly postgres: string | undefined;
 }
 
 interface Written {
@@ -61,6 +64,7 @@ interface StoreReport {
   readonly written: readonly Written[];
   readonly memory: MemoryGrowth | null;
   readonly pages: readonly PageTimes[];
+  readonly database: "SQLite" | "PostgreSQL";
   readonly raw: RawRates;
 }
 
@@ -77,6 +81,7 @@ const { values } = parseArgs({
     singles: { type: "string", default: "20000" },
     batch: { type: "string", default: "1000" },
     pages: { type: "string", default: "200" },
+    postgres: { type: "string" },
     flag: { type: "string", multiple: true, default: [] },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -90,11 +95,27 @@ else {
     batch: Number(values.batch),
     pages: Number(values.pages),
     flags: values.flag,
+    postgres: values.postgres,
   });
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(report));
 }
 
-async function measure({ records, singles, batch, pages, flags }: Options): Promise<StoreReport> {
+async function measure({ postgres, ...options }: Options): Promise<StoreReport> {
+  if (postgres === undefined) return measureOn(null, options);
+  const database = await createBenchDatabase(postgres);
+  try {
+    return await measureOn(database.url, options);
+  } finally {
+    await database.drop();
+  }
+}
+
+/** @param databaseUrl of an empty PostgreSQL database; null for a SQLite file */
+async function measureOn(
+  databaseUrl: string | null,
+  { records, singles, batch, pages, flags: ownFlags }: Omit<Options, "postgres">,
+): Promise<StoreReport> {
+  const flags = databaseUrl === null ? ownFlags : ["--database-url", databaseUrl, ...ownFlags];
   const processor = cpus()[0]?.model ?? "an unknown processor";
   const [loadAverage = NaN] = loadavg();
   const server = await serveBuild(ownFolder, { modelFolder: "models/hone-tiny", threads: 1, flags });
@@ -115,6 +136,10 @@ async function measure({ records, singles, batch, pages, flags }: Options): Prom
       connections: singleConnections,
       records: singles,
     });
+    const rawCounts = {
+      batched: Math.min(records, 200_000),
+      single: Math.min(records + singles - Math.min(records, 200_000), 5000),
+    };
     return {
       processor,
       loadAverage,
@@ -124,10 +149,11 @@ async function measure({ records, singles, batch, pages, flags }: Options): Prom
         await askPages(server, "by reference", pages, pageByReference),
         await askPages(server, "by a number in the payload", pages, pageByNumber),
       ],
-      raw: rawInsertRates(join(server.dataFolder, "hone.db"), {
-        batched: Math.min(records, 200_000),
-        single: Math.min(records + singles - Math.min(records, 200_000), 5000),
-      }),
+      database: databaseUrl === null ? "SQLite" : "PostgreSQL",
+      raw:
+        databaseUrl === null
+          ? rawInsertRates(join(server.dataFolder, "hone.db"), rawCounts)
+          : await rawPostgresRates(databaseUrl, rawCounts),
     };
   } finally {
     await server.stop();
@@ -229,7 +255,7 @@ async function askPages(
   return { name, count: times.length, medianMs: quantile(times, 0.5), p95Ms: quantile(times, 0.95) };
 }
 
-function textOf({ processor, loadAverage, written, memory, pages, raw }: StoreReport): string {
+function textOf({ processor, loadAverage, written, memory, pages, database, raw }: StoreReport): string {
   const rawOf = [raw.batched, raw.single];
   const lines = [`${processor}, load ${loadAverage.toFixed(1)} before`];
   for (const [
@@ -239,7 +265,7 @@ function textOf({ processor, loadAverage, written, memory, pages, raw }: StoreRe
     const ratio = (recordsPerSecond / rawOf[index]).toFixed(2);
     const cpu = cpuMicroseconds === null ? "" : `, server CPU ${cpuMicroseconds.toFixed(1)} µs a record`;
     lines.push(
-      `written ${name}: ${recordsPerSecond.toFixed(0)} records/s, SQLite alone ${rawOf[index].toFixed(0)}: ratio ${ratio}`,
+      `written ${name}: ${recordsPerSecond.toFixed(0)} records/s, ${database} alone ${rawOf[index].toFixed(0)}: ratio ${ratio}`,
       `  answers: median ${medianMs.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)}${cpu}`,
     );
     for (const waits of others)

@@ -22,10 +22,11 @@ export const postgresForm: SqlForm = {
   position: (text, part) => sql`strpos(${text}, ${part})`,
   lower: (text) => sql`lower(${text} collate "C")`,
   ordered: (text) => sql`(${text} collate "C")`,
+  // `->>` reads an item anew for each of its values; here that is done once for all of them.
   givenItems: (json) =>
-    sql`(select place - 1 as place, item from json_array_elements(cast(convert_from(${json}, 'UTF8') as json)) with ordinality as listed (item, place)) as given`,
-  itemText: (index) => sql`(given.item ->> ${sql.lit(index)})`,
-  itemNumber: (index) => sql`cast(given.item ->> ${sql.lit(index)} as double precision)`,
+    sql`(select place - 1 as place, item, texts from json_array_elements(cast(convert_from(${json}, 'UTF8') as json)) with ordinality as listed (item, place), lateral (select array(select value from json_array_elements_text(item)) as texts offset 0) as read) as given`,
+  itemText: (index) => sql`given.texts[${sql.lit(index + 1)}]`,
+  itemNumber: (index) => sql`cast(given.texts[${sql.lit(index + 1)}] as double precision)`,
   clusteredTable: "",
 };
 

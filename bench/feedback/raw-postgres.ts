@@ -1,0 +1,64 @@
+// What PostgreSQL takes for the same rows by itself: they are read from a server's database and written to a table of the
+// same columns and indexes in it, over one connection. No HTTP, no checks; a batch is one statement of one parameter, as
+// the server's is.
+import { Client } from "pg";
+import type { RawRates } from "./raw-inserts.ts";
+
+const perTransaction = 1000;
+const insert = "insert into raw_feedback select * from json_populate_recordset(null::raw_feedback, $1::json)";
+
+/**
+ * @param url of the server's database, in which nothing is being written
+ * @param counts how many rows are written each way
+ */
+export async function rawPostgresRates(
+  url: string,
+  counts: { readonly batched: number; readonly single: number },
+): Promise<RawRates> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await client.query("set synchronous_commit = on");
+    await client.query("create table raw_feedback (like feedback including all)");
+    const { rows } = await client.query<{ readonly text: string }>(
+      "select row_to_json(feedback)::text as text from feedback limit $1",
+      [counts.batched + counts.single],
+    );
+    const texts = rows.map(({ text }) => text);
+    return {
+      batched: await rateOf(texts.slice(0, counts.batched), perTransaction, client),
+      single: await rateOf(texts.slice(counts.batched), 1, client),
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+/** Makes an empty database beside the one that the URL names. */
+export async function createBenchDatabase(url: string): Promise<{ url: string; drop: () => Promise<void> }> {
+  const name = `hone_bench_${process.pid}`;
+  const ask = async (statement: string): Promise<void> => {
+    const client = new Client(url);
+    await client.connect();
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  };
+  await ask(`create database ${name}`);
+  const own = new URL(url);
+  own.pathname = `/${name}`;
+  return { url: own.href, drop: () => ask(`drop database ${name} with (force)`) };
+}
+
+async function rateOf(rows: readonly string[], size: number, client: Client): Promise<number> {
+  const start = performance.now();
+  for (let first = 0; first < rows.length; first += size)
+    await client.query({
+      name: "raw",
+      text: insert,
+      values: [`[${rows.slice(first, first + size).join(",")}]`],
+    });
+  return (1000 * rows.length) / (performance.now() - start);
+}
