@@ -7,6 +7,7 @@ import type { JobStore } from "../domain/job.ts";
 import type { UsageStore } from "../domain/keys/usage.ts";
 import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
+import type { Announcements } from "../domain/servers/announcements.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { AnnotationService } from "../annotation/annotation-service.ts";
@@ -118,6 +119,7 @@ export interface HttpDependencies {
   readonly keyService: KeyService;
   readonly keyUse: Pick<KeyUse, "note">;
   readonly usage: Pick<UsageStore, "list">;
+  readonly announcements: Announcements;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
   /** For what is logged of a model's versions, and when one was made. */

@@ -114,7 +114,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.decorateRequest("caller", null as unknown as Caller);
   app.decorateRequest("model", null);
   app.decorateRequest("completions", null);
-  app.decorate("revocations", new RevocationWatch(dependencies.keys, clock));
+  app.decorate("revocations", new RevocationWatch(dependencies, clock));
   beginInTurn(app);
   breakOffOnClose(app, clock, inFlight);
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });

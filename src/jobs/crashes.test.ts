@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { isTerminal, type JobRunner, type JobStore } from "../domain/job.ts";
-import type { ServerStore } from "../domain/server-store.ts";
+import type { ServerStore } from "../domain/servers/server-store.ts";
 import { type Random, seededRandom } from "../domain/random.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
@@ -104,7 +104,10 @@ async function startServer(world: World, isAlone: boolean): Promise<Living> {
   const settings = jobSettingsWith({ startsMax: 1000, attemptsMax: 4, leaseMs: 8000, concurrency });
   const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"] }, settings);
   const runner = unreliableRunner(world);
-  const queue = new JobQueue({ ...base, jobs, models: database.models, runner, lease }, settings);
+  const queue = new JobQueue(
+    { ...base, jobs, models: database.models, runner, lease, announcements: database.announcements },
+    settings,
+  );
   await lease.start();
   await queue.start().catch(() => undefined);
   const stop = async (): Promise<void> => {

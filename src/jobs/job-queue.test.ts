@@ -6,7 +6,8 @@ import { test, type TestContext } from "node:test";
 import { present } from "../domain/assert.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { JobEvent, JobOutcome, JobPins, JobReport, JobRunner, JobStore } from "../domain/job.ts";
-import type { ServerStore } from "../domain/server-store.ts";
+import type { Announcements } from "../domain/servers/announcements.ts";
+import type { ServerStore } from "../domain/servers/server-store.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { TrainerProfile } from "../domain/trainer/profile.ts";
 import { resolveTrainingConfig, type TrainingConfigInput } from "../domain/training-config.ts";
@@ -111,6 +112,8 @@ class Bench {
   readonly clock = new FakeClock();
   readonly database: Stores;
   readonly lease = { id: "server" };
+  /** What its queues hear of what others do. */
+  announcements: Announcements;
   trainer: TrainerProfile = embeddedProfile;
   /** What its runner would pin a job to. */
   pinsFor: JobRunner["pinsFor"] = pinsFor;
@@ -128,6 +131,7 @@ class Bench {
 
   constructor(database: Stores) {
     this.database = database;
+    this.announcements = database.announcements;
   }
 
   readonly #logger: Logger = {
@@ -194,6 +198,7 @@ class Bench {
         clock: this.clock,
         logger: this.#logger,
         lease,
+        announcements: this.announcements,
       },
       jobSettingsWith(settings),
     );
@@ -249,6 +254,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
       clock,
       logger: silentLogger,
       lease: { id: "server" },
+      announcements: database.announcements,
     },
     jobSettingsWith({ concurrency: 1 }),
   );
@@ -1191,8 +1197,28 @@ test("an attempt whose job is taken anew by its own queue ends before the new on
   assert.equal(queue.status().runningCount, 0);
 });
 
+test("a cancel that another server announces interrupts its job at once, and no other", async (t) => {
+  const bench = await Bench.open(t);
+  const queue = await bench.start([untilInterrupted], { concurrency: 2 });
+  await bench.submit(queue, "a");
+  await bench.submit(queue, "b", "n");
+  await bench.database.jobs.requestCancel("a", bench.clock.now());
+  await bench.clock.advance(0);
+  assert.deepEqual([await bench.state("a"), await bench.state("b")], ["cancelled", "running"]);
+});
+
+test("a job that another server queues and announces is run at once", async (t) => {
+  const bench = await Bench.open(t);
+  await bench.start([twoSteps]);
+  await bench.clock.advance(0);
+  const other = bench.build(twoSteps);
+  await bench.submit(other, "a");
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
 test("a cancel written by another process is noticed at the next heartbeat", async (t) => {
   const bench = await Bench.open(t);
+  bench.announcements = { listen: () => () => undefined };
   const queue = await bench.start([untilInterrupted]);
   await bench.submit(queue, "a");
   await bench.database.jobs.requestCancel("a", bench.clock.now());

@@ -11,6 +11,7 @@ import {
 import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems } from "../domain/page.ts";
+import type { Announcements } from "../domain/servers/announcements.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { requireTrainerFor } from "../domain/trainer/profile.ts";
 import { Attempt } from "./attempt.ts";
@@ -32,6 +33,8 @@ interface RunningAttempt {
 export interface QueueDependencies extends Omit<AttemptDependencies, "owner"> {
   /** Whom this queue's jobs are claimed for. */
   readonly lease: Pick<ServerLease, "id">;
+  /** What other servers do to jobs; what is not announced is found by looking. */
+  readonly announcements: Announcements;
 }
 
 export class JobQueue implements Service {
@@ -53,6 +56,7 @@ export class JobQueue implements Service {
   /** No job is claimed while it is looked which ones this server runs. */
   #rescuing: Promise<unknown> = Promise.resolve();
   #loops: Promise<unknown> | null = null;
+  #endListening: () => void = () => undefined;
   /** Why no job could be claimed the last time, for people; null when one could, or there was none. */
   #claimFault: string | null = null;
 
@@ -227,13 +231,31 @@ export class JobQueue implements Service {
 
   async #start(signal: AbortSignal): Promise<void> {
     await this.#rescue();
+    this.#listen();
     this.#loops = Promise.all([
       ...this.#notifiers.map((notifier) => this.#work(notifier, signal)),
       this.#watchOthers(signal),
     ]);
   }
 
+  #listen(): void {
+    const { announcements, logger } = this.#dependencies;
+    const look = async (id: string | null): Promise<void> => {
+      for (const [jobId, { attempt }] of this.#attempts) if (id === null || id === jobId) await attempt.look();
+    };
+    const ends = [
+      announcements.listen("job-queued", () => this.#wake()),
+      announcements.listen("job-cancelled", (id) => {
+        look(id).catch((error: unknown) =>
+          logger.warn({ err: error }, "what was announced of a job could not be looked at; it is later"),
+        );
+      }),
+    ];
+    this.#endListening = () => ends.forEach((end) => end());
+  }
+
   async #stop(): Promise<void> {
+    this.#endListening();
     for (const { attempt } of this.#attempts.values()) attempt.interrupt("park");
     await this.#loops;
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
-import type { ServerStore } from "../domain/server-store.ts";
+import type { ServerStore } from "../domain/servers/server-store.ts";
 import { checkService } from "../domain/testing/check-service.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";

@@ -3,7 +3,7 @@
 import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
-import type { ServerStore } from "../domain/server-store.ts";
+import type { ServerStore } from "../domain/servers/server-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { heartbeatMs, type JobSettings } from "./settings.ts";
 

@@ -62,6 +62,11 @@ export class VersionUses implements Service {
     return true;
   }
 
+  /** The models that versions in use are of. */
+  models(): ReadonlySet<string> {
+    return new Set([...this.#uses.values()].map(({ version }) => version.modelId));
+  }
+
   async #begin(use: Use): Promise<boolean> {
     const { modelId, step } = use.version;
     const isThere = await this.#dependencies.store.useVersion(use.version, use.server);

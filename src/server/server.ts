@@ -15,6 +15,7 @@ import type { Stores } from "../storage/stores.ts";
 import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../registry/model-directory.ts";
+import { PublishedVersions } from "../registry/published-versions.ts";
 import { VersionUses } from "../registry/version-uses.ts";
 import { createModelService } from "../registry/model-service.ts";
 import { createRecorder, type Recorder } from "../recordings/recorder.ts";
@@ -235,6 +236,7 @@ async function build(
     checker,
     lease,
     uses,
+    publishedVersions,
     jobQueue,
     standingRules,
     checkpointFiles,
@@ -251,6 +253,7 @@ async function build(
   } = parts;
   await start(lease);
   await start(uses);
+  await start(publishedVersions);
   await sweep();
   await start(beginning(bases));
   await start(checker);
@@ -293,6 +296,7 @@ interface Parts {
   readonly checker: ConstraintChecker;
   readonly lease: ServerLease;
   readonly uses: VersionUses;
+  readonly publishedVersions: PublishedVersions;
   readonly jobQueue: JobQueue;
   readonly standingRules: StandingRules;
   readonly checkpointFiles: CheckpointFiles;
@@ -471,6 +475,14 @@ async function construct(
     clock,
     onFault: (error) => logger.warn({ err: error }, "what versions this server uses could not be written"),
   });
+  const publishedVersions = new PublishedVersions({
+    announcements: database.announcements,
+    store: database.models,
+    modelsInUse: () => uses.models(),
+    prepareVersion,
+    onFault: (error, modelId) =>
+      logger.warn({ err: error, modelId }, "a published version could not be loaded in advance"),
+  });
   const jobQueue = new JobQueue(
     {
       jobs: database.jobs,
@@ -481,6 +493,7 @@ async function construct(
       clock,
       logger,
       lease,
+      announcements: database.announcements,
     },
     settings.jobs,
   );
@@ -596,6 +609,7 @@ async function construct(
     keyService: createKeyService({ keys, clock }),
     keyUse,
     usage: database.usage,
+    announcements: database.announcements,
     models: modelService,
     checkpointFiles,
     versions: database.models,
@@ -654,6 +668,7 @@ async function construct(
     checker,
     lease,
     uses,
+    publishedVersions,
     jobQueue,
     standingRules,
     checkpointFiles,

@@ -1,6 +1,7 @@
 // What differs between databases, as one interface: a connection. Stores and migrations hold to it and to SQL that all of
 // them read; sqlite/ and postgres/ each make one.
 import type { Kysely, Transaction } from "kysely";
+import type { Announcer } from "./announcements/announcer.ts";
 import type { Schema } from "./schema.ts";
 import type { Searches } from "./searches/searches.ts";
 import type { SqlForm } from "./sql-form.ts";
@@ -32,6 +33,8 @@ export interface Connection {
   /** How it writes what databases write in different ways. */
   readonly form: SqlForm;
   readonly searches: Searches;
+  /** Reaches all servers that can be on the database, but for those that are away from it just then. */
+  readonly announcer: Announcer;
   /** Why it cannot be reached now, for people; null as far as is known. */
   readonly fault: () => string | null;
   /** Waits until no other process changes the tables; others wait from here until the transaction ends. */

@@ -1,6 +1,6 @@
 // The servers that have a lease, and what each can run.
 import type { Kysely } from "kysely";
-import type { ServerStore } from "../domain/server-store.ts";
+import type { ServerStore } from "../domain/servers/server-store.ts";
 import type { Schema } from "./schema.ts";
 
 /** The server store on a migrated database. */

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe } from "node:test";
 import Sqlite from "libsql";
+import { checkAnnouncements } from "./contract/announcements.ts";
 import { checkCompletionStore } from "./contract/completion-store.ts";
 import { checkAnnotationStore } from "./contract/annotation-store.ts";
 import { checkFeedbackStore } from "./contract/feedback-store.ts";
@@ -111,10 +112,10 @@ const makeMemory: MakeStorage = async () => {
   return async () => open();
 };
 
-for (const [name, storageOf, skip] of [
-  ["SQLite", sqliteStorage, false],
-  ["PostgreSQL", postgresStorage, withoutPostgres],
-  ["memory", () => makeMemory, false],
+for (const [name, storageOf, reach, skip] of [
+  ["SQLite", sqliteStorage, "connection", false],
+  ["PostgreSQL", postgresStorage, "database", withoutPostgres],
+  ["memory", () => makeMemory, "process", false],
 ] as const) {
   describe(name, { skip }, () => {
     const makeStorage = storageOf();
@@ -132,6 +133,7 @@ for (const [name, storageOf, skip] of [
     checkWebhookStore(makeStorage);
     checkObjectStore(makeStorage);
     checkTraceStore(makeStorage);
+    checkAnnouncements(makeStorage, reach);
     checkTwoConnections(makeStorage);
     checkTwoServers(makeStorage, searchSeeds(1));
   });

@@ -9,7 +9,8 @@ import type { UsageStore } from "../domain/keys/usage.ts";
 import type { ModelStore } from "../domain/model.ts";
 import type { RuleStore } from "../domain/rewards/stored-rule.ts";
 import type { TrainingSourceStore } from "../domain/rewards/training-source.ts";
-import type { ServerStore } from "../domain/server-store.ts";
+import type { Announcements } from "../domain/servers/announcements.ts";
+import type { ServerStore } from "../domain/servers/server-store.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
@@ -18,6 +19,7 @@ import type { ObjectStore } from "../domain/traces/published-object.ts";
 import type { TraceStore } from "../domain/traces/trace-store.ts";
 import type { FileStore } from "../domain/uploads/uploaded-file.ts";
 import type { WebhookStore } from "../domain/webhooks/webhook-store.ts";
+import { announcingStores } from "./announcements/announcing-stores.ts";
 import type { Connection } from "./dialect.ts";
 import { createCompletionStore } from "./completions/completion-store.ts";
 import { createFeedbackStore } from "./feedback/feedback-store.ts";
@@ -54,6 +56,8 @@ export interface Stores {
   readonly rules: RuleStore;
   readonly sources: TrainingSourceStore;
   readonly webhooks: WebhookStore;
+  /** What was changed, of what `keys`, `models` and `jobs` change. */
+  readonly announcements: Announcements;
   /** Why the database cannot be reached now, for people; null as far as is known. */
   fault(): string | null;
   /** Idempotent. */
@@ -82,11 +86,14 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
   }
   const outbox = createOutbox(connection, clock);
   let closing: Promise<void> | null = null;
-  return {
+  const announced = {
     keys: createKeyStore(queries),
     usage: createUsageStore(queries),
     models: createModelStore(queries),
     jobs: createJobStore(connection, outbox),
+  };
+  return {
+    ...announcingStores(announced, connection.announcer),
     trajectories: createTrajectoryStore(queries),
     completions: createCompletionStore(queries),
     feedback: createFeedbackStore(connection, outbox),
@@ -98,6 +105,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
     rules: createRuleStore(connection),
     sources: createSourceStore(queries),
     webhooks: createWebhookStore(queries, outbox),
+    announcements: connection.announcer,
     fault: () => connection.fault(),
     close: () => (closing ??= queries.destroy()),
   };

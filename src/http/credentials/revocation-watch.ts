@@ -2,9 +2,11 @@
 // runs something says what ends it.
 import type { KeyStore } from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { Announcements } from "../../domain/servers/announcements.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { Notifier } from "../../jobs/notifier.ts";
 
-/** How long an answer that runs may outlive its key. */
+/** How long an answer that runs may outlive its key, where nobody announces that it was revoked. */
 const revocationCheckMs = 1000;
 
 /** Ends what runs for a key that is revoked or expires meanwhile: while anything runs, one query asks for all keys at once. */
@@ -12,11 +14,18 @@ export class RevocationWatch {
   readonly #keys: Pick<KeyStore, "findEnded">;
   readonly #clock: Clock;
   readonly #running = new Set<{ readonly keyId: string; readonly end: (reason: ServiceError) => void }>();
-  #asking: AbortController | null = null;
+  #asking: { readonly end: AbortController; readonly notifier: Notifier } | null = null;
 
-  constructor(keys: Pick<KeyStore, "findEnded">, clock: Clock) {
+  constructor(
+    {
+      keys,
+      announcements,
+    }: { readonly keys: Pick<KeyStore, "findEnded">; readonly announcements: Announcements },
+    clock: Clock,
+  ) {
     this.#keys = keys;
     this.#clock = clock;
+    announcements.listen("key-revoked", () => this.#asking?.notifier.notify());
   }
 
   /**
@@ -27,26 +36,27 @@ export class RevocationWatch {
     const entry = { keyId, end };
     this.#running.add(entry);
     if (this.#asking === null) {
-      this.#asking = new AbortController();
-      void this.#ask(this.#asking.signal);
+      this.#asking = { end: new AbortController(), notifier: new Notifier(this.#clock) };
+      void this.#ask(this.#asking.notifier, this.#asking.end.signal);
     }
     return () => {
       this.#running.delete(entry);
       if (this.#running.size > 0) return;
-      this.#asking?.abort();
+      this.#asking?.end.abort();
       this.#asking = null;
     };
   }
 
-  async #ask(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+  async #ask(notifier: Notifier, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await notifier.wait(revocationCheckMs, { signal });
+      if (signal.aborted) return;
       try {
-        await this.#clock.sleep(revocationCheckMs, { signal });
         const keyIds = new Set([...this.#running].map(({ keyId }) => keyId));
         const ended = await this.#keys.findEnded([...keyIds], this.#clock.now());
         for (const entry of this.#running) if (ended.includes(entry.keyId)) this.#end(entry);
       } catch {
-        // The last one left, or the database is away: that is seen elsewhere, and asked again here.
+        // The database is away: that is seen elsewhere, and asked again here.
       }
     }
   }

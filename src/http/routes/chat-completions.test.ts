@@ -434,6 +434,27 @@ test("closing the server breaks off what still runs, with an error of its own", 
   assert.equal((await whole).statusCode, 503);
 });
 
+test("a key whose revocation is announced has nothing that runs for it any more", async () => {
+  const clock = new FakeClock();
+  const server = await fakeServer({ clock });
+  server.chat.script.hangs = true;
+  const seen = server.chat.nextSeen();
+  const answer = server.ask({
+    method: "POST",
+    url: "/v1/chat/completions",
+    headers: { authorization: bearer(keys.member) },
+    payload: helloBody,
+  });
+  void answer.then(() => undefined);
+  await seen;
+  await server.keyStore.revoke("member", clock.now());
+  await clock.advance(0);
+  assert.equal((await answer).statusCode, 401);
+  const closed = server.close();
+  await clock.advance(2000);
+  await closed;
+});
+
 test("revoking a key ends what runs for it within a second, and nothing of another key", async () => {
   const clock = new FakeClock();
   const server = await fakeServer({ clock });

@@ -170,6 +170,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       runner: { ...noRunner, trainer: options.trainer ?? embeddedProfile },
       clock,
       logger: silentLogger,
+      announcements: database.announcements,
       lease: { id: "server" },
     },
     jobSettingsWith(options.jobSettings),
@@ -257,6 +258,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     keyService: createKeyService({ keys: database.keys, clock }),
     keyUse,
     usage: database.usage,
+    announcements: database.announcements,
     models: createModelService({
       store: models,
       directory,

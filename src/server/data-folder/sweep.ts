@@ -7,7 +7,7 @@ import type { ServerFolder } from "../../artifacts/server-folder.ts";
 import { isTerminal, type JobRunner, type JobState, type JobStore } from "../../domain/job.ts";
 import { adapterFolderOf, adaptersOf, type ModelStore } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
-import type { ServerStore } from "../../domain/server-store.ts";
+import type { ServerStore } from "../../domain/servers/server-store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 
 export interface SweepDependencies {

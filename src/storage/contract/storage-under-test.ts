@@ -14,7 +14,7 @@ import {
   type TrainedModel,
 } from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
-import type { ServerStore } from "../../domain/server-store.ts";
+import type { ServerStore } from "../../domain/servers/server-store.ts";
 import { resolveTrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryOutline } from "../../domain/outlines/trajectory-outline.ts";
 import type { TrajectoryGroup, TrajectoryLogDraft } from "../../domain/trajectory.ts";

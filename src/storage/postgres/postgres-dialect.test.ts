@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { systemClock } from "../../domain/clock.ts";
+import { announcedKinds } from "../../domain/servers/announcements.ts";
+import { listenTo } from "../contract/announcements.ts";
 import { sampleKey } from "../contract/storage-under-test.ts";
 import type { Connection } from "../dialect.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion } from "../migrations/migrations.ts";
@@ -214,6 +216,21 @@ describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
     });
     line.mend();
     assert.deepEqual((await stores.keys.list(firstPage)).items, []);
+  });
+
+  test("has those who listen look at everything when it is back, and announces on", async (t) => {
+    const { stores, line } = await reached(t);
+    const { next } = listenTo(stores);
+    const gap = async (): Promise<void> => {
+      for (const kind of announcedKinds) assert.equal(await next(), `${kind} null`);
+    };
+    await gap();
+    await stores.keys.create(sampleKey("k"));
+    line.cut();
+    line.mend();
+    await gap();
+    await stores.keys.revoke("k", new Date());
+    assert.equal(await next(), "key-revoked k");
   });
 
   test("is closed while it is away", async (t) => {

@@ -2,6 +2,7 @@
 import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from "kysely";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
+import { PostgresAnnouncer } from "./postgres-announcer.ts";
 import { PostgresDriver } from "./postgres-driver.ts";
 import { isMissingParent } from "./postgres-errors.ts";
 import { postgresForm } from "./postgres-form.ts";
@@ -19,14 +20,16 @@ export function openPostgres(options: PoolOptions): Connection {
   const pool = new PostgresPool(options);
   const searchPool = new PostgresPool({ url: options.url, connections: searchConnections });
   const searches = postgresSearches(searchPool);
-  const closeSearches = async (): Promise<void> => {
+  const announcer = new PostgresAnnouncer(options.url, pool);
+  const closeOthers = async (): Promise<void> => {
+    await announcer.close();
     await searches.close();
     await searchPool.close();
   };
   const queries = new Kysely<Schema>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new PostgresDriver(pool, closeSearches),
+      createDriver: () => new PostgresDriver(pool, closeOthers),
       createIntrospector: (database) => new PostgresIntrospector(database),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
@@ -38,6 +41,7 @@ export function openPostgres(options: PoolOptions): Connection {
     isMissingParent,
     form: postgresForm,
     searches,
+    announcer,
     fault: () => pool.fault,
     lockForMigration: async (transaction) => {
       await sql`select set_config('lock_timeout', ${`${migrationMinutes}min`}, true), set_config('statement_timeout', '0', true)`.execute(

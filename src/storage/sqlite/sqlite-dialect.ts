@@ -1,6 +1,7 @@
 // SQLite as the stores' database: one file, and the lock that keeps it for one server.
 import { dirname, join } from "node:path";
 import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { LocalAnnouncer } from "../announcements/announcer.ts";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import { directSearches } from "../searches/searches.ts";
@@ -42,6 +43,7 @@ export function openSqlite({
     isMissingParent,
     form: sqliteForm,
     searches,
+    announcer: new LocalAnnouncer(),
     fault: () => null,
     // A transaction has the whole file from its beginning.
     lockForMigration: async () => undefined,

@@ -1,6 +1,8 @@
 // For tests: the stores in memory, obviously right and nothing else. One call at a time, each from its first read to
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
 import { type Clock, systemClock } from "../../domain/clock.ts";
+import { LocalAnnouncer } from "../announcements/announcer.ts";
+import { announcingStores } from "../announcements/announcing-stores.ts";
 import type { Stores } from "../stores.ts";
 import { memoryCompletions } from "./memory-completions.ts";
 import { memoryAnnotation } from "./memory-annotation.ts";
@@ -57,11 +59,15 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     tables = changed;
     return result;
   };
-  return () => ({
+  const announcements = new LocalAnnouncer();
+  const announced = {
     keys: memoryKeys(exclusively),
     usage: memoryUsage(exclusively),
     models: memoryModels(exclusively),
     jobs: memoryJobs(exclusively),
+  };
+  return () => ({
+    ...announcingStores(announced, announcements),
     trajectories: memoryTrajectories(exclusively),
     completions: memoryCompletions(exclusively),
     feedback: memoryFeedback(exclusively),
@@ -73,6 +79,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     rules: memoryRules(exclusively),
     sources: memorySources(exclusively),
     webhooks: memoryWebhooks(exclusively),
+    announcements,
     fault: () => null,
     close: async () => undefined,
   });

@@ -1,6 +1,6 @@
 // For tests: the server store in memory.
 import { assert } from "../../domain/assert.ts";
-import type { ServerStore } from "../../domain/server-store.ts";
+import type { ServerStore } from "../../domain/servers/server-store.ts";
 import type { Exclusively } from "./memory-tables.ts";
 
 export function memoryServers(exclusively: Exclusively): ServerStore {

@@ -9,7 +9,7 @@ import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.
 import type { StoredCompletion } from "../../domain/recordings/completion-store.ts";
 import type { RuleNote, StandingJob, StoredRule } from "../../domain/rewards/stored-rule.ts";
 import type { TrainingSource } from "../../domain/rewards/training-source.ts";
-import type { ServerLease } from "../../domain/server-store.ts";
+import type { ServerLease } from "../../domain/servers/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ListedOutline } from "../../domain/outlines/trajectory-outline.ts";
