@@ -93,11 +93,22 @@ export function readConfig(
       values[section][name] = setting.byMachine?.({ ...machine, modelBytes });
   }
   values.server["data"] = dataFolder;
+  const blobs = textOf(values.server["blobs"]);
+  if (blobs !== undefined) values.server["blobs"] = blobsFolder(blobs);
   // The record was filled from the sections' own schemas.
   const config = values as unknown as HoneConfig;
   refuseUnsafe(config);
   for (const section of Object.values(config)) Object.freeze(section);
   return Object.freeze(config);
+}
+
+/** @throws ServiceError `invalid` for what is no folder */
+function blobsFolder(given: string): string {
+  if (given !== "" && !/^[a-z][a-z\d+.-]+:\/\//i.test(given)) return resolve(given);
+  throw new ServiceError({
+    code: "invalid",
+    message: `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder, which all servers on the database reach.`,
+  });
 }
 
 /** What of this machine is this process's to use. */

@@ -17,6 +17,8 @@ export interface DatabasePlace {
   readonly folder: string;
   /** What it may make there. */
   readonly files: readonly string[];
+  /** Whether several servers may be on it. */
+  readonly isForMany: boolean;
   /** What to do where it cannot be opened. */
   readonly cure: string;
   /** Whether there is one; a server's on another machine is taken to be there. */
@@ -56,6 +58,7 @@ function sqlitePlace(
     name: file,
     folder: dirname(file),
     files: sqliteFiles(file),
+    isForMany: false,
     cure: "Give this user the right to read and write it, or put back a copy of the database file.",
     exists: () => existsSync(file),
     open: ({ isShared }) => openStores(openSqlite({ file, isShared, dataFolder })),
@@ -79,11 +82,12 @@ function postgresPlace(
     name: shownUrl(url),
     folder: dataFolder,
     files: [],
+    isForMany: true,
     cure: "Start it, or mend HONE_DATABASE_URL: its user needs the right to make tables.",
     exists: () => true,
     open: async ({ isShared, onChange }) => {
       if (isShared) return openStores(await connect({ connections: connectionsBeside }));
-      // What lies in the data folder beside is one server's.
+      // What lies in the data folder beside is one server's, wherever it keeps adapters and files.
       const lock = takeDataLock(join(dataFolder, "hone.db.lock"));
       try {
         const stores = await openStores(await connect({ connections, onChange }));

@@ -85,8 +85,14 @@ async function setFirstKey(dependencies: FirstKeyDependencies, secret: string): 
     throw new ServiceError({ code: "conflict", message });
   }
   const key = known ?? firstKey(dependencies, secret);
-  if (known === null) await keys.create(key);
-  const others = (await liveAdminKeys(dependencies)).filter(({ id }) => id !== key.id);
+  // Another server that starts at the same time with the same key may have made it since.
+  if (known === null)
+    await keys.create(key).catch(async (error: unknown) => {
+      if ((await keys.findByHash(key.secretHash)) === null) throw error;
+    });
+  const others = (await liveAdminKeys(dependencies)).filter(
+    ({ id, secretHash }) => id !== key.id && secretHash !== key.secretHash,
+  );
   const kept = await secretHashIn(adminKeyFile(settings.data));
   for (const { id, secretHash } of others) {
     if (!isOfStart(id) && secretHash !== kept) {

@@ -30,7 +30,7 @@ function checkModes(folder: string, modes: Readonly<Record<string, number>>): vo
 
 test("a new data folder and all that is made in it are their owner's", async (t) => {
   const dataFolder = join(newFolder(t), "deep", "data");
-  await keepDataPrivate(dataFolder, placeOf(dataFolder, "hone.db"), silentLogger);
+  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") }, silentLogger);
   const database = await openStores(openSqlite({ file: join(dataFolder, "hone.db") }));
   mkdirSync(join(dataFolder, "adapters"));
   const files = { "hone.db": 0o600, "hone.db-wal": 0o600, "hone.db-shm": 0o600, "hone.db.lock": 0o600 };
@@ -47,23 +47,35 @@ test("an existing data folder is tightened, and says so; what others made stays 
   chmodSync(folder, 0o755);
   const paths: unknown[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void paths.push(fields) };
-  await keepDataPrivate(dataFolder, placeOf(folder, "other.db"), logger);
+  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(folder, "other.db") }, logger);
   const tightened = { data: 0o700, "data/adapters": 0o700, "data/hone.db": 0o600, "other.db-wal": 0o600 };
   checkModes(folder, { ".": 0o755, ...tightened, "other.db": 0o600, "data/hone.json": 0o644 });
   assert.equal(paths.length, 5);
-  await keepDataPrivate(dataFolder, placeOf(folder, "other.db"), logger);
+  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(folder, "other.db") }, logger);
   assert.equal(paths.length, 5);
+});
+
+test("the folder of adapters and files is made, and tightened as the data folder is", async (t) => {
+  const folder = newFolder(t);
+  const [data, blobs] = [join(folder, "data"), join(folder, "shared", "blobs")];
+  const places = { data, blobs, database: placeOf(data, "hone.db") };
+  await keepDataPrivate(places, silentLogger);
+  checkModes(folder, { data: 0o700, "shared/blobs": 0o700 });
+  for (const name of ["adapters", "others"]) mkdirSync(join(blobs, name));
+  for (const name of [".", "adapters", "others"]) chmodSync(join(blobs, name), 0o755);
+  await keepDataPrivate(places, silentLogger);
+  checkModes(blobs, { ".": 0o700, adapters: 0o700, others: 0o755 });
 });
 
 test("a folder that is for everybody, such as /tmp, keeps its rights", async (t) => {
   const folder = newFolder(t);
   chmodSync(folder, 0o1777);
-  await keepDataPrivate(folder, placeOf(folder, "hone.db"), silentLogger);
+  await keepDataPrivate({ data: folder, blobs: null, database: placeOf(folder, "hone.db") }, silentLogger);
   assert.equal(statSync(folder).mode & 0o7777, 0o1777);
 });
 
 test("a file that goes while it is looked at is no fault", async (t) => {
   const dataFolder = newFolder(t);
   symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
-  await keepDataPrivate(dataFolder, placeOf(dataFolder, "hone.db"), silentLogger);
+  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") }, silentLogger);
 });

@@ -15,22 +15,29 @@ export function keepNewFilesPrivate(): void {
 /** What the server makes in its data folder. What lies in its folders is out of reach with them. */
 const ownFiles = /^(admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
-/**
- * Makes the folders of data and database where they are missing, and takes from others what rights they have on it and on
- * the database.
- */
+/** Where a server's data lies. */
+export interface DataPlaces {
+  readonly data: string;
+  /** Of adapters and files, where that is another folder. */
+  readonly blobs: string | null;
+  readonly database: Pick<DatabasePlace, "folder" | "files">;
+}
+
+/** Makes the folders where they are missing, and takes from others what rights they have on them and on the database. */
 export async function keepDataPrivate(
-  dataFolder: string,
-  database: Pick<DatabasePlace, "folder" | "files">,
+  { data, blobs, database }: DataPlaces,
   logger: Logger,
 ): Promise<void> {
   keepNewFilesPrivate();
-  await makeFolder(dataFolder, "--data");
+  await makeFolder(data, "--data");
+  if (blobs !== null) await makeFolder(blobs, "--blobs");
   await makeFolder(database.folder, "--database-url");
-  const isOwn = (name: string): boolean => folderNames.includes(name) || ownFiles.test(name);
-  const names = (await readdir(dataFolder)).filter(isOwn);
-  const paths = [dataFolder, ...names.map((name) => join(dataFolder, name))];
-  for (const file of database.files) if (!paths.includes(file)) paths.push(file);
+  const paths = new Set<string>();
+  for (const folder of blobs === null ? [data] : [data, blobs]) {
+    const own = (await readdir(folder)).filter((name) => folderNames.includes(name) || ownFiles.test(name));
+    for (const path of [folder, ...own.map((name) => join(folder, name))]) paths.add(path);
+  }
+  for (const file of database.files) paths.add(file);
   for (const path of paths) await tighten(path, logger);
 }
 

@@ -73,7 +73,7 @@ import { exposeGauges } from "./gauges.ts";
 import { memoryObserver } from "./bases/memory-observer.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
-import { databasePlace } from "./database-place.ts";
+import { databasePlace, type DatabasePlace } from "./database-place.ts";
 import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
 import { requireServed } from "../runtime/served-platform.ts";
@@ -192,11 +192,11 @@ async function build(
 ): Promise<Facts> {
   requireServed();
   settleChildEnvironment();
-  const { host, port, data: dataFolder, drainSeconds } = config.server;
+  const { host, port, data, blobs, drainSeconds } = config.server;
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
   const logger = createLogger(log);
   const place = databasePlace(config);
-  await keepDataPrivate(dataFolder, place, logger);
+  await keepDataPrivate({ data, blobs, database: place }, logger);
   const database = await place.open({
     isShared: false,
     onChange: (fault) =>
@@ -218,6 +218,7 @@ async function build(
   let isDraining = false;
   let address: Address = { host, port };
   const ground = {
+    place,
     database,
     keys,
     log,
@@ -316,6 +317,7 @@ interface Parts {
 
 /** What the parts stand on. */
 interface Ground {
+  readonly place: DatabasePlace;
   readonly database: Stores;
   /** The database's, whose changes the audit log has. */
   readonly keys: KeyStore;
@@ -332,16 +334,16 @@ interface Ground {
 async function construct(
   config: HoneConfig,
   settings: ReturnType<typeof settingsOfParts>,
-  { database, keys, log, logger, audit, isUp, isDraining, listening }: Ground,
+  { place, database, keys, log, logger, audit, isUp, isDraining, listening }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel, quantize: quantization } = config.server;
   const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
-  const writer = { root: dataFolder, server: () => lease.id };
-  const artifacts = new FolderArtifacts(writer);
-  const folder = new ServerFolder(writer);
+  const blobsFolder = config.server.blobs ?? dataFolder;
+  const artifacts = new FolderArtifacts({ root: blobsFolder, server: () => lease.id });
+  const folder = new ServerFolder({ root: dataFolder, server: () => lease.id });
   const cacheOf = (model: string): string => folder.cacheOf(model);
   const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheOf(file));
   const added = addedBases(dataFolder);
@@ -515,6 +517,7 @@ async function construct(
     settings: config.models,
   });
 
+  const comparedStores = { artifacts, models: database.models, jobs: database.jobs };
   let compared: AdapterComparison = { missing: [], unknown: [] };
   const files = createFileService({
     store: database.files,
@@ -588,10 +591,10 @@ async function construct(
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {
-      disk: createDiskCheck([dataFolder, databasePlace(config).folder], clock),
+      disk: createDiskCheck([dataFolder, blobsFolder, place.folder], clock),
       adapters: createAdapterCheck({ models: database.models, artifacts, clock, logger }),
       data_folder: async () => {
-        const fault = await comparisonFault(compared, artifacts);
+        const fault = await comparisonFault(compared, comparedStores);
         if (fault !== null) throw fault;
       },
       bases: createBaseCheck({ models: database.models, bases: baseNames, weightsOf, clock }),
@@ -647,11 +650,11 @@ async function construct(
   const { optimizerStatesKept } = settings.jobs;
   const sweep = async (): Promise<void> => {
     await modelService.deleteAllOlderVersions();
-    const places = { artifacts, folder, root: dataFolder };
+    const places = { artifacts, folder, root: dataFolder, hasOthers: place.isForMany };
     const stores = { models: modelStore, jobs, servers: database.servers };
-    await sweepDataFolder({ ...places, ...stores, runner, optimizerStatesKept, logger });
-    compared = await compareAdapters({ artifacts, models: modelStore, jobs });
-    const fault = await comparisonFault(compared, artifacts);
+    await sweepDataFolder({ ...places, ...stores, runner, optimizerStatesKept, clock, logger });
+    compared = await compareAdapters(comparedStores);
+    const fault = await comparisonFault(compared, comparedStores);
     if (fault !== null) logger.error(compared, fault.message);
   };
   const warmUp = async (): Promise<void> => {

@@ -27,6 +27,12 @@ const serverSettings = {
     isEssential: true,
   },
   data: { kind: "text", default: ".hone", about: "Folder for everything that is kept.", isEssential: true },
+  blobs: {
+    kind: "text",
+    default: null,
+    about:
+      "Folder for adapters and files, which servers on one PostgreSQL share. Default: the data folder, which is one server's.",
+  },
   databaseUrl: {
     kind: "text",
     default: null,
@@ -146,6 +152,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.host",
     "server.port",
     "server.data",
+    "server.blobs",
     "server.databaseUrl",
     "server.databaseConnections",
   ],

@@ -2,6 +2,7 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../domain/clock.ts";
+import { newUuid } from "../../domain/ids.ts";
 import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { holdResult } from "./hold-result.ts";
 
@@ -20,13 +21,13 @@ async function probeAll(folders: ReadonlySet<string>): Promise<void> {
 }
 
 async function probe(folder: string): Promise<void> {
-  const file = join(folder, `.disk-check-${process.pid}`);
+  const file = join(folder, `.disk-check-${newUuid()}`);
   try {
     await mkdir(folder, { recursive: true });
     const handle = await open(file, "w");
     try {
       // It has no name by the time that it is written: a server that dies meanwhile leaves nothing.
-      await rm(file);
+      await rm(file, { force: true });
       await handle.writeFile(new Uint8Array(probeBytes));
     } finally {
       await handle.close();

@@ -24,7 +24,7 @@ test("versions without their adapters, and adapters that the database never knew
   const stores = { artifacts, models, jobs };
   const compare = async () => {
     const found = await compareAdapters(stores);
-    return { ...found, said: (await comparisonFault(found, artifacts))?.message ?? null };
+    return { ...found, said: (await comparisonFault(found, stores))?.message ?? null };
   };
   assert.deepEqual(await compare(), { missing: [], unknown: [], said: null });
   await storeModel(models, "m");
@@ -46,15 +46,34 @@ test("versions without their adapters, and adapters that the database never knew
   assert.deepEqual(found.missing, ["adapters/m/1"]);
   assert.deepEqual(found.unknown.toSorted(), ["adapters/lost/1", "adapters/m/4"]);
   assert.match(
-    (await comparisonFault(found, artifacts))?.message ?? "",
+    (await comparisonFault(found, stores))?.message ?? "",
     /adapters\/m\/1 should be there and is not, and the database does not know .*may have lost/,
   );
   make("adapters/m/1");
   rmSync(join(dataFolder, "adapters/lost"), { recursive: true });
   assert.match(
-    (await comparisonFault(found, artifacts))?.message ?? "",
+    (await comparisonFault(found, stores))?.message ?? "",
     /^In the data folder the database does not know adapters\/m\/4\./,
   );
   rmSync(join(dataFolder, "adapters/m/4"), { recursive: true });
-  assert.equal(await comparisonFault(found, artifacts), null);
+  assert.equal(await comparisonFault(found, stores), null);
+});
+
+test("what another server was just publishing or deleting is no fault once it has", async (t) => {
+  const dataFolder = mkdtempSync(join(tmpdir(), "hone-compare-"));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const { models, jobs } = memoryStorage()();
+  const { artifacts } = dataFolderAt(dataFolder);
+  const stores = { artifacts, models, jobs };
+  await storeModel(models, "m");
+  const draft = { modelId: "m", metrics: {}, base: null, adapterHash: null, createdAt: moment(1) };
+  const addVersion = (id: string) => models.addVersion({ ...draft, id }, async (step) => `adapters/m/${step}`);
+  await addVersion("deleted");
+  mkdirSync(join(dataFolder, "adapters/m/2"), { recursive: true });
+  const found = await compareAdapters(stores);
+  assert.deepEqual(found, { missing: ["adapters/m/1"], unknown: ["adapters/m/2"] });
+  assert.notEqual(await comparisonFault(found, stores), null);
+  await models.deleteVersions("m", [1]);
+  await addVersion("published");
+  assert.equal(await comparisonFault(found, stores), null);
 });

@@ -2,7 +2,7 @@
 // lost its last writes, as a database does whose log was damaged: nothing is removed, and the system check stays red.
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import type { JobStore } from "../../domain/job.ts";
-import { adapterFolderOf, adaptersOf, type ModelStore } from "../../domain/model.ts";
+import { adapterFolderOf, adaptersOf, type ModelStore, type VersionKey } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 
@@ -15,24 +15,25 @@ export interface AdapterComparison {
 
 export interface ComparedStores {
   readonly artifacts: Pick<ArtifactStore, "has" | "names">;
-  readonly models: Pick<ModelStore, "find" | "list" | "listVersions" | "greatestStep">;
+  readonly models: Pick<ModelStore, "find" | "findVersion" | "list" | "listVersions" | "greatestStep">;
   readonly jobs: Pick<JobStore, "list">;
 }
 
-/** To be called while no job runs, behind the sweep. */
+/** To be called while this server runs no job, behind the sweep. */
 export async function compareAdapters(stores: ComparedStores): Promise<AdapterComparison> {
   return { missing: await missingAdapters(stores), unknown: await unknownAdapters(stores) };
 }
 
-/** What is wrong with what was found and is so still; null where all is well. */
+/** What is wrong with what was found and is so still; null where all is well, as after others have published or deleted. */
 export async function comparisonFault(
   { missing, unknown }: AdapterComparison,
-  artifacts: Pick<ArtifactStore, "has">,
+  stores: ComparedStores,
 ): Promise<ServiceError | null> {
+  const { artifacts } = stores;
   const gone: string[] = [];
   const strange: string[] = [];
-  for (const key of missing) if (!(await artifacts.has(key))) gone.push(key);
-  for (const key of unknown) if (await artifacts.has(key)) strange.push(key);
+  for (const key of missing) if ((await isVersions(stores, key)) && !(await artifacts.has(key))) gone.push(key);
+  for (const key of unknown) if (!(await isKnown(stores, key)) && (await artifacts.has(key))) strange.push(key);
   if (gone.length + strange.length === 0) return null;
   const parts = [
     ...(gone.length === 0
@@ -65,12 +66,12 @@ async function missingAdapters({ artifacts, models }: ComparedStores): Promise<r
   return missing;
 }
 
-async function unknownAdapters({ artifacts, models, jobs }: ComparedStores): Promise<readonly string[]> {
+async function unknownAdapters(stores: ComparedStores): Promise<readonly string[]> {
+  const { artifacts } = stores;
   const unknown: string[] = [];
   for (const modelId of await artifacts.names("adapters")) {
     const steps = (await artifacts.names(adaptersOf(modelId))).filter((name) => /^\d+$/.test(name));
-    const isKnown = (await models.find(modelId)) !== null;
-    const known = isKnown ? await greatestKnownStep({ models, jobs }, modelId) : -1;
+    const known = await greatestKnownStep(stores, modelId);
     unknown.push(
       ...steps.filter((step) => Number(step) > known).map((step) => adapterFolderOf(modelId, Number(step))),
     );
@@ -78,11 +79,29 @@ async function unknownAdapters({ artifacts, models, jobs }: ComparedStores): Pro
   return unknown;
 }
 
-/** Of the model's versions, and of those that its jobs have begun to make. */
+/** Whether the adapter with this key is one that a version is to have. */
+async function isVersions({ models }: ComparedStores, key: string): Promise<boolean> {
+  const { modelId, step } = versionOf(key);
+  return (await models.findVersion(modelId, step))?.adapterFolder === key;
+}
+
+async function isKnown(stores: ComparedStores, key: string): Promise<boolean> {
+  const { modelId, step } = versionOf(key);
+  return step <= (await greatestKnownStep(stores, modelId));
+}
+
+/** The version whose adapter has this key, as `adapterFolderOf` makes them. */
+function versionOf(key: string): VersionKey {
+  const [, modelId = "", step] = key.split("/");
+  return { modelId, step: Number(step) };
+}
+
+/** Of the model's versions, and of those that its jobs have begun to make; -1 of a model that there is not. */
 async function greatestKnownStep(
   { models, jobs }: Pick<ComparedStores, "models" | "jobs">,
   modelId: string,
 ): Promise<number> {
+  if ((await models.find(modelId)) === null) return -1;
   let greatest = await models.greatestStep(modelId);
   const filter = { entity: null, modelId, kind: null, state: null };
   for await (const { pins } of allItems((page) => jobs.list(filter, page)))

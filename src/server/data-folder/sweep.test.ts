@@ -1,10 +1,11 @@
 // What the sweep at a server's start removes, and what it leaves alone.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
+import { systemClock } from "../../domain/clock.ts";
 import {
   moment,
   sampleCounts,
@@ -19,7 +20,7 @@ import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { sweepDataFolder } from "./sweep.ts";
 
 /** Model `m` with version 1, and version 2, which is deleted; and jobs that were to make versions 3 and 4. */
-async function open(t: TestContext) {
+async function open(t: TestContext, { hasOthers = false } = {}) {
   const dataFolder = mkdtempSync(join(tmpdir(), "hone-sweep-"));
   t.after(() => rmSync(dataFolder, { recursive: true }));
   const { artifacts, folder } = dataFolderAt(dataFolder);
@@ -69,6 +70,8 @@ async function open(t: TestContext) {
   };
   const sweep = () =>
     sweepDataFolder({
+      hasOthers,
+      clock: systemClock,
       artifacts,
       folder,
       root: dataFolder,
@@ -79,7 +82,8 @@ async function open(t: TestContext) {
       optimizerStatesKept: 2,
       logger: silentLogger,
     });
-  return { make, there, sweep, publish, jobs, discarded };
+  const age = (name: string): void => utimesSync(join(dataFolder, name), new Date(0), new Date(0));
+  return { make, there, age, sweep, publish, jobs, discarded };
 }
 
 test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
@@ -137,6 +141,16 @@ test("versions that are not among the newest lose their optimizer's state, and n
     files.filter((file) => file !== "adapters/m/1/optimizer.safetensors"),
   );
   assert.deepEqual(discarded, ["state of m:2", "state of m:1"]);
+});
+
+test("beside other servers an adapter that was put there just now stays, and what is left of jobs goes", async (t) => {
+  const { make, there, age, sweep } = await open(t, { hasOthers: true });
+  make("adapters/m/2/adapter_config.json", "adapters/m/3/adapter_config.json", "jobs/3/step-1/optimizer");
+  await sweep();
+  assert.deepEqual(there("adapters/m/2", "adapters/m/3", "jobs/3"), ["adapters/m/2", "adapters/m/3"]);
+  for (const step of [2, 3]) age(`adapters/m/${step}`);
+  await sweep();
+  assert.deepEqual(there("adapters/m/2", "adapters/m/3"), []);
 });
 
 test("a data folder that holds nothing yet is left as it is", async (t) => {

@@ -4,6 +4,7 @@
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import { removeEarlierLeftovers } from "../../artifacts/earlier-leftovers.ts";
 import type { ServerFolder } from "../../artifacts/server-folder.ts";
+import type { Clock } from "../../domain/clock.ts";
 import { isTerminal, type JobRunner, type JobState, type JobStore } from "../../domain/job.ts";
 import { adapterFolderOf, adaptersOf, type ModelStore } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
@@ -15,6 +16,9 @@ export interface SweepDependencies {
   readonly folder: ServerFolder;
   /** Where servers before `work/` wrote. */
   readonly root: string;
+  /** Whether other servers may be putting adapters among the artifacts. */
+  readonly hasOthers: boolean;
+  readonly clock: Clock;
   readonly models: Pick<
     ModelStore,
     "find" | "findVersion" | "greatestStep" | "oldTrainerStates" | "dropTrainerStates"
@@ -27,6 +31,9 @@ export interface SweepDependencies {
   readonly optimizerStatesKept: number;
   readonly logger: Logger;
 }
+
+/** Longer than any server takes from an adapter that it puts in its place to its version in the database. */
+const comingMs = 3_600_000;
 
 /** To be called while this server runs no job. */
 export async function sweepDataFolder(dependencies: SweepDependencies): Promise<void> {
@@ -49,9 +56,14 @@ function modelOf(key: string): string {
 }
 
 /** What is kept of jobs that have ended, or went with their model, is of no use to any attempt. */
-async function sweepJobs({ folder, jobs, runner }: SweepDependencies): Promise<readonly string[]> {
+async function sweepJobs({
+  artifacts,
+  folder,
+  jobs,
+  runner,
+}: SweepDependencies): Promise<readonly string[]> {
   const removed: string[] = [];
-  for (const jobId of await folder.jobIds()) {
+  for (const jobId of new Set([...(await folder.jobIds()), ...(await artifacts.names("jobs"))])) {
     const job = await jobs.find(jobId);
     if (job !== null && !isTerminal(job.state)) continue;
     await runner.discardWork(jobId);
@@ -61,7 +73,7 @@ async function sweepJobs({ folder, jobs, runner }: SweepDependencies): Promise<r
 }
 
 async function sweepModel(dependencies: SweepDependencies, modelId: string): Promise<readonly string[]> {
-  const { artifacts, models, runner, optimizerStatesKept, logger } = dependencies;
+  const { artifacts, models, runner, optimizerStatesKept, hasOthers, clock, logger } = dependencies;
   const key = adaptersOf(modelId);
   if ((await models.find(modelId)) === null) {
     logger.warn({ key }, "the database does not know this model; its adapters are left alone");
@@ -71,7 +83,7 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string): Pro
   for (const state of states) await runner.discardState(state);
   await models.dropTrainerStates(modelId, states);
   return artifacts.sweep(key, {
-    olderThan: new Date(8.64e15),
+    olderThan: hasOthers ? new Date(clock.now().getTime() - comingMs) : new Date(8.64e15),
     isKnown: async (child) => {
       const step = Number(child.slice(key.length + 1));
       if (adapterFolderOf(modelId, step) !== child) return true;

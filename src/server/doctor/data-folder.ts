@@ -12,30 +12,40 @@ import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
 /** What there is to say of a data folder, in the order in which one thing stands on another. */
 export async function dataFindings(config: HoneConfig): Promise<readonly Finding[]> {
-  const { data } = config.server;
+  const { data, blobs } = config.server;
   return [
-    await folderFinding(data),
+    await folderFinding({ check: "data folder", folder: data, flag: "--data" }),
     await diskFinding(data),
+    ...(blobs === null ? [] : [await folderFinding({ check: "blobs", folder: blobs, flag: "--blobs" })]),
     await databaseFinding(databasePlace(config)),
     keyFinding(config),
   ];
 }
 
-async function folderFinding(folder: string): Promise<Finding> {
-  const cure = "Name another with --data, or give this user the right to write there.";
+async function folderFinding({
+  check,
+  folder,
+  flag,
+}: {
+  readonly check: string;
+  readonly folder: string;
+  /** What names it. */
+  readonly flag: string;
+}): Promise<Finding> {
+  const cure = `Name another with ${flag}, or give this user the right to write there.`;
   if (!existsSync(folder)) {
     const parent = existingParent(folder);
     const isWritable = canWrite(parent);
     return isWritable
-      ? ok("data folder", `${folder} is not there yet; the first start makes it`)
-      : fault("data folder", `${folder} cannot be made: ${parent} cannot be written`, cure);
+      ? ok(check, `${folder} is not there yet; the first start makes it`)
+      : fault(check, `${folder} cannot be made: ${parent} cannot be written`, cure);
   }
   try {
-    if (!statSync(folder).isDirectory()) return fault("data folder", `${folder} is no folder`, cure);
+    if (!statSync(folder).isDirectory()) return fault(check, `${folder} is no folder`, cure);
     await createDiskCheck([folder], systemClock)();
-    return ok("data folder", folder);
+    return ok(check, folder);
   } catch (error) {
-    return fault("data folder", `${folder} cannot be written: ${reasonOf(error)}`, cure);
+    return fault(check, `${folder} cannot be written: ${reasonOf(error)}`, cure);
   }
 }
 
