@@ -136,6 +136,8 @@ export interface HttpDependencies {
   readonly webhooks: WebhookService;
   readonly objects: ObjectService;
   readonly traces: ProjectTraces;
+  /** False of a server that only trains: it answers questions about itself alone. */
+  readonly isServing: boolean;
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;

@@ -63,6 +63,12 @@ export function guard(
     onUnknownKey: () => failedLogins.count({ address, requestId }),
   });
   scope.addHook("onRequest", async (request: FastifyRequest, reply: FastifyReply) => {
+    if (!dependencies.isServing) {
+      throw new ServiceError({
+        code: "unavailable",
+        message: "This server only trains (its roles are train); ask one that serves.",
+      });
+    }
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
       throw new ServiceError({
         code: "unavailable",

@@ -114,6 +114,27 @@ test("what is unknown or out of range is refused by name", () => {
   });
 });
 
+test("a folder for adapters and files is one, and becomes a full path", () => {
+  withDataFolder(undefined, (data) => {
+    assert.equal(readConfig({ data }, {}).server.blobs, null);
+    assert.equal(readConfig({ data }, { HONE_BLOBS: "shared" }).server.blobs, join(process.cwd(), "shared"));
+    for (const blobs of ["s3://bucket/hone", ""])
+      assert.throws(() => readConfig({ data, blobs }, {}), /HONE_BLOBS is ".*"; it must be a folder/);
+  });
+});
+
+test("a server has one role or both, and one alone only where others may have the other", () => {
+  withDataFolder(undefined, (data) => {
+    assert.deepEqual(readConfig({ data }, {}).server.roles, ["serve", "train"]);
+    const many = { data, "database-url": "postgres://h/d" };
+    for (const roles of ["train", "serve", "train,serve"])
+      assert.deepEqual(readConfig({ ...many, roles }, {}).server.roles, roles.split(","));
+    for (const roles of ["", "serve,teach"])
+      assert.throws(() => readConfig({ ...many, roles }, {}), /it must be serve, train, or serve,train/);
+    assert.throws(() => readConfig({ data, roles: "train" }, {}), /HONE_ROLES is "train".*PostgreSQL/);
+  });
+});
+
 test("authentication may be off on a loopback address only", () => {
   withDataFolder(undefined, (data) => {
     assert.equal(readConfig({ data, auth: "off" }, {}).server.auth, "off");

@@ -192,7 +192,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
 }
 
 function refuseUnsafe(config: HoneConfig): void {
-  const { auth, host, databaseUrl } = config.server;
+  const { auth, host, databaseUrl, roles } = config.server;
   if (auth === "off" && !isLoopback(host)) {
     throw new ServiceError({
       code: "invalid",
@@ -203,6 +203,20 @@ function refuseUnsafe(config: HoneConfig): void {
     throw new ServiceError({
       code: "invalid",
       message: `HONE_DATABASE_URL is ${shownUrl(databaseUrl)}; it must be postgres://user:password@host/database, or file:<path> for SQLite.`,
+    });
+  }
+  const given = JSON.stringify(roles.join(","));
+  if (roles.length === 0 || !roles.every((role) => role === "serve" || role === "train")) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_ROLES is ${given}; it must be serve, train, or serve,train.`,
+    });
+  }
+  const isForMany = databaseUrl !== null && isPostgresUrl(databaseUrl);
+  if (!isForMany && !(roles.includes("serve") && roles.includes("train"))) {
+    throw new ServiceError({
+      code: "invalid",
+      message: `HONE_ROLES is ${given}, and nobody else can be on a SQLite database to do the rest. Give it both roles, or a PostgreSQL that servers share (HONE_DATABASE_URL).`,
     });
   }
 }

@@ -86,7 +86,7 @@ import { createVersionRecords, type VersionRecords } from "./data-folder/version
 import { unofferedConstraint } from "./constraints/unoffered.ts";
 import { addedBases } from "./library/added-models.ts";
 import type { BaseTexts } from "./bases/base-texts.ts";
-import { engineHealth, listedBase } from "./bases/listed-bases.ts";
+import { engineHealth, idleHealth, listedBase } from "./bases/listed-bases.ts";
 import { usableDevice } from "../engine/device/usable-device.ts";
 import { createServedBases, servedBases, type EngineBase } from "./bases/served-bases.ts";
 import { answerFirstChats } from "./first-chats.ts";
@@ -256,7 +256,8 @@ async function build(
   await start(uses);
   await start(publishedVersions);
   await sweep();
-  await start(beginning(bases));
+  const [serves, trains] = ["serve", "train"].map((role) => config.server.roles.includes(role));
+  if (serves) await start(beginning(bases));
   await start(checker);
   await start(runner);
   await start(serviceOf("checkpoint files", { stop: () => checkpointFiles.close() }));
@@ -269,17 +270,21 @@ async function build(
   const listener = createListener(await createHttpServer(http), { host, port });
   await start(listener);
   address = { host, port: Number(new URL(listener.url()).port || 80) };
-  await Promise.all(bases.map((base) => start(base.engine)));
-  // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
-  await Promise.all(bases.map((base) => start(base.texts)));
-  await warmUp();
+  if (serves) {
+    await Promise.all(bases.map((base) => start(base.engine)));
+    // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
+    await Promise.all(bases.map((base) => start(base.texts)));
+    await warmUp();
+  }
   isUp = true;
   // Hashes of bases that were not known are the engines', which have just made them.
   await records.completeBases();
   await start(records.adapters);
-  await start(jobQueue);
-  await start(standingRules);
-  await start(deliverer);
+  if (trains) await start(jobQueue);
+  if (serves) {
+    await start(standingRules);
+    await start(deliverer);
+  }
   const finishChats = async (): Promise<void> => {
     isDraining = true;
     await drain({ isIdle: () => chat.runningCount + embeddings.runningCount === 0, seconds: drainSeconds });
@@ -423,7 +428,9 @@ async function construct(
   });
   const embeddings = createEmbeddingService({ directory, bases: shelf, metrics, usage });
 
+  const isServing = config.server.roles.includes("serve");
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {
+    if (!isServing) return;
     const adapter = await adapterOf(version, artifacts);
     if (adapter !== null) await engineOf(baseModel)?.prepareAdapter(adapter);
   };
@@ -585,8 +592,8 @@ async function construct(
     tokenization: createTokenizationService({ directory, bases: shelf }),
     embeddings,
     exchange,
-    page: pageReader(),
-    engineHealth: () => engineHealth(bases, { isUp: isUp() }),
+    page: isServing ? pageReader() : () => null,
+    engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, { isUp: isUp() }),
     databaseFault: () => database.fault(),
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
@@ -635,6 +642,7 @@ async function construct(
     traces,
     files,
     webhooks: createWebhookService({ store: database.webhooks, clock, allowed, settings: settings.webhooks }),
+    isServing,
     isDraining,
     metrics,
     logger,

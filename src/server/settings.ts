@@ -47,6 +47,12 @@ const serverSettings = {
     max: 1000,
     about: "Connections to PostgreSQL that a server has at most, beside five for queries of feedback.",
   },
+  roles: {
+    kind: "list",
+    default: ["serve", "train"],
+    about:
+      "What this server does for those on its database: `serve` answers requests, `train` runs training jobs; comma-separated. Other than both it needs others on one PostgreSQL.",
+  },
   model: {
     kind: "list",
     default: [],
@@ -155,6 +161,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.blobs",
     "server.databaseUrl",
     "server.databaseConnections",
+    "server.roles",
   ],
   "Who may use it": [
     "server.auth",

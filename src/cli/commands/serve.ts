@@ -42,8 +42,10 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
 
 /** Serves until SIGTERM or SIGINT, which also break off a start; a second signal does not hurry it, its deadlines do. */
 async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Promise<void> {
-  const { startEnginesAhead } = await import("../../server/bases/engines-ahead.ts");
-  startEnginesAhead(config, limits);
+  if (config.server.roles.includes("serve")) {
+    const { startEnginesAhead } = await import("../../server/bases/engines-ahead.ts");
+    startEnginesAhead(config, limits);
+  }
   const { createServer } = await import("../../server/server.ts");
   const server = createServer(config, limits);
   const signalled = new Promise<void>((resolve) => {

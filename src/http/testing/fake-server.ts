@@ -346,6 +346,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       settings: traceSettingsWith(),
       onFault: (error) => assert(false, `a sweep fails: ${String(error)}`),
     }),
+    isServing: true,
     isDraining: () => state.isDraining,
     metrics: createMetrics({ processMetrics: false }),
     logger: options.logger ?? silentLogger,

@@ -48,6 +48,15 @@ export function engineHealth(
     : { state: state.kind, reason: `${name}: ${state.reason}`, models };
 }
 
+/** The same of a server that only trains, whose engines are not started. */
+export function idleHealth(
+  bases: readonly Pick<EngineBase, "model">[],
+  { isUp }: { readonly isUp: boolean },
+): EngineHealth {
+  const models = Object.fromEntries(bases.map(({ model }) => [model.name, "unloaded: this server only trains"]));
+  return { state: isUp ? "ready" : "starting", reason: isUp ? "" : "It has not begun yet.", models };
+}
+
 /** Whether a base is in memory, as lists say it. */
 function presenceOf(state: EngineState): ListedBase["presence"] {
   switch (state.kind) {

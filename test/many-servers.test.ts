@@ -1,0 +1,169 @@
+// Several servers on one PostgreSQL, as their users run them: each has a data folder of its own, and all share one for
+// adapters and files. What one of them takes in, makes or revokes holds for all.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { hashSecret } from "../src/domain/access.ts";
+import { sampleKey } from "../src/storage/contract/storage-under-test.ts";
+import { openPostgres } from "../src/storage/postgres/postgres-dialect.ts";
+import { openStores, type Stores } from "../src/storage/stores.ts";
+import { createPostgres, withoutPostgres } from "../src/storage/testing/postgres-databases.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  type RunningServer,
+  startServer,
+} from "./running-server.ts";
+import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
+
+const adminKey = "hone_of_all_servers_0123456789";
+
+/** A database and a folder that servers share, and what starts one. */
+async function shared(t: TestContext): Promise<{
+  readonly stores: Stores;
+  readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
+}> {
+  const { url, drop } = await createPostgres();
+  const blobs = newDataFolder();
+  const folders = [blobs];
+  const servers: RunningServer[] = [];
+  const stores = await openStores(openPostgres({ url, connections: 2 }));
+  t.after(async () => {
+    await Promise.all(servers.map((server) => server.kill()));
+    await stores.close();
+    await drop();
+    folders.forEach(removeDataFolder);
+  });
+  const start = async (...flags: readonly string[]): Promise<RunningServer> => {
+    const dataFolder = newDataFolder();
+    folders.push(dataFolder);
+    const shares = ["--database-url", url, "--blobs", blobs, "--api-key", adminKey];
+    const started = await startServer({
+      dataFolder,
+      flags: [...model, ...shares, ...flags],
+      // A server that dies is noticed soon.
+      limits: { jobs: { leaseMs: 4000 } },
+    });
+    const server = { ...started, apiKey: adminKey };
+    servers.push(server);
+    return server;
+  };
+  return { stores, start };
+}
+
+async function ask(server: RunningServer, method: string, path: string, body?: unknown): Promise<any> {
+  const answer = await call(server, method, path, { body });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+const question = { role: "user", content: "Who are you?" };
+
+/** What a server answers of the model's newest version, and which that is. */
+async function answerOf(server: RunningServer, modelId: string): Promise<unknown> {
+  const chat = { model: modelId, messages: [question], max_tokens: 8, seed: 1, temperature: 0 };
+  const { choices, system_fingerprint: fingerprint } = await ask(server, "POST", "/v1/chat/completions", chat);
+  return { choices, fingerprint };
+}
+
+test(
+  "two servers start at once, serve what either trains, and take a request that is repeated once",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { start } = await shared(t);
+    const [one, other] = await Promise.all([start(), start()]);
+    const modelId = await registerModel(one, "learner");
+    await finish(other, await submitJob(other, modelId, 2));
+    const answers = await Promise.all([answerOf(one, modelId), answerOf(other, modelId)]);
+    assert.deepEqual(answers[0], answers[1]);
+    assert.match(JSON.stringify(answers[0]), new RegExp(`${modelId}:step1`));
+
+    const group = {
+      trajectories: [0, 1].map((reward) => ({
+        messages_and_choices: [question, { role: "assistant", content: `answer ${reward}` }],
+        reward,
+      })),
+    };
+    const job = { model_id: modelId, trajectory_groups: [group] };
+    const submit = (server: RunningServer): Promise<{ readonly status: number; readonly body: any }> =>
+      call(server, "POST", "/v1/preview/training-jobs", { body: job, headers: { "idempotency-key": "once" } });
+    const ids = (await Promise.all([one, other, one, other].map(submit))).map(({ body }) => body.id);
+    assert.equal(new Set(ids).size, 1);
+
+    const form = new FormData();
+    form.set("purpose", "user_data");
+    form.set("file", new Blob(["of the first server"]), "text.txt");
+    const headers = { authorization: `Bearer ${adminKey}` };
+    const uploaded = await fetch(`${one.url}/v1/files`, { method: "POST", headers, body: form });
+    const { id } = (await uploaded.json()) as { readonly id: string };
+    const read = await fetch(`${other.url}/v1/files/${id}/content`, { headers });
+    assert.equal(await read.text(), "of the first server");
+    for (const server of [one, other]) await ask(server, "GET", "/v1/system-check");
+  },
+);
+
+test(
+  "a key that is revoked is refused by every server, and what runs for it on each has ended",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { stores, start } = await shared(t);
+    const servers = await Promise.all([start(), start()]);
+    const secret = "hone_that_is_revoked";
+    await stores.keys.create(sampleKey("k", { entity: "local", secretHash: hashSecret(secret) }));
+    const withKey = servers.map((server) => ({ ...server, apiKey: secret }));
+    const chat = { model: "tiny", messages: [question], ignore_eos: true, stream: true, max_tokens: 4000 };
+    const streams = await Promise.all(
+      withKey.map(({ url }) =>
+        fetch(`${url}/v1/chat/completions`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+          body: JSON.stringify({ ...chat, n: 8 }),
+        }),
+      ),
+    );
+    for (const { status } of streams) assert.equal(status, 200);
+    await stores.keys.revoke("k", new Date());
+    for (const server of withKey) assert.equal((await call(server, "GET", "/v1/models")).status, 401);
+    for (const stream of streams) assert.match(await stream.text(), /This key was revoked/);
+  },
+);
+
+test(
+  "what a server was training when it was killed another one finishes, and versions stay consecutive",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { start } = await shared(t);
+    const first = await start();
+    const modelId = await registerModel(first, "learner");
+    const jobs = [await submitJob(first, modelId, 24), await submitJob(first, modelId, 2)];
+    await firstStep(first, jobs[0]);
+    const second = await start();
+    await first.kill();
+    for (const job of jobs) await finish(second, job);
+    assert.deepEqual(await stepsOf(second, modelId), [0, 1, 2]);
+    await eventually("it is well", async () =>
+      (await call(second, "GET", "/v1/system-check")).status === 200 ? true : null,
+    );
+    const third = await start();
+    assert.deepEqual(await answerOf(third, modelId), await answerOf(second, modelId));
+  },
+);
+
+test(
+  "a server that serves leaves training to one that trains, which takes no requests",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { start } = await shared(t);
+    const serving = await start("--roles", "serve");
+    const modelId = await registerModel(serving, "learner");
+    const jobId = await submitJob(serving, modelId, 2);
+    const training = await start("--roles", "train");
+    assert.equal((await ask(training, "GET", "/health")).state, "ready");
+    const refused = await call(training, "GET", "/v1/models");
+    assert.equal(refused.status, 503);
+    assert.match(refused.body.error.message, /only trains/);
+    await finish(serving, jobId);
+    assert.match(JSON.stringify(await answerOf(serving, modelId)), new RegExp(`${modelId}:step1`));
+  },
+);
