@@ -92,13 +92,14 @@ test(
     assert.equal(new Set(ids).size, 1);
 
     const form = new FormData();
-    form.set("purpose", "user_data");
-    form.set("file", new Blob(["of the first server"]), "text.txt");
+    const text = JSON.stringify({ messages: [question, { role: "assistant", content: "The first." }] });
+    form.set("purpose", "fine-tune");
+    form.set("file", new Blob([text]), "conversations.jsonl");
     const headers = { authorization: `Bearer ${adminKey}` };
     const uploaded = await fetch(`${one.url}/v1/files`, { method: "POST", headers, body: form });
     const { id } = (await uploaded.json()) as { readonly id: string };
     const read = await fetch(`${other.url}/v1/files/${id}/content`, { headers });
-    assert.equal(await read.text(), "of the first server");
+    assert.equal(await read.text(), text);
     for (const server of [one, other]) await ask(server, "GET", "/v1/system-check");
   },
 );
@@ -108,17 +109,16 @@ test(
   { skip: withoutPostgres },
   async (t) => {
     const { stores, start } = await shared(t);
-    const servers = await Promise.all([start(), start()]);
+    const servers = await Promise.all([start("--roles", "serve"), start("--roles", "serve")]);
+    // Nobody trains: the streams of its events have no end.
+    const jobId = await submitJob(servers[0], await registerModel(servers[0], "waiting"), 2);
     const secret = "hone_that_is_revoked";
     await stores.keys.create(sampleKey("k", { entity: "local", secretHash: hashSecret(secret) }));
     const withKey = servers.map((server) => ({ ...server, apiKey: secret }));
-    const chat = { model: "tiny", messages: [question], ignore_eos: true, stream: true, max_tokens: 4000 };
     const streams = await Promise.all(
       withKey.map(({ url }) =>
-        fetch(`${url}/v1/chat/completions`, {
-          method: "POST",
-          headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-          body: JSON.stringify({ ...chat, n: 8 }),
+        fetch(`${url}/v1/preview/training-jobs/${jobId}/events`, {
+          headers: { authorization: `Bearer ${secret}`, accept: "text/event-stream" },
         }),
       ),
     );

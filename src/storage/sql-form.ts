@@ -36,4 +36,9 @@ export interface SqlForm {
   itemNumber(index: number): SqlNumber;
   /** What ends the statement that makes a table which is kept in the order of its primary key, where there is such a thing. */
   readonly clusteredTable: string;
+  /**
+   * What ends a query within a transaction that writes a row which it finds: the row of `table` is locked from there on, and
+   * those that other transactions have locked are not found. Empty where there is one transaction that writes at a time.
+   */
+  lockUnlocked(table: string): string;
 }

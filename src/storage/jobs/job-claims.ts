@@ -1,6 +1,7 @@
 // Which job is run next, and by whom.
-import type { Kysely, Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import type { TrainingJob } from "../../domain/job.ts";
+import type { Connection } from "../dialect.ts";
 import { jobOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../sequences.ts";
@@ -11,23 +12,32 @@ export interface JobClaim {
   readonly at: Date;
 }
 
-/** See `claim` of the job store. Of two that claim at once, one takes the job and the other looks for the next. */
-export async function claimJob(database: Kysely<Schema>, claim: JobClaim): Promise<TrainingJob | null> {
-  for (;;) {
-    const candidate = await findClaimable(database, claim);
-    if (candidate === null) return null;
-    const job = await database.transaction().execute((transaction) => takeJob(transaction, candidate, claim));
+type Claims = Pick<Connection, "queries" | "form">;
+
+/**
+ * See `claim` of the job store. Of several that claim at once each takes another job, and none waits for the others. Null too
+ * where all that could be taken is just being taken.
+ */
+export async function claimJob({ queries, form }: Claims, claim: JobClaim): Promise<TrainingJob | null> {
+  for (let seen: string | null = null; ;) {
+    // Looked for without a transaction first: most looks find nothing.
+    const candidate = await findClaimable(queries, claim, "");
+    if (candidate === null || candidate === seen) return null;
+    const lock = form.lockUnlocked("job");
+    const job = await queries.transaction().execute((transaction) => takeJob(transaction, claim, lock));
     if (job !== null) return job;
     // Another took it, or it was cancelled, since it was found: there may be a next one. None is found without a lease.
+    seen = candidate;
   }
 }
 
-/** Null when the job does not wait any more, or the owner has no lease. */
+/** Null when no job waits any more that nobody else is taking, or the owner has no lease. */
 async function takeJob(
   transaction: Transaction<Schema>,
-  id: string,
-  { owner, at }: JobClaim,
+  claim: JobClaim,
+  lock: string,
 ): Promise<TrainingJob | null> {
+  const { owner, at } = claim;
   // Writing the lease's row locks it: a server that ends the lease waits, and then finds this job among those to rescue.
   const lease = await transaction
     .updateTable("servers")
@@ -35,6 +45,8 @@ async function takeJob(
     .where("id", "=", owner)
     .executeTakeFirst();
   if (lease.numUpdatedRows === 0n) return null;
+  const id = await findClaimable(transaction, claim, lock);
+  if (id === null) return null;
   const row = await transaction
     .updateTable("jobs")
     .set((row) => ({
@@ -61,7 +73,11 @@ async function takeJob(
  * Entities take turns, and so do the models of each: whoever's last turn is the longest ago is next, and the older job
  * where nobody has had one. What one of them queues delays the others by a turn, however much it is.
  */
-async function findClaimable(database: Kysely<Schema>, { owner, at }: JobClaim): Promise<string | null> {
+async function findClaimable(
+  database: Kysely<Schema>,
+  { owner, at }: JobClaim,
+  lock: string,
+): Promise<string | null> {
   const row = await database
     // Of each model the first job that is queued: also one that may not be tried again yet holds the later ones back.
     .selectFrom((queued) =>
@@ -105,6 +121,7 @@ async function findClaimable(database: Kysely<Schema>, { owner, at }: JobClaim):
     .orderBy("model.last_turn")
     .orderBy("job.sequence")
     .limit(1)
+    .modifyEnd(sql.raw(lock))
     .executeTakeFirst();
   return row?.id ?? null;
 }

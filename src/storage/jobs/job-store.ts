@@ -25,7 +25,8 @@ import type { JobTable, Schema } from "../schema.ts";
 import type { Outbox } from "../webhooks/outbox.ts";
 
 /** The job store on a migrated database. @param outbox where the ends of jobs are told to webhooks */
-export function createJobStore({ queries: database, isMissingParent }: Connection, outbox: Outbox): JobStore {
+export function createJobStore(connection: Connection, outbox: Outbox): JobStore {
+  const { queries: database, isMissingParent } = connection;
   return {
     create: async (job, lines, idempotency, limits = {}) => {
       try {
@@ -71,7 +72,7 @@ export function createJobStore({ queries: database, isMissingParent }: Connectio
       return readPage({ rows, orderColumn: "sequence", contentColumns, orderValueOf, itemOf: jobOf }, page);
     },
     listEvents: (id, page) => listJobEvents(database, id, page),
-    ...attemptQueries(database),
+    ...attemptQueries(connection),
     ...endings(database, outbox),
   };
 }
@@ -91,9 +92,9 @@ type AttemptQueries = Pick<
 >;
 
 /** What happens to a job between the queue and its end. */
-function attemptQueries(database: Kysely<Schema>): AttemptQueries {
+function attemptQueries({ queries: database, form }: Connection): AttemptQueries {
   return {
-    claim: (owner, at) => claimJob(database, { owner, at }),
+    claim: (owner, at) => claimJob({ queries: database, form }, { owner, at }),
     findRunning: async (id, owner) => {
       const row = await selectJobs(database)
         .where("id", "=", id)

@@ -28,6 +28,7 @@ export const postgresForm: SqlForm = {
   itemText: (index) => sql`given.texts[${sql.lit(index + 1)}]`,
   itemNumber: (index) => sql`cast(given.texts[${sql.lit(index + 1)}] as double precision)`,
   clusteredTable: "",
+  lockUnlocked: (table) => `for update of ${table} skip locked`,
 };
 
 /** Halfway from the greatest double to what would be the next, 2^1024: from here on a number is none. */

@@ -24,6 +24,7 @@ export const sqliteForm: SqlForm = {
   itemText: (index) => sql`given.item ->> ${sql.lit(index)}`,
   itemNumber: (index) => sql`given.item ->> ${sql.lit(index)}`,
   clusteredTable: "without rowid",
+  lockUnlocked: () => "",
 };
 
 function numberOfText(text: SqlText): SqlNumber {
