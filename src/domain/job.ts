@@ -389,7 +389,7 @@ export interface JobReport {
     counts: JobCounts,
     metrics: Readonly<Record<string, number>>,
   ): Promise<void>;
-  /** After the start. */
+  /** After the start. @throws ServiceError `conflict` where the job is another server's by now: nothing may be published */
   entered(phase: JobPhase): Promise<void>;
   /**
    * `gradient_step` number `index`, from 0; every value is finite.

@@ -2,10 +2,11 @@
 import { assert, present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from "../domain/job.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 
 export interface ReportDependencies {
-  readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning">;
+  readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning" | "findRunning">;
   /** Whom the job runs for. */
   readonly owner: string;
   readonly clock: Clock;
@@ -70,7 +71,11 @@ export function createReport(
       await update({ gradientStepCountTotal, endsAt: null });
       onEvent();
     },
-    entered: (phase) => update({ phase }),
+    entered: async (phase) => {
+      await update({ phase });
+      // What is published next would take the place of what another server published, which took the job since.
+      if ((await jobs.findRunning(jobId, owner)) === null) throw notOwned(jobId);
+    },
     stepped: async (index, metrics, secondsLeft) => {
       present(counts, "a runner reports its start first");
       const total = progress.gradientStepCountTotal ?? 0;
@@ -93,6 +98,11 @@ export function createReport(
     },
     noted: async (message) => logger.warn({ note: message }, "an attempt noted something"),
   };
+}
+
+function notOwned(jobId: string): ServiceError {
+  const message = `The job ${jobId} does not run for this server any more; another may have taken it up.`;
+  return new ServiceError({ code: "conflict", message });
 }
 
 /** JSON has no NaN, and clients refuse null where a number belongs. */

@@ -1207,6 +1207,26 @@ test("a cancel that another server announces interrupts its job at once, and no 
   assert.deepEqual([await bench.state("a"), await bench.state("b")], ["cancelled", "running"]);
 });
 
+test("an attempt that lost its job to another server, and has not heard of it, publishes nothing", async (t) => {
+  const bench = await Bench.open(t);
+  const published: string[] = [];
+  await bench.start([
+    async (_assignment, report) => {
+      await report.started(1, counts, startedEvent);
+      await bench.renewServer();
+      await rescueNow(bench.database.jobs);
+      await report.entered("publishing");
+      published.push("late");
+      return outcome;
+    },
+    twoSteps,
+  ]);
+  await bench.submit(bench.build(twoSteps), "a");
+  await bench.clock.advance(1000);
+  assert.deepEqual(published, []);
+  assert.equal(await bench.state("a"), "succeeded");
+});
+
 test("a job that another server queues and announces is run at once", async (t) => {
   const bench = await Bench.open(t);
   await bench.start([twoSteps]);
