@@ -129,6 +129,15 @@ test(
   },
 );
 
+test("a server that keeps adapters elsewhere is refused, and the one that runs goes on", { skip: withoutPostgres }, async (t) => {
+  const { start } = await shared(t);
+  const server = await start();
+  const elsewhere = newDataFolder();
+  t.after(() => removeDataFolder(elsewhere));
+  await assert.rejects(start("--blobs", elsewhere), /one folder \(HONE_BLOBS\)/);
+  await ask(server, "GET", "/v1/system-check");
+});
+
 test(
   "what a server was training when it was killed another one finishes, and versions stay consecutive",
   { skip: withoutPostgres },

@@ -5,6 +5,8 @@ import type { Readable } from "node:stream";
 import type { Seal } from "./seal.ts";
 
 export interface ArtifactStore {
+  /** What tells this place from every other: whoever shares artifacts finds the same. Made when it is first asked for. */
+  placeId(): Promise<string>;
   /**
    * Has `write` fill an empty folder, and keeps its files under the key: whole or not at all, also where the power fails, in
    * place of what is there and below. What `write` throws leaves what was there, so it may check what it wrote.

@@ -1,7 +1,18 @@
 // Artifacts in a folder, which several servers may share: each key is its path in it. What is being written, and what is held,
 // lies in `work/<server>` until then, so that what a server leaves behind is known to be its own.
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import {
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
@@ -39,6 +50,30 @@ export class FolderArtifacts implements ArtifactStore {
   get place(): ArtifactPlace {
     const { root, server } = this.#options;
     return { root, server: server() };
+  }
+
+  async placeId(): Promise<string> {
+    const { root } = this.#options;
+    const file = join(root, placeFile);
+    const known = await readFile(file, "utf8").catch((error: unknown) => {
+      if (isMissing(error)) return null;
+      throw error;
+    });
+    if (known !== null) return known.trim();
+    await makeFolder(root);
+    const unfinished = `${file}.${newUuid()}`;
+    try {
+      await writeFile(unfinished, `${newUuid()}\n`);
+      await flush(unfinished);
+      // Of several that make one at once, the first has it.
+      await link(unfinished, file).catch((error: unknown) => {
+        if (!isThere(error)) throw error;
+      });
+      await flush(root);
+    } finally {
+      await rm(unfinished, { force: true });
+    }
+    return this.placeId();
   }
 
   put<Result>(key: string, write: (folder: string) => Promise<Result>): Promise<Result> {
@@ -188,6 +223,13 @@ function isHeldForAMoment(error: unknown): boolean {
     "code" in error &&
     codes.includes(String(error.code))
   );
+}
+
+/** In the root; what lies there under another name is artifacts'. */
+export const placeFile = "artifacts-id";
+
+function isThere(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }
 
 const placingTriesMax = 5;

@@ -102,7 +102,7 @@ async function startServer(world: World, isAlone: boolean): Promise<Living> {
   const base = { clock, logger: silentLogger };
   const concurrency = 1 + random.index(2);
   const settings = jobSettingsWith({ startsMax: 1000, attemptsMax: 4, leaseMs: 8000, concurrency });
-  const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"] }, settings);
+  const lease = new ServerLease({ ...base, servers, baseModels: ["tiny"], artifacts: "shared" }, settings);
   const runner = unreliableRunner(world);
   const queue = new JobQueue(
     { ...base, jobs, models: database.models, runner, lease, announcements: database.announcements },
@@ -125,6 +125,7 @@ function reachedUntil(signal: AbortSignal, store: ServerStore): ServerStore {
     create: (...args) => reach(() => store.create(...args)),
     renew: (...args) => reach(() => store.renew(...args)),
     serves: (...args) => reach(() => store.serves(...args)),
+    keepsElsewhere: (...args) => reach(() => store.keepsElsewhere(...args)),
     has: (...args) => reach(() => store.has(...args)),
     delete: (...args) => reach(() => store.delete(...args)),
     deleteExpired: (...args) => reach(() => store.deleteExpired(...args)),

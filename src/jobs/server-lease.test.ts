@@ -13,8 +13,8 @@ import { jobSettingsWith } from "./settings.ts";
 function open(t: TestContext, reached: (servers: ServerStore) => ServerStore = (servers) => servers) {
   const clock = new FakeClock();
   const { servers } = memoryStorage()();
-  const newLease = (): ServerLease => {
-    const base = { baseModels: ["tiny"], clock, logger: silentLogger };
+  const newLease = (artifacts = "shared"): ServerLease => {
+    const base = { baseModels: ["tiny"], artifacts, clock, logger: silentLogger };
     const lease = new ServerLease({ ...base, servers: reached(servers) }, jobSettingsWith());
     t.after(() => lease.stop());
     return lease;
@@ -52,6 +52,17 @@ test("a lease is kept while its server runs, also when the clock steps, and give
   await lease.stop();
   assert.equal(await isLive(id), false);
   assert.equal(await isLive(other.id), true);
+});
+
+test("a server that keeps its artifacts elsewhere than one that runs does not start", async (t) => {
+  const { newLease, isLive } = open(t);
+  const lease = newLease();
+  await lease.start();
+  const stranger = newLease("elsewhere");
+  await assert.rejects(stranger.start(), { code: "conflict", message: /one folder \(HONE_BLOBS\)/ });
+  assert.deepEqual([await isLive(lease.id), await isLive(stranger.id)], [true, false]);
+  await lease.stop();
+  await newLease("elsewhere").start();
 });
 
 test("a server that is not heard from loses its lease, and goes on under another id when it is back", async (t) => {

@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import type { ServerStore } from "../domain/servers/server-store.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { heartbeatMs, type JobSettings } from "./settings.ts";
 
@@ -11,6 +12,8 @@ export interface LeaseDependencies {
   readonly servers: ServerStore;
   /** What this server can run jobs over. */
   readonly baseModels: readonly string[];
+  /** The id of the place where it keeps its artifacts. */
+  readonly artifacts: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -21,9 +24,10 @@ export class ServerLease implements Service {
   readonly #life = serviceOf("server's lease", {
     start: async (signal) => {
       // A disk that is full now keeps nobody from being served.
-      await this.#create().catch((error: unknown) =>
-        this.#dependencies.logger.warn({ err: error }, notRenewed),
-      );
+      await this.#create().catch((error: unknown) => {
+        if (error instanceof ServiceError && error.code === "conflict") throw error;
+        this.#dependencies.logger.warn({ err: error }, notRenewed);
+      });
       this.#renewing = this.#keepRenewing(signal);
     },
     stop: () => this.#end(),
@@ -51,8 +55,12 @@ export class ServerLease implements Service {
   }
 
   async #create(): Promise<void> {
-    const { servers, baseModels } = this.#dependencies;
-    await servers.create(this.#id, { until: this.#until(1), baseModels });
+    const { servers, baseModels, artifacts, clock } = this.#dependencies;
+    await servers.create(this.#id, { until: this.#until(1), baseModels, artifacts });
+    if (!(await servers.keepsElsewhere(artifacts, clock.now()))) return;
+    // It would serve versions without their adapters, and the others those that it makes.
+    await servers.delete(this.#id);
+    throw new ServiceError({ code: "conflict", message: keptElsewhere });
   }
 
   async #end(): Promise<void> {
@@ -95,5 +103,9 @@ export class ServerLease implements Service {
     await servers.deleteExpired({ before: clock.now(), after: this.#until(2) });
   }
 }
+
+const keptElsewhere =
+  "Another server on this database keeps adapters and files in another place than this one. Give all of them one folder " +
+  "(HONE_BLOBS). One that has just died counts as running for up to a minute.";
 
 const notRenewed = "this server's lease could not be renewed; trying again";

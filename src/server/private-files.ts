@@ -13,7 +13,7 @@ export function keepNewFilesPrivate(): void {
 }
 
 /** What the server makes in its data folder. What lies in its folders is out of reach with them. */
-const ownFiles = /^(admin-key|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
+const ownFiles = /^(admin-key|artifacts-id|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
 /** Where a server's data lies. */
 export interface DataPlaces {

@@ -472,7 +472,7 @@ async function construct(
     logger,
   });
   const lease = new ServerLease(
-    { servers: database.servers, baseModels: baseNames, clock, logger },
+    { servers: database.servers, baseModels: baseNames, artifacts: await artifacts.placeId(), clock, logger },
     settings.jobs,
   );
   const adaptersInUse = (): Iterable<string> =>

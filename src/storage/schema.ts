@@ -40,6 +40,8 @@ export interface Schema extends RewardTables, TraceTables {
 export interface ServerTable {
   readonly id: string;
   readonly lease_until: string;
+  /** Null of a server of before. */
+  readonly artifacts: string | null;
 }
 
 /** The base models that each can run jobs over. */

@@ -6,9 +6,10 @@ import type { Schema } from "./schema.ts";
 /** The server store on a migrated database. */
 export function createServerStore(database: Kysely<Schema>): ServerStore {
   return {
-    create: (id, { until, baseModels }) =>
+    create: (id, { until, baseModels, artifacts }) =>
       database.transaction().execute(async (transaction) => {
-        await transaction.insertInto("servers").values({ id, lease_until: until.toISOString() }).execute();
+        const lease = { id, lease_until: until.toISOString(), artifacts };
+        await transaction.insertInto("servers").values(lease).execute();
         for (const base of new Set(baseModels))
           await transaction.insertInto("server_bases").values({ server_id: id, base_model: base }).execute();
       }),
@@ -30,6 +31,13 @@ export function createServerStore(database: Kysely<Schema>): ServerStore {
         .select("servers.id")
         .where("server_bases.base_model", "=", baseModel)
         .where("servers.lease_until", ">=", at.toISOString())
+        .executeTakeFirst()) !== undefined,
+    keepsElsewhere: async (artifacts, at) =>
+      (await database
+        .selectFrom("servers")
+        .select("id")
+        .where("artifacts", "!=", artifacts)
+        .where("lease_until", ">=", at.toISOString())
         .executeTakeFirst()) !== undefined,
     delete: async (id) => {
       await database.deleteFrom("servers").where("id", "=", id).execute();

@@ -25,6 +25,15 @@ const everything = { isLive: async () => false, isKnown: async () => false };
 export function checkArtifacts(name: string, make: MakeArtifacts): void {
   const opened = (t: TestContext): ArtifactStore => make(t)({ server: () => "one" });
 
+  test(`${name}: a place has one id, whoever asks first, and no other place has it`, async (t) => {
+    const open = make(t);
+    const doors = ["one", "two", "three"].map((server) => open({ server: () => server }));
+    const [id, ...others] = await Promise.all(doors.map((door) => door.placeId()));
+    assert.deepEqual(others, [id, id]);
+    assert.notEqual(await opened(t).placeId(), id);
+    assert.deepEqual(await doors[0].names("adapters"), []);
+  });
+
   test(`${name}: what was put is there, under its key and to be read, until it is removed with all below it`, async (t) => {
     const store = opened(t);
     await put(store, "adapters/m/1", "a", "b");

@@ -3,12 +3,14 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
+import { newUuid } from "../../domain/ids.ts";
 import { notFound } from "../../domain/service-error.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { requireSealed } from "../seal.ts";
 
 /** What servers that share artifacts have in common. */
 export interface SharedMemory {
+  readonly id: string;
   /** By key of the artifact and name, and by key alone for a file of its own. */
   readonly files: Map<string, { readonly bytes: Buffer; readonly at: Date }>;
   /** The keys that each server holds. */
@@ -16,12 +18,12 @@ export interface SharedMemory {
 }
 
 export function sharedMemory(): SharedMemory {
-  return { files: new Map(), held: new Map() };
+  return { id: newUuid(), files: new Map(), held: new Map() };
 }
 
 /** @param scratch an empty folder of the server's own */
 export function memoryArtifacts(
-  { files, held }: SharedMemory,
+  { id, files, held }: SharedMemory,
   { scratch, server, mayPut = () => undefined }: ArtifactWriter & { readonly scratch: string },
 ): ArtifactStore {
   const isBelow = (path: string, key: string): boolean => path === key || path.startsWith(`${key}/`);
@@ -58,6 +60,7 @@ export function memoryArtifacts(
     }
   };
   return {
+    placeId: async () => id,
     put: (key, write) => put(key, write, (place) => mkdirSync(place)),
     putFile: (key, write) => put(key, write, () => undefined),
     path: async (key, seal) => {

@@ -5,6 +5,8 @@ export interface ServerLease {
   readonly until: Date;
   /** What it can run jobs over. */
   readonly baseModels: readonly string[];
+  /** The id of the place where it keeps its artifacts. */
+  readonly artifacts: string;
 }
 
 export interface ServerStore {
@@ -16,6 +18,8 @@ export interface ServerStore {
   has(id: string): Promise<boolean>;
   /** Whether a server whose lease runs at that time can run jobs over a base model. */
   serves(baseModel: string, at: Date): Promise<boolean>;
+  /** Whether a server whose lease runs at that time keeps its artifacts in another place than this. */
+  keepsElsewhere(artifacts: string, at: Date): Promise<boolean>;
   /** Gives a lease back; that there is none is no error. */
   delete(id: string): Promise<void>;
   /** Ends the leases that ran out before a time, and those that end so late that a clock must have stepped back since. */

@@ -161,7 +161,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     jobFault: null as Error | null,
   };
   const baseModels = ["tiny", "small"];
-  await database.servers.create("server", { until: new Date(0), baseModels });
+  await database.servers.create("server", { until: new Date(0), baseModels, artifacts: "shared" });
   const clock = options.clock ?? systemClock;
   const jobQueue = new JobQueue(
     {

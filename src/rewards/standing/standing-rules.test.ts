@@ -61,7 +61,7 @@ class World {
     const { stores, clock } = this;
     await stores.servers.delete(`s${this.#serverCount}`);
     const id = `s${++this.#serverCount}`;
-    await stores.servers.create(id, { until: new Date(8.64e15), baseModels: ["tiny"] });
+    await stores.servers.create(id, { until: new Date(8.64e15), baseModels: ["tiny"], artifacts: "shared" });
     const mortal =
       <Args extends readonly unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
       async (...args: Args): Promise<Result> => {
@@ -143,7 +143,7 @@ class World {
 
   async succeedJobs(): Promise<void> {
     const { jobs, servers, models } = this.stores;
-    await servers.create("trainer", { until: new Date(8.64e15), baseModels: ["tiny"] });
+    await servers.create("trainer", { until: new Date(8.64e15), baseModels: ["tiny"], artifacts: "shared" });
     for (let job = await jobs.claim("trainer", this.clock.now()); job !== null;) {
       const step = (await models.greatestStep("m")) + 1;
       const version = sampleVersion("m", step, { id: job.id, jobId: job.id });

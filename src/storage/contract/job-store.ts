@@ -312,7 +312,7 @@ function checkClaims(makeStorage: MakeStorage): void {
       return items.map(({ waitingFor }) => /"\w+"/.exec(waitingFor ?? "")?.[0] ?? waitingFor);
     };
     assert.deepEqual(await waiting(), ['"great"', null, null]);
-    await servers.create("great", { until: moment(70), baseModels: ["great", "great", "other"] });
+    await storeServer(servers, "great", ["great", "great", "other"]);
     assert.deepEqual(await waiting(), [null, null, null]);
     for (const id of ["server", "another"]) await servers.delete(id);
     await jobs.create(sampleJob("m3", "m"), [], null);

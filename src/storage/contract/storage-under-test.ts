@@ -101,7 +101,7 @@ export async function storeServer(
   id = "server",
   baseModels: readonly string[] = ["tiny"],
 ): Promise<void> {
-  await servers.create(id, { until: moment(70), baseModels });
+  await servers.create(id, { until: moment(70), baseModels, artifacts: "shared" });
 }
 
 /** What servers left that have no lease is queued again, to be tried at once. */

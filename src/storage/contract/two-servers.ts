@@ -33,6 +33,7 @@ class ServerOnStores {
     await this.#stores.servers.create(this.id, {
       until: moment(second + leaseSeconds),
       baseModels: ["tiny"],
+      artifacts: `place of ${this.id}`,
     });
     return this.beat(second);
   }
@@ -171,6 +172,17 @@ export function checkTwoServers(makeStorage: MakeStorage, seeds: readonly number
     const again = new ServerOnStores("first again", stores);
     assert.deepEqual(await again.start(65), []);
     assert.deepEqual(await again.claimAll(65), ["m2"]);
+  });
+
+  test("that a server keeps its artifacts elsewhere is seen as long as its lease runs", async (t) => {
+    const { stores, first, second } = await twoServers(t);
+    const isElsewhere = (at: number) => stores.servers.keepsElsewhere("place of first", moment(at));
+    await first.start(0);
+    assert.equal(await isElsewhere(1), false);
+    await second.start(2);
+    assert.deepEqual([await isElsewhere(2), await isElsewhere(63)], [true, false]);
+    await stores.servers.delete("second");
+    assert.equal(await isElsewhere(2), false);
   });
 
   test("a server that gives its lease back leaves what it ran to whoever comes", async (t) => {

@@ -96,6 +96,8 @@ const steps: readonly Step[] = [
   traceTables,
   keyColumns,
   addVersion28,
+  // Where each server keeps its artifacts.
+  ["alter table servers add column artifacts text"],
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

@@ -23,6 +23,10 @@ export function memoryServers(exclusively: Exclusively): ServerStore {
           ({ until, baseModels }) => until >= at && baseModels.includes(baseModel),
         ),
       ),
+    keepsElsewhere: (place, at) =>
+      exclusively((tables) =>
+        [...tables.leases.values()].some(({ until, artifacts }) => until >= at && artifacts !== place),
+      ),
     delete: (id) =>
       exclusively((tables) => {
         tables.leases = new Map([...tables.leases].filter(([other]) => other !== id));
