@@ -226,7 +226,7 @@ function isHeldForAMoment(error: unknown): boolean {
 }
 
 /** In the root; what lies there under another name is artifacts'. */
-export const placeFile = "artifacts-id";
+const placeFile = "artifacts-id";
 
 function isThere(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EEXIST";

@@ -1,7 +1,6 @@
 // What another server publishes is loaded where its model is in use, and nothing else is.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import type { AnnouncedKind } from "../domain/servers/announcements.ts";
 import { sampleModel, sampleVersion } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { PublishedVersions } from "./published-versions.ts";
@@ -17,7 +16,7 @@ async function open(t: TestContext) {
   let wake: () => void = () => undefined;
   const published = new PublishedVersions({
     announcements: {
-      listen: (kind: AnnouncedKind, hear) => {
+      listen: (kind, hear) => {
         gaps.push(() => hear(null));
         return announcements.listen(kind, hear);
       },
