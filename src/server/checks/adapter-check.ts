@@ -34,7 +34,8 @@ async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies)
     const version = await models.newestVersion(id);
     if (version === null || version.adapterFolder === null) continue;
     const fault = faultOf(await artifacts.path(version.adapterFolder, null));
-    if (fault === null) continue;
+    // Another server may have deleted it, and its model, since.
+    if (fault === null || (await models.newestVersion(id))?.step !== version.step) continue;
     broken.push(`${id}:step${version.step}`);
     logger.error({ err: fault, modelId: id, step: version.step }, "a version's adapter cannot be read");
   }

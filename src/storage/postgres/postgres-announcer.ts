@@ -11,8 +11,8 @@ import type { PostgresPool } from "./postgres-pool.ts";
 const channel = "hone";
 /** Waiting to be sent; more is left to those who look. */
 const waitingMax = 1000;
-/** What a stop waits for what is not sent yet, in milliseconds. */
-const sendingMsMax = 1000;
+/** What a stop waits for what is not sent yet, and for a connection that is being made, in milliseconds. */
+const stopMsMax = 1000;
 /** Between two looks whether the connection still answers, and how long an answer may take, in milliseconds. */
 const probeMs = 10_000;
 const answerMs = 5000;
@@ -56,9 +56,9 @@ export class PostgresAnnouncer implements Announcer {
 
   /** To be called before the pool is closed. */
   async close(): Promise<void> {
-    await atMost(sendingMsMax, this.#sending);
+    await atMost(stopMsMax, this.#sending);
     this.#stopping.abort();
-    await this.#listening;
+    await atMost(stopMsMax, this.#listening);
   }
 
   /** Sends until nothing waits any more; never rejects. */
