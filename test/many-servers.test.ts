@@ -79,16 +79,25 @@ test(
     assert.deepEqual(answers[0], answers[1]);
     assert.match(JSON.stringify(answers[0]), new RegExp(`${modelId}:step1`));
 
-    const group = {
-      trajectories: [0, 1].map((reward) => ({
-        messages_and_choices: [question, { role: "assistant", content: `answer ${reward}` }],
-        reward,
-      })),
+    const { choices } = await ask(one, "POST", "/v1/chat/completions", {
+      model: modelId,
+      messages: [question],
+      n: 2,
+      max_tokens: 8,
+      seed: 1,
+    });
+    const trajectories = choices.map((choice: unknown, reward: number) => ({
+      messages_and_choices: [question, choice],
+      reward,
+    }));
+    const job = { model_id: modelId, trajectory_groups: [{ trajectories }] };
+    const submit = async (server: RunningServer): Promise<string> => {
+      const headers = { "idempotency-key": "once" };
+      const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", { body: job, headers });
+      assert.equal(status, 200, JSON.stringify(body));
+      return body.id;
     };
-    const job = { model_id: modelId, trajectory_groups: [group] };
-    const submit = (server: RunningServer): Promise<{ readonly status: number; readonly body: any }> =>
-      call(server, "POST", "/v1/preview/training-jobs", { body: job, headers: { "idempotency-key": "once" } });
-    const ids = (await Promise.all([one, other, one, other].map(submit))).map(({ body }) => body.id);
+    const ids = await Promise.all([one, other, one, other].map(submit));
     assert.equal(new Set(ids).size, 1);
 
     const form = new FormData();
