@@ -908,7 +908,7 @@ test("a second server that starts takes nothing that the first runs, and has it 
   const logger = silentLogger;
   const startServer = async (store: JobStore, leases: ServerStore, run: Run) => {
     const lease = new ServerLease(
-      { servers: leases, baseModels: ["tiny"], clock: bench.clock, logger },
+      { servers: leases, baseModels: ["tiny"], artifacts: "shared", clock: bench.clock, logger },
       jobSettingsWith(),
     );
     t.after(() => lease.stop());
