@@ -63,7 +63,12 @@ const question = { role: "user", content: "Who are you?" };
 /** What a server answers of the model's newest version, and which that is. */
 async function answerOf(server: RunningServer, modelId: string): Promise<unknown> {
   const chat = { model: modelId, messages: [question], max_tokens: 8, seed: 1, temperature: 0 };
-  const { choices, system_fingerprint: fingerprint } = await ask(server, "POST", "/v1/chat/completions", chat);
+  const { choices, system_fingerprint: fingerprint } = await ask(
+    server,
+    "POST",
+    "/v1/chat/completions",
+    chat,
+  );
   return { choices, fingerprint };
 }
 
@@ -93,7 +98,10 @@ test(
     const job = { model_id: modelId, trajectory_groups: [{ trajectories }] };
     const submit = async (server: RunningServer): Promise<string> => {
       const headers = { "idempotency-key": "once" };
-      const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", { body: job, headers });
+      const { status, body } = await call(server, "POST", "/v1/preview/training-jobs", {
+        body: job,
+        headers,
+      });
       assert.equal(status, 200, JSON.stringify(body));
       return body.id;
     };
@@ -138,14 +146,18 @@ test(
   },
 );
 
-test("a server that keeps adapters elsewhere is refused, and the one that runs goes on", { skip: withoutPostgres }, async (t) => {
-  const { start } = await shared(t);
-  const server = await start();
-  const elsewhere = newDataFolder();
-  t.after(() => removeDataFolder(elsewhere));
-  await assert.rejects(start("--blobs", elsewhere), /one folder \(HONE_BLOBS\)/);
-  await ask(server, "GET", "/v1/system-check");
-});
+test(
+  "a server that keeps adapters elsewhere is refused, and the one that runs goes on",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { start } = await shared(t);
+    const server = await start();
+    const elsewhere = newDataFolder();
+    t.after(() => removeDataFolder(elsewhere));
+    await assert.rejects(start("--blobs", elsewhere), /one folder \(HONE_BLOBS\)/);
+    await ask(server, "GET", "/v1/system-check");
+  },
+);
 
 test(
   "what a server was training when it was killed another one finishes, and versions stay consecutive",

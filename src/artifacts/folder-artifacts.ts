@@ -1,18 +1,7 @@
 // Artifacts in a folder, which several servers may share: each key is its path in it. What is being written, and what is held,
 // lies in `work/<server>` until then, so that what a server leaves behind is known to be its own.
 import { existsSync } from "node:fs";
-import {
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";

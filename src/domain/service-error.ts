@@ -32,7 +32,13 @@ export interface Fault {
  * What of the machine keeps the server from working until it changes. Durable work that meets one waits and loses
  * nothing by it, and callers get its message.
  */
-export type Obstacle = "full-disk" | "busy-database" | "database-away" | "missing-base" | "unloaded-base";
+export type Obstacle =
+  | "full-disk"
+  | "busy-database"
+  | "database-away"
+  | "missing-base"
+  | "unloaded-base"
+  | "training-only";
 
 export interface ServiceErrorOptions {
   readonly code: ErrorCode;

@@ -67,6 +67,7 @@ export function guard(
       throw new ServiceError({
         code: "unavailable",
         message: "This server only trains (its roles are train); ask one that serves.",
+        obstacle: "training-only",
       });
     }
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {

@@ -241,7 +241,8 @@ export class JobQueue implements Service {
   #listen(): void {
     const { announcements, logger } = this.#dependencies;
     const look = async (id: string | null): Promise<void> => {
-      for (const [jobId, { attempt }] of this.#attempts) if (id === null || id === jobId) await attempt.look();
+      for (const [jobId, { attempt }] of this.#attempts)
+        if (id === null || id === jobId) await attempt.look();
     };
     const ends = [
       announcements.listen("job-queued", () => this.#wake()),

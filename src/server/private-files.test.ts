@@ -30,7 +30,10 @@ function checkModes(folder: string, modes: Readonly<Record<string, number>>): vo
 
 test("a new data folder and all that is made in it are their owner's", async (t) => {
   const dataFolder = join(newFolder(t), "deep", "data");
-  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") }, silentLogger);
+  await keepDataPrivate(
+    { data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") },
+    silentLogger,
+  );
   const database = await openStores(openSqlite({ file: join(dataFolder, "hone.db") }));
   mkdirSync(join(dataFolder, "adapters"));
   const files = { "hone.db": 0o600, "hone.db-wal": 0o600, "hone.db-shm": 0o600, "hone.db.lock": 0o600 };
@@ -77,5 +80,8 @@ test("a folder that is for everybody, such as /tmp, keeps its rights", async (t)
 test("a file that goes while it is looked at is no fault", async (t) => {
   const dataFolder = newFolder(t);
   symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
-  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") }, silentLogger);
+  await keepDataPrivate(
+    { data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") },
+    silentLogger,
+  );
 });

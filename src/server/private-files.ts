@@ -24,10 +24,7 @@ export interface DataPlaces {
 }
 
 /** Makes the folders where they are missing, and takes from others what rights they have on them and on the database. */
-export async function keepDataPrivate(
-  { data, blobs, database }: DataPlaces,
-  logger: Logger,
-): Promise<void> {
+export async function keepDataPrivate({ data, blobs, database }: DataPlaces, logger: Logger): Promise<void> {
   keepNewFilesPrivate();
   await makeFolder(data, "--data");
   if (blobs !== null) await makeFolder(blobs, "--blobs");

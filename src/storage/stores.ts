@@ -104,7 +104,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
     servers: createServerStore(queries),
     rules: createRuleStore(connection),
     sources: createSourceStore(queries),
-    webhooks: createWebhookStore(queries, outbox),
+    webhooks: createWebhookStore(connection, outbox),
     announcements: connection.announcer,
     fault: () => connection.fault(),
     close: () => (closing ??= queries.destroy()),

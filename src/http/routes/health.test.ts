@@ -64,11 +64,15 @@ test("one whose database is away waits for it, and says why", async () => {
 
 test("a server that only trains says how it is, and sends clients elsewhere before it looks at their keys", async () => {
   const server = await fakeServer({ wrap: (dependencies) => ({ ...dependencies, isServing: false }) });
-  for (const path of ["/health", "/metrics", "/version"]) assert.equal((await get(server, path)).statusCode, 200);
+  for (const path of ["/health", "/metrics", "/version"])
+    assert.equal((await get(server, path)).statusCode, 200);
   for (const path of ["/v1/models", "/v1/preview/models"]) {
     const answer = await get(server, path);
     assert.equal(answer.statusCode, 503);
-    assert.match(answer.json<{ error: { message: string } }>().error.message, /only trains .* ask one that serves/);
+    assert.match(
+      answer.json<{ error: { message: string } }>().error.message,
+      /only trains .* ask one that serves/,
+    );
   }
   await server.close();
 });

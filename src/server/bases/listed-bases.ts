@@ -53,7 +53,9 @@ export function idleHealth(
   bases: readonly Pick<EngineBase, "model">[],
   { isUp }: { readonly isUp: boolean },
 ): EngineHealth {
-  const models = Object.fromEntries(bases.map(({ model }) => [model.name, "unloaded: this server only trains"]));
+  const models = Object.fromEntries(
+    bases.map(({ model }) => [model.name, "unloaded: this server only trains"]),
+  );
   return { state: isUp ? "ready" : "starting", reason: isUp ? "" : "It has not begun yet.", models };
 }
 

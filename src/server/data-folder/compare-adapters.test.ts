@@ -67,7 +67,8 @@ test("what another server was just publishing or deleting is no fault once it ha
   const stores = { artifacts, models, jobs };
   await storeModel(models, "m");
   const draft = { modelId: "m", metrics: {}, base: null, adapterHash: null, createdAt: moment(1) };
-  const addVersion = (id: string) => models.addVersion({ ...draft, id }, async (step) => `adapters/m/${step}`);
+  const addVersion = (id: string) =>
+    models.addVersion({ ...draft, id }, async (step) => `adapters/m/${step}`);
   await addVersion("deleted");
   mkdirSync(join(dataFolder, "adapters/m/2"), { recursive: true });
   const found = await compareAdapters(stores);

@@ -32,8 +32,10 @@ export async function comparisonFault(
   const { artifacts } = stores;
   const gone: string[] = [];
   const strange: string[] = [];
-  for (const key of missing) if ((await isVersions(stores, key)) && !(await artifacts.has(key))) gone.push(key);
-  for (const key of unknown) if (!(await isKnown(stores, key)) && (await artifacts.has(key))) strange.push(key);
+  for (const key of missing)
+    if ((await isVersions(stores, key)) && !(await artifacts.has(key))) gone.push(key);
+  for (const key of unknown)
+    if (!(await isKnown(stores, key)) && (await artifacts.has(key))) strange.push(key);
   if (gone.length + strange.length === 0) return null;
   const parts = [
     ...(gone.length === 0

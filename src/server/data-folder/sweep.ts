@@ -56,12 +56,7 @@ function modelOf(key: string): string {
 }
 
 /** What is kept of jobs that have ended, or went with their model, is of no use to any attempt. */
-async function sweepJobs({
-  artifacts,
-  folder,
-  jobs,
-  runner,
-}: SweepDependencies): Promise<readonly string[]> {
+async function sweepJobs({ artifacts, folder, jobs, runner }: SweepDependencies): Promise<readonly string[]> {
   const removed: string[] = [];
   for (const jobId of new Set([...(await folder.jobIds()), ...(await artifacts.names("jobs"))])) {
     const job = await jobs.find(jobId);

@@ -1,6 +1,10 @@
 // Announcements as the stores make them, and within one process. A database of one server needs no more: its commands beside
 // are found by those who look. Where there are several servers, the database carries them from one to the others.
-import { type AnnouncedKind, announcedKinds, type Announcements } from "../../domain/servers/announcements.ts";
+import {
+  type AnnouncedKind,
+  announcedKinds,
+  type Announcements,
+} from "../../domain/servers/announcements.ts";
 
 export interface Announcer extends Announcements {
   /** Tells all who listen, a moment later, that something happened which is committed. */

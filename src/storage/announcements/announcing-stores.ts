@@ -11,7 +11,10 @@ interface AnnouncedStores {
 }
 
 /** The same stores, which announce. */
-export function announcingStores({ keys, models, jobs }: AnnouncedStores, announcer: Announcer): AnnouncedStores {
+export function announcingStores(
+  { keys, models, jobs }: AnnouncedStores,
+  announcer: Announcer,
+): AnnouncedStores {
   return {
     keys: {
       ...keys,

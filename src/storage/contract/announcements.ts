@@ -16,7 +16,10 @@ import {
 } from "./storage-under-test.ts";
 
 /** What is heard of everything, in its order. */
-export function listenTo({ announcements }: Stores): { readonly next: () => Promise<string>; readonly end: () => void } {
+export function listenTo({ announcements }: Stores): {
+  readonly next: () => Promise<string>;
+  readonly end: () => void;
+} {
   const heard: string[] = [];
   let wake: () => void = () => undefined;
   const ends = announcedKinds.map((kind) =>
@@ -40,7 +43,10 @@ export function listenTo({ announcements }: Stores): { readonly next: () => Prom
  * @param reach whom an announcement reaches: who listens by the same connection, or everybody on the database, who first
  *   hears that something may have been missed until then
  */
-export function checkAnnouncements(makeStorage: MakeStorage, reach: "connection" | "process" | "database"): void {
+export function checkAnnouncements(
+  makeStorage: MakeStorage,
+  reach: "connection" | "process" | "database",
+): void {
   test("what is committed is announced to all who listen, and nothing else is", async (t) => {
     const [stores, other] = await openTwice(makeStorage, t);
     const listeners = (reach === "connection" ? [stores, stores] : [stores, other]).map(listenTo);

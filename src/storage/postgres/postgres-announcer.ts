@@ -116,7 +116,10 @@ export class PostgresAnnouncer implements Announcer {
       // Lost, or stopped: the next connection says what became of it.
     }
     // Of a connection that is lost without a word nobody says that it has ended.
-    await atMost(answerMs, client.end().catch(() => undefined));
+    await atMost(
+      answerMs,
+      client.end().catch(() => undefined),
+    );
     return isThere;
   }
 

@@ -1,12 +1,13 @@
 // Deliveries of webhooks: which are due, who has them, what became of each attempt. A delivery that is claimed is due again
 // at the end of its claim: where its owner died, another takes it then.
-import type { Kysely, SelectQueryBuilder, Transaction } from "kysely";
+import { type Kysely, type SelectQueryBuilder, sql, type Transaction } from "kysely";
 import type { DeliveryAttempt } from "../../domain/webhooks/webhook.ts";
 import {
   attemptsKept,
   type DeliveryOutcome,
   type WebhookStore,
 } from "../../domain/webhooks/webhook-store.ts";
+import type { Connection } from "../dialect.ts";
 import { readPage } from "../paging.ts";
 import type { Schema } from "../schema.ts";
 import { attemptsOf, deliveryOf, lockWebhook } from "./webhook-rows.ts";
@@ -19,7 +20,10 @@ type DeliveryQueries = Pick<
 /** Rows removed by one statement. */
 const removedMax = 1000;
 
-export function deliveryQueries(database: Kysely<Schema>): DeliveryQueries {
+export function deliveryQueries({
+  queries: database,
+  form,
+}: Pick<Connection, "queries" | "form">): DeliveryQueries {
   const ofWebhook = (webhookId: string) =>
     database.selectFrom("webhook_deliveries").selectAll().where("webhook_id", "=", webhookId);
   return {
@@ -60,18 +64,22 @@ export function deliveryQueries(database: Kysely<Schema>): DeliveryQueries {
         )
         .execute(),
     claim: async (webhookId, { owner, at, until, limit }) => {
-      const due = database
-        .selectFrom("webhook_deliveries")
-        .select("id")
-        .where("webhook_id", "=", webhookId)
-        .where("due_at", "<=", at.toISOString())
-        .orderBy("due_at")
-        .orderBy("sequence")
-        .limit(limit);
       const rows = await database
+        // By itself, so that it is carried out once: what it locks is what it finds.
+        .with("due", (queries) =>
+          queries
+            .selectFrom("webhook_deliveries")
+            .select("id")
+            .where("webhook_id", "=", webhookId)
+            .where("due_at", "<=", at.toISOString())
+            .orderBy("due_at")
+            .orderBy("sequence")
+            .limit(limit)
+            .modifyEnd(sql.raw(form.lockUnlocked("webhook_deliveries"))),
+        )
         .updateTable("webhook_deliveries")
         .set({ owner, due_at: until.toISOString() })
-        .where("id", "in", due)
+        .where("id", "in", (queries) => queries.selectFrom("due").select("due.id"))
         // Asked again of a row that another one wrote meanwhile: it is that one's then.
         .where("due_at", "<=", at.toISOString())
         .returningAll()

@@ -1,16 +1,19 @@
 // Webhooks and their deliveries. What is added to them comes by the outbox.
-import type { Kysely } from "kysely";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { WebhookStore } from "../../domain/webhooks/webhook-store.ts";
+import type { Connection } from "../dialect.ts";
 import { readPage } from "../paging.ts";
-import type { Schema } from "../schema.ts";
 import { nextSequence } from "../sequences.ts";
 import { deliveryQueries } from "./deliveries.ts";
 import type { Outbox } from "./outbox.ts";
 import { disableWebhook, findWebhook, webhookOf } from "./webhook-rows.ts";
 
 /** The webhook store on a migrated database. */
-export function createWebhookStore(database: Kysely<Schema>, outbox: Outbox): WebhookStore {
+export function createWebhookStore(
+  connection: Pick<Connection, "queries" | "form">,
+  outbox: Outbox,
+): WebhookStore {
+  const { queries: database } = connection;
   return {
     create: async (webhook, { countMax }) => {
       outbox.expectWebhooks();
@@ -80,7 +83,7 @@ export function createWebhookStore(database: Kysely<Schema>, outbox: Outbox): We
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },
-    ...deliveryQueries(database),
+    ...deliveryQueries(connection),
   };
 }
 
