@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from "node:test";
 import { CompiledQuery, sql } from "kysely";
 import { systemClock } from "../../domain/clock.ts";
 import { announcedKinds } from "../../domain/servers/announcements.ts";
-import { listenTo } from "../contract/announcements.ts";
+import { listenTo } from "../contract/servers/announcements.ts";
 import { sampleKey } from "../contract/storage-under-test.ts";
 import type { Connection } from "../dialect.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion } from "../migrations/migrations.ts";

@@ -1,8 +1,8 @@
 // What every database says to those who listen: each change that is committed, once, and nothing that did not happen.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { announcedKinds } from "../../domain/servers/announcements.ts";
-import type { Stores } from "../stores.ts";
+import { announcedKinds } from "../../../domain/servers/announcements.ts";
+import type { Stores } from "../../stores.ts";
 import {
   type MakeStorage,
   moment,
@@ -13,7 +13,7 @@ import {
   sampleVersion,
   storeModel,
   storeServer,
-} from "./storage-under-test.ts";
+} from "../storage-under-test.ts";
 
 /** What is heard of everything, in its order. */
 export function listenTo({ announcements }: Stores): {

@@ -2,8 +2,8 @@
 // as long as it has a lease, and nobody's but the next one's after.
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { seededRandom } from "../../domain/random.ts";
-import type { Stores } from "../stores.ts";
+import { seededRandom } from "../../../domain/random.ts";
+import type { Stores } from "../../stores.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -14,7 +14,7 @@ import {
   samplePins,
   sampleVersion,
   storeModel,
-} from "./storage-under-test.ts";
+} from "../storage-under-test.ts";
 
 const leaseSeconds = 60;
 

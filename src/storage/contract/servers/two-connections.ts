@@ -2,9 +2,9 @@
 // goes by what is there when it writes. Each test holds for every order in which the two may come.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JobEvent } from "../../domain/job.ts";
-import { allItems, type Page, type PageRequest } from "../../domain/page.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import type { JobEvent } from "../../../domain/job.ts";
+import { allItems, type Page, type PageRequest } from "../../../domain/page.ts";
+import { ServiceError } from "../../../domain/service-error.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -23,7 +23,7 @@ import {
   rescueNow,
   storeModel,
   storeServer,
-} from "./storage-under-test.ts";
+} from "../storage-under-test.ts";
 
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
