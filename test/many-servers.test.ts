@@ -147,6 +147,41 @@ test(
 );
 
 test(
+  "what becomes of a key on one server holds on the others: its scopes, another secret, and its end",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { stores, start } = await shared(t);
+    const servers = await Promise.all([start("--roles", "serve"), start("--roles", "serve")]);
+    const jobId = await submitJob(servers[0], await registerModel(servers[0], "waiting"), 2);
+    const { id, key: first } = await ask(servers[0], "POST", "/v1/preview/keys", { entity: "local" });
+    const statuses = (apiKey: string, method: string, path: string, body?: unknown): Promise<number[]> =>
+      Promise.all(
+        servers.map(async (server) => (await call({ ...server, apiKey }, method, path, { body })).status),
+      );
+    assert.deepEqual(await statuses(first, "GET", "/v1/models"), [200, 200]);
+    await ask(servers[1], "POST", `/v1/preview/keys/${id}`, { scopes: ["train"] });
+    const chat = { messages: [question], max_tokens: 1 };
+    assert.deepEqual(await statuses(first, "POST", "/v1/chat/completions", chat), [403, 403]);
+
+    const rotated = await ask(servers[0], "POST", `/v1/preview/keys/${id}/rotate`, { grace_seconds: 0 });
+    assert.deepEqual(await statuses(first, "GET", "/v1/preview/training-jobs"), [401, 401]);
+    assert.deepEqual(await statuses(rotated.key, "GET", "/v1/preview/training-jobs"), [200, 200]);
+
+    const streams = await Promise.all(
+      servers.map(({ url }) =>
+        fetch(`${url}/v1/preview/training-jobs/${jobId}/events`, {
+          headers: { authorization: `Bearer ${rotated.key}`, accept: "text/event-stream" },
+        }),
+      ),
+    );
+    for (const { status } of streams) assert.equal(status, 200);
+    await stores.keys.change(id, { expiresAt: new Date(0) });
+    assert.deepEqual(await statuses(rotated.key, "GET", "/v1/preview/training-jobs"), [401, 401]);
+    for (const stream of streams) assert.match(await stream.text(), /was revoked or has expired/);
+  },
+);
+
+test(
   "a server that keeps adapters elsewhere is refused, and the one that runs goes on",
   { skip: withoutPostgres },
   async (t) => {

@@ -88,12 +88,12 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
   let closing: Promise<void> | null = null;
   const announced = {
     keys: createKeyStore(queries),
-    usage: createUsageStore(queries),
     models: createModelStore(queries),
     jobs: createJobStore(connection, outbox),
   };
   return {
     ...announcingStores(announced, connection.announcer),
+    usage: createUsageStore(queries),
     trajectories: createTrajectoryStore(queries),
     completions: createCompletionStore(queries),
     feedback: createFeedbackStore(connection, outbox),

@@ -2,7 +2,7 @@
 // says that there is something to look for: what holds is in the database, and whoever listens looks there by itself too,
 // since an announcement may be lost with its server, or with a connection.
 
-export const announcedKinds = ["job-cancelled", "job-queued", "key-revoked", "version-published"] as const;
+export const announcedKinds = ["job-cancelled", "job-queued", "key-changed", "version-published"] as const;
 
 /** What happened: to a job, a job, a key, and a model. */
 export type AnnouncedKind = (typeof announcedKinds)[number];

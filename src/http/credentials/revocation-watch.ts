@@ -6,7 +6,7 @@ import type { Announcements } from "../../domain/servers/announcements.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { Notifier } from "../../jobs/notifier.ts";
 
-/** How long an answer that runs may outlive its key, where nobody announces that it was revoked. */
+/** How long an answer that runs may outlive its key, where nobody announces that it changed. */
 const revocationCheckMs = 1000;
 
 /** Ends what runs for a key that is revoked or expires meanwhile: while anything runs, one query asks for all keys at once. */
@@ -25,7 +25,7 @@ export class RevocationWatch {
   ) {
     this.#keys = keys;
     this.#clock = clock;
-    announcements.listen("key-revoked", () => this.#asking?.notifier.notify());
+    announcements.listen("key-changed", () => this.#asking?.notifier.notify());
   }
 
   /**

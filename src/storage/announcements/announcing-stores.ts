@@ -18,9 +18,14 @@ export function announcingStores(
   return {
     keys: {
       ...keys,
+      change: async (id, choices) => {
+        const changed = await keys.change(id, choices);
+        if (changed !== null) announcer.announce("key-changed", id);
+        return changed;
+      },
       revoke: async (id, at) => {
         const isRevoked = await keys.revoke(id, at);
-        if (isRevoked) announcer.announce("key-revoked", id);
+        if (isRevoked) announcer.announce("key-changed", id);
         return isRevoked;
       },
     },

@@ -230,7 +230,7 @@ describe("a PostgreSQL that goes away", { skip: withoutPostgres }, () => {
     line.mend();
     await gap();
     await stores.keys.revoke("k", new Date());
-    assert.equal(await next(), "key-revoked k");
+    assert.equal(await next(), "key-changed k");
   });
 
   test("is closed while it is away", async (t) => {

@@ -62,12 +62,12 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
   const announcements = new LocalAnnouncer();
   const announced = {
     keys: memoryKeys(exclusively),
-    usage: memoryUsage(exclusively),
     models: memoryModels(exclusively),
     jobs: memoryJobs(exclusively),
   };
   return () => ({
     ...announcingStores(announced, announcements),
+    usage: memoryUsage(exclusively),
     trajectories: memoryTrajectories(exclusively),
     completions: memoryCompletions(exclusively),
     feedback: memoryFeedback(exclusively),

@@ -55,8 +55,10 @@ export function checkAnnouncements(
         for (const kind of announcedKinds) assert.equal(await next(), `${kind} null`);
     const { keys, models, jobs, servers } = stores;
     await keys.create(sampleKey("k"));
+    await keys.change("k", { expiresAt: moment(9) });
     await keys.revoke("k", moment(1));
     await keys.revoke("k", moment(1));
+    await keys.change("k", { expiresAt: null });
     await storeServer(servers);
     for (const model of ["m", "n"]) await storeModel(models, model);
     const idempotency = { keyId: "k", key: "once", bodyHash: "body" };
@@ -74,7 +76,8 @@ export function checkAnnouncements(
     await models.addVersion(draft, async () => "adapters/n/1");
     for (const { next } of listeners)
       for (const announced of [
-        "key-revoked k",
+        "key-changed k",
+        "key-changed k",
         "job-queued m1",
         "job-queued m2",
         "job-cancelled m1",
