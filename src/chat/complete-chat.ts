@@ -19,7 +19,9 @@ import type { ChatRecorder, ChatRecording } from "../domain/recordings/chat-reco
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { createChatMetrics, type ChatMetrics } from "./chat-metrics.ts";
+import { createChatMetrics, type ChatMetrics } from "./measures/chat-metrics.ts";
+import { noUsage, startTimeline, type ChatTimeline } from "./measures/chat-timeline.ts";
+import { createVllmMetrics, type VllmMetrics } from "./measures/vllm-metrics.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { ModelDirectory, ResolvedModel } from "../registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
@@ -48,6 +50,16 @@ export interface ChatService {
   readonly runningCount: number;
   /** The adapters that they run on. */
   adaptersInUse(): Iterable<string>;
+  /** The trained models that they are for, one each. */
+  trainedRequests(): Iterable<TrainedRequest>;
+}
+
+/** A request that runs, or waits to run, on an adapter. */
+export interface TrainedRequest {
+  readonly base: string;
+  readonly modelId: string;
+  /** Its prompt is computed. */
+  readonly hasBegun: boolean;
 }
 
 export interface BeginOptions {
@@ -77,9 +89,11 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
   const running = new Set<string>();
   const adapters = new AdaptersInUse();
   const metrics = createChatMetrics(dependencies.metrics, () => running.size);
+  const vllm = createVllmMetrics(dependencies.metrics);
+  const timelines = new Set<ChatTimeline>();
   return {
     begin: async (request, caller, options) => {
-      const shared = { ...dependencies, running, adapters, metrics };
+      const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
       const completion = new Completion(shared, { request, caller, ...options });
       // Leaving a generator that has not been asked for anything would run nothing of it, and free nothing.
       await completion.deltas.next();
@@ -89,6 +103,11 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
       return running.size;
     },
     adaptersInUse: () => adapters.ids(),
+    trainedRequests: function* () {
+      for (const { model, computedMs } of timelines)
+        if (model !== null && model.adapter !== null && model.modelId !== null)
+          yield { base: model.base, modelId: model.modelId, hasBegun: computedMs !== null };
+    },
   };
 }
 
@@ -98,6 +117,9 @@ interface Shared extends Omit<ChatDependencies, "metrics"> {
   readonly running: Set<string>;
   readonly adapters: AdaptersInUse;
   readonly metrics: ChatMetrics;
+  readonly vllm: VllmMetrics;
+  /** Of those that run. */
+  readonly timelines: Set<ChatTimeline>;
 }
 
 interface Asked extends BeginOptions {
@@ -111,13 +133,10 @@ class Completion implements ChatCompletion {
   readonly #asked: Asked;
   /** What is to be done when it ends, however it does, the last first. */
   readonly #ends: (() => void)[] = [];
+  readonly #timeline: ChatTimeline;
   #header: ChatHeader | null = null;
-  #usage: ChatUsage = noUsage;
-  /** What of that the metrics have. */
+  /** What of the usage the metrics have. */
   #counted: ChatUsage = noUsage;
-  /** What became of the request, as far as that has come. */
-  #model: ResolvedModel | null = null;
-  #plan: GenerationPlan | null = null;
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
   /** Known at its end. */
@@ -126,6 +145,7 @@ class Completion implements ChatCompletion {
   constructor(shared: Shared, asked: Asked) {
     this.#shared = shared;
     this.#asked = asked;
+    this.#timeline = startTimeline(asked.request, shared.clock.monotonicMs());
     this.deltas = this.#run();
   }
 
@@ -134,7 +154,7 @@ class Completion implements ChatCompletion {
   }
 
   get usage(): ChatUsage {
-    return this.#usage;
+    return this.#timeline.usage;
   }
 
   get recordedAs(): CompletionKey | null {
@@ -147,10 +167,10 @@ class Completion implements ChatCompletion {
 
   /** The whole of it. What comes first is empty: the header is there then. */
   async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
-    const { clock, metrics } = this.#shared;
-    const [startedMs, startedAt] = [clock.monotonicMs(), clock.now()];
-    // Holds for a reader that leaves early, which reaches neither the end nor the error.
-    let outcome = "cancelled";
+    const { clock, metrics, vllm, timelines } = this.#shared;
+    const timeline = this.#timeline;
+    const startedAt = clock.now();
+    timelines.add(timeline);
     try {
       const { base, plan, generation } = await this.#submit();
       const reader = new DeltaReader(generation, plan, { base, request: this.#asked.request });
@@ -160,15 +180,23 @@ class Completion implements ChatCompletion {
           if (portion[0] !== batch[0]) await setImmediate();
           const deltas = reader.read(portion);
           if (deltas === null) continue;
-          this.#usage = reader.usage;
+          timeline.usage = reader.usage;
           if (this.#header === null) {
-            metrics.firstOutput(base.model.name, clock.monotonicMs() - startedMs);
+            timeline.computedMs = clock.monotonicMs();
+            timeline.waitedMs = reader.waitedMs;
+            metrics.firstOutput(base.model.name, timeline.computedMs - timeline.requestedMs);
             this.#recording = this.#record(plan, reader.choiceCount, startedAt);
             this.#header = headerOf(plan, reader, { createdAt: clock.now(), passed: this.#passed });
             this.#count(base.model.name);
             yield [];
           }
           if (deltas.length > 0) {
+            if (timeline.firstTokenMs === null) {
+              timeline.firstTokenMs = clock.monotonicMs();
+              vllm.firstToken(base.model.name, timeline.firstTokenMs - timeline.requestedMs);
+            }
+            for (const { finish, choiceTokens: tokenCount } of deltas)
+              if (finish !== null) timeline.finishes.push({ reason: finish.reason, tokenCount });
             this.#count(base.model.name);
             this.#recording?.add(deltas);
             yield shownDeltas(deltas, this.#header);
@@ -178,22 +206,26 @@ class Completion implements ChatCompletion {
       }
       assert(reader.isFinished, "an engine finishes every choice or throws");
       // Before the answer's end: whoever has it whole finds it recorded.
-      this.#isRecorded = (await this.#recording?.end(this.#usage)) ?? false;
-      outcome = "completed";
+      this.#isRecorded = (await this.#recording?.end(timeline.usage)) ?? false;
+      timeline.outcome = "completed";
     } catch (thrown) {
       const error = await this.#errorOf(thrown);
-      outcome = error instanceof ServiceError ? error.code : "internal";
+      timeline.outcome = error instanceof ServiceError ? error.code : "internal";
       throw this.#asked.located?.(error) ?? error;
     } finally {
-      if (outcome !== "completed") this.#passed?.letGo();
+      if (timeline.outcome !== "completed") this.#passed?.letGo();
       for (const end of this.#ends.toReversed()) end();
-      metrics.ended(outcome, clock.monotonicMs() - startedMs);
+      timelines.delete(timeline);
+      timeline.endedMs = clock.monotonicMs();
+      metrics.ended(timeline.outcome, timeline.endedMs - timeline.requestedMs);
+      if (timeline.model !== null) vllm.ended(timeline.model.base, timeline);
     }
   }
 
   async #submit(): Promise<{ base: ServedBase; plan: GenerationPlan; generation: Generation }> {
-    const { running, logger } = this.#shared;
+    const { running, logger, clock } = this.#shared;
     const { request, caller, signal, onSubmitted } = this.#asked;
+    const timeline = this.#timeline;
     const { requestId } = request.identity;
     const id = runningId(request, caller);
     if (running.has(id)) throw alreadyRunning(requestId);
@@ -201,6 +233,7 @@ class Completion implements ChatCompletion {
     running.add(id);
     this.#ends.push(() => running.delete(id));
     const { model, base } = await this.#reachModel();
+    [timeline.model, timeline.reachedMs] = [model, clock.monotonicMs()];
     const { keyId: client, entity } = caller;
     const recorded = isRecorded(this.#shared.recorder ?? null, request, model);
     const plan = await planGeneration(request, model, base, { client, entity, signal, isRecorded: recorded });
@@ -212,7 +245,7 @@ class Completion implements ChatCompletion {
     throwIfAborted(signal);
     const { generation: planned } = plan;
     const generation = base.engine.submit({ ...planned, id, prompt: { ...planned.prompt, ...asked } });
-    [this.#model, this.#plan, this.#usage] = [model, plan, usageAtStart(plan)];
+    [timeline.plan, timeline.usage, timeline.submittedMs] = [plan, usageAtStart(plan), clock.monotonicMs()];
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
     this.#ends.push(() => {
@@ -220,8 +253,8 @@ class Completion implements ChatCompletion {
       generation.abort();
       this.#count(base.model.name);
       const by = { keyId: client, entity, model: model.fullName };
-      this.#shared.usage?.count(by, { requests: 1, ...this.#usage });
-      logger.debug({ requestId, model: model.fingerprint, ...this.#usage }, "chat request ended");
+      this.#shared.usage?.count(by, { requests: 1, ...timeline.usage });
+      logger.debug({ requestId, model: model.fingerprint, ...timeline.usage }, "chat request ended");
     });
     onSubmitted?.();
     return { base, plan, generation };
@@ -262,28 +295,28 @@ class Completion implements ChatCompletion {
   #record(plan: GenerationPlan, choiceCount: number, startedAt: Date): ChatRecording | null {
     const { recorder = null } = this.#shared;
     const { request, caller } = this.#asked;
-    const model = present(this.#model, "the model of a request that is answered");
+    const model = present(this.#timeline.model, "the model of a request that is answered");
     if (recorder === null || !isRecorded(recorder, request, model)) return null;
     return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
   }
 
   /** As it goes on, so that a long answer is in the metrics while it is made. */
   #count(base: string): void {
-    this.#shared.metrics.used(base, this.#usage, this.#counted);
-    this.#counted = this.#usage;
+    const { usage } = this.#timeline;
+    this.#shared.metrics.used(base, usage, this.#counted);
+    this.#counted = usage;
   }
 
   /** What an error means for the request. */
   async #errorOf(error: unknown): Promise<unknown> {
-    if (this.#model === null || this.#plan === null) return error;
+    const { model, plan } = this.#timeline;
+    if (model === null || plan === null) return error;
     const isAdapters = this.#header === null && error instanceof ServiceError && error.code === "conflict";
     return isAdapters
-      ? await this.#shared.directory.adapterFault(this.#model, error)
-      : locateRefusal(error, this.#asked.request, this.#plan.reply);
+      ? await this.#shared.directory.adapterFault(model, error)
+      : locateRefusal(error, this.#asked.request, plan.reply);
   }
 }
-
-const noUsage: ChatUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
 
 function headerOf(
   { header, notices }: GenerationPlan,

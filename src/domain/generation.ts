@@ -142,6 +142,11 @@ export type GenerationEvent =
       readonly cachedTokenCount: number;
       /** Of a request that asked for it, whether the prompt is held: there may be no room for it. */
       readonly isHeld?: boolean;
+      /**
+       * How long it waited in the engine until its prompt was begun: for a slot, its adapter, its constraint. Absent where an
+       * engine cannot say.
+       */
+      readonly waitedMs?: number;
     }
   /**
    * Before all tokens, and only where a beam search found fewer answers than it was asked for: there are no choices from

@@ -69,7 +69,8 @@ import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
 import { settleChildEnvironment } from "./bases/engines-ahead.ts";
-import { exposeGauges } from "./gauges.ts";
+import { exposeGauges } from "./gauges/gauges.ts";
+import { exposeVllmGauges } from "./gauges/vllm-gauges.ts";
 import { memoryObserver } from "./bases/memory-observer.ts";
 import { auditedKeys, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
@@ -654,6 +655,7 @@ async function construct(
     version,
   };
   exposeGauges(metrics, { bases, memory, jobQueue });
+  exposeVllmGauges(metrics, { bases, chat, slotCountMax: settings.engine.slotCountMax, clock });
   const { models: modelStore, jobs } = database;
   const { optimizerStatesKept } = settings.jobs;
   const sweep = async (): Promise<void> => {

@@ -48,6 +48,19 @@ test("a server's metrics are its own, with those of its process where they are w
   assert.doesNotMatch(text, /hone_x_total/);
 });
 
+test("what is counted elsewhere is a counter, which shows what it is at each scrape", async () => {
+  const metrics = createMetrics({ processMetrics: false });
+  let value = 5;
+  const options = { name: "hone_hits_total", help: "Hits.", labels: ["base"] };
+  metrics.countedElsewhere(options, () => [{ labels: { base: "a" }, value }]);
+  for (const expected of [5, 8, 1]) {
+    value = expected;
+    const { text } = await metrics.expose();
+    assert.match(text, /^# TYPE hone_hits_total counter$/m);
+    assert.deepEqual(samplesOf(text), [`hone_hits_total{base="a"} ${expected}`]);
+  }
+});
+
 test("a gauge that reads nothing shows nothing, with labels or without", async () => {
   const metrics = createMetrics({ processMetrics: false });
   let values: readonly { readonly value: number }[] = [];

@@ -4,11 +4,14 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom
 type Labels = Readonly<Record<string, string>>;
 
 export interface MetricOptions {
-  /** With the prefix `hone_`; a unit last. */
+  /** With the prefix `hone_`, and a unit last; what vLLM has too has its name there as well, with `vllm:`. */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
 }
+
+/** What a scrape asks for. */
+type ReadSamples = () => readonly { readonly labels?: Labels; readonly value: number }[];
 
 /** Everything a process measures of itself. */
 export interface Metrics {
@@ -17,10 +20,9 @@ export interface Metrics {
     observe(value: number, labels?: Labels): void;
   };
   /** `read` is called at each scrape. */
-  gauge(
-    options: MetricOptions,
-    read: () => readonly { readonly labels?: Labels; readonly value: number }[],
-  ): void;
+  gauge(options: MetricOptions, read: ReadSamples): void;
+  /** As `gauge`, of what only grows, until what counts it begins anew. */
+  countedElsewhere(options: MetricOptions, read: ReadSamples): void;
   /** The exposition text and its content type. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
@@ -56,6 +58,18 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
           // A gauge without labels has a zero after that, which nobody measured.
           if (labels.length === 0) gauge.remove();
           for (const { labels: values = {}, value } of read()) gauge.set(values, value);
+        },
+      });
+    },
+    countedElsewhere: ({ name, help, labels = [] }, read) => {
+      const counter: Counter = new Counter({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect: () => {
+          counter.reset();
+          for (const { labels: values = {}, value } of read()) counter.inc(values, value);
         },
       });
     },

@@ -40,6 +40,7 @@ export class DeltaReader {
   readonly #promptLogprobs: (ChatPromptLogprob | null)[] = [];
   #usage: ChatUsage;
   #isPromptHeld = false;
+  #waitedMs: number | null = null;
 
   constructor(generation: Pick<Generation, "stopChoice">, plan: GenerationPlan, options: DeltaOptions) {
     this.#generation = generation;
@@ -67,6 +68,11 @@ export class DeltaReader {
   /** Whether the engine holds the prompt for another server; known as {@link choiceCount}. */
   get isPromptHeld(): boolean {
     return this.#isPromptHeld;
+  }
+
+  /** How long the request waited in the engine; known as {@link choiceCount}, and null where the engine cannot say. */
+  get waitedMs(): number | null {
+    return this.#waitedMs;
   }
 
   get isFinished(): boolean {
@@ -99,6 +105,7 @@ export class DeltaReader {
       case "prompt-computed":
         this.#usage = { ...this.#usage, cachedTokens: event.cachedTokenCount };
         this.#isPromptHeld = event.isHeld === true;
+        this.#waitedMs = event.waitedMs ?? null;
         return;
       case "choices-found":
         this.#choices.length = event.count;

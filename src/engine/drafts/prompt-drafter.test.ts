@@ -10,7 +10,8 @@ import { StepCosts } from "./step-costs.ts";
 /** A row whose prompt has these tokens. */
 function rowOf(prompt: readonly number[], maxTokens = 16): Sequence {
   const request = requestOf(prompt, { maxTokens });
-  const opened = { output: new Transcript(), constraint: null, processors: [], portion: 1, arrival: 0 };
+  const place = { portion: 1, arrival: 0, submittedMs: 0 };
+  const opened = { output: new Transcript(), constraint: null, processors: [], ...place };
   return openRequest(request, opened).leaders[0];
 }
 

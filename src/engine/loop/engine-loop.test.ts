@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../domain/service-error.ts";
 import { present } from "../../domain/assert.ts";
+import { systemClock } from "../../domain/clock.ts";
 import { choiceCountOf, type GenerationRequest } from "../../domain/generation.ts";
 import { seededRandom } from "../../domain/random.ts";
 import { fakeLogits, fakeShape, FakeRunner } from "../testing/fake-runner.ts";
@@ -78,6 +79,16 @@ test("choices that do not fit at once run in portions and give the same tokens",
   const request = requestOf([1, 2, 3], { choiceCount: 11, sampling });
   const runner = await check([request], { ...smallLimits, slotCountMax: 4 });
   assert.deepEqual(runner.prefillSizes, [1, 1, 1]);
+});
+
+test("says how long each request waited until it was begun", async () => {
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => (nowMs += 1) };
+  const limits = { ...smallLimits, slotCountMax: 1, clock };
+  const requests = [1, 2, 3].map((token) => requestOf([token], { maxTokens: 4 }));
+  const transcripts = await runTogether(new FakeRunner(), requests, limits);
+  const waits = transcripts.map(({ waitedMs }) => waitedMs ?? NaN);
+  assert.ok(waits[0] > 0 && waits[0] < waits[1] && waits[1] < waits[2], waits.join());
 });
 
 test("a prompt is computed once for all its choices", async () => {

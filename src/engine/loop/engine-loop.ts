@@ -83,6 +83,7 @@ export interface DraftCounts {
 /** A request from its submission on. */
 interface Submitted {
   readonly request: GenerationRequest;
+  readonly submittedMs: number;
   readonly output: GenerationOutput;
   /** Null while it waits for its adapter or its constraint. */
   running: RunningRequest | null;
@@ -99,6 +100,7 @@ export class EngineLoop {
   readonly #drawer: Drawer;
   readonly #lanes: Lanes;
   readonly #pace: CallPace;
+  readonly #clock: Clock;
   readonly #constraints: ConstraintBackend | undefined;
   readonly #processors: ProcessorRegistry | undefined;
   readonly #transfers: TransferStore | undefined;
@@ -123,8 +125,9 @@ export class EngineLoop {
         options.logprobTokensPerStepMax ?? logprobTokensPerStep(runner.shape.vocabularySize),
     };
     this.#drawer = new Drawer(runner.shape.vocabularySize, options.blocks ?? null);
-    this.#lanes = new Lanes(runner, options, options.clock ?? systemClock);
-    this.#pace = new CallPace(options.clock ?? systemClock);
+    this.#clock = options.clock ?? systemClock;
+    this.#lanes = new Lanes(runner, options, this.#clock);
+    this.#pace = new CallPace(this.#clock);
     this.#constraints = options.constraints;
     this.#processors = options.processors;
     this.#transfers = options.transfers;
@@ -155,7 +158,8 @@ export class EngineLoop {
   submit(request: GenerationRequest, output: GenerationOutput): Submission {
     const { constraint, prompt } = request;
     const abort = new AbortController();
-    const submitted: Submitted = { request, output, running: null, abort, stopped: new Set() };
+    const submittedMs = this.#clock.monotonicMs();
+    const submitted: Submitted = { request, submittedMs, output, running: null, abort, stopped: new Set() };
     try {
       const processors = this.#processors?.open(request.sampling) ?? [];
       const adapter = prompt.adapter && this.#runner.prepareAdapter(prompt.adapter);
@@ -210,7 +214,7 @@ export class EngineLoop {
       readonly processors: readonly ScoreProcessor[];
     },
   ): void {
-    const { request, output } = submitted;
+    const { request, submittedMs, output } = submitted;
     const positionCountMax = request.prompt.tokenIds.length + request.stopping.maxTokens;
     const portion = slotsThatFit(positionCountMax, this.#budget);
     const neededCount = request.choices.kind === "beam" ? request.choices.width : 1;
@@ -220,6 +224,7 @@ export class EngineLoop {
       output,
       portion,
       arrival: this.#arrivalCount,
+      submittedMs,
     });
     this.#arrivalCount += running.sequences.length;
     running.received = this.#receivedOf(request);
@@ -379,6 +384,8 @@ export class EngineLoop {
     if (sequence.isFinished) return;
     try {
       this.#lanes.admit(sequence);
+      const { running } = sequence;
+      running.waitedMs ??= this.#clock.monotonicMs() - running.submittedMs;
       const { constraint } = sequence.running;
       for (const each of [sequence, ...sequence.followers]) {
         if (!each.isFree) each.cursor ??= constraint?.open(each.answerTokenIds) ?? null;

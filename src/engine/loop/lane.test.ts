@@ -21,6 +21,7 @@ const sequencesOf = (count: number): readonly Sequence[] =>
     processors: [],
     portion: count,
     arrival: 0,
+    submittedMs: 0,
   }).running.sequences;
 
 /** Writes one position that says whose it is. */

@@ -48,6 +48,9 @@ export interface RunningRequest {
   isHeld: boolean | null;
   /** Tokens of the prompt whose log-probabilities were emitted. */
   emittedLogprobCount: number;
+  readonly submittedMs: number;
+  /** From then until it was first admitted; null while it waits for that. */
+  waitedMs: number | null;
   /** Whether `prompt-computed` was emitted: choices that run in portions compute it again. */
   isPromptComputed: boolean;
 }
@@ -228,6 +231,7 @@ export function openRequest(
     readonly processors: readonly ScoreProcessor[];
     readonly portion: number;
     readonly arrival: number;
+    readonly submittedMs: number;
   },
 ): { readonly running: RunningRequest; readonly leaders: readonly Sequence[] } {
   const sequences: Sequence[] = [];
@@ -246,6 +250,8 @@ export function openRequest(
     received: null,
     isHeld: null,
     emittedLogprobCount: 0,
+    submittedMs: options.submittedMs,
+    waitedMs: null,
     isPromptComputed: false,
   };
   for (let choice = 0; choice < choiceCountOf(request); choice++) {

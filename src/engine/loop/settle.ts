@@ -69,12 +69,13 @@ export function failRequest(running: RunningRequest, error: ServiceError): void 
 function sayPromptComputed({ running }: Sequence): void {
   if (running.isPromptComputed) return;
   running.isPromptComputed = true;
-  const { computedPromptCount, request, isHeld } = running;
+  const { computedPromptCount, request, isHeld, waitedMs } = running;
   const cachedTokenCount = Math.max(0, request.prompt.tokenIds.length - computedPromptCount);
   running.output.push({
     kind: "prompt-computed",
     cachedTokenCount,
     ...(isHeld === null ? {} : { isHeld }),
+    ...(waitedMs === null ? {} : { waitedMs }),
   });
 }
 

@@ -60,9 +60,17 @@ export function withAdapter(request: GenerationRequest, adapter: AdapterReferenc
 export class Transcript implements GenerationOutput {
   readonly events: GenerationEvent[] = [];
   failure: string | null = null;
+  /** How long it waited to be begun. No event has it here: how long a thing takes is no part of what is compared. */
+  waitedMs: number | null = null;
 
   push(event: GenerationEvent): void {
-    this.events.push(event);
+    if (event.kind === "prompt-computed") {
+      const { waitedMs = null, ...rest } = event;
+      this.waitedMs = waitedMs;
+      this.events.push(rest);
+    } else {
+      this.events.push(event);
+    }
   }
 
   fail({ code, message }: ServiceError): void {

@@ -1,8 +1,8 @@
 // What the server measures of its parts at each scrape: every queue and cache with its limit beside it.
-import type { Engine, EngineGauge, EngineStatus } from "../domain/generation.ts";
-import type { BaseModel } from "../domain/model.ts";
-import { childrenUsage, type ProcessUsage } from "../processes/family-usage.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import type { Engine, EngineGauge, EngineStatus } from "../../domain/generation.ts";
+import type { BaseModel } from "../../domain/model.ts";
+import { childrenUsage, type ProcessUsage } from "../../processes/family-usage.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
 
 interface Base {
   readonly model: Pick<BaseModel, "name">;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EngineState, EngineStatus } from "../domain/generation.ts";
-import { createMetrics } from "../telemetry/metrics.ts";
+import type { EngineState, EngineStatus } from "../../domain/generation.ts";
+import { createMetrics } from "../../telemetry/metrics.ts";
 import { exposeGauges } from "./gauges.ts";
 
 const limits = { contextLength: 8, vocabularySize: 8 };

@@ -1,6 +1,6 @@
 // What chat counts and times, in one place.
-import type { ChatUsage } from "../domain/chat.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import type { ChatUsage } from "../../domain/chat.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
 
 export interface ChatMetrics {
   /** `outcome` is `completed` or the code of the error that ended the request. */
