@@ -1,6 +1,7 @@
 // What differs between databases, as one interface: a connection. Stores and migrations hold to it and to SQL that all of
 // them read; sqlite/ and postgres/ each make one.
 import type { Kysely, Transaction } from "kysely";
+import type { TableSnapshot } from "../domain/backup/tables.ts";
 import type { Announcer } from "./announcements/announcer.ts";
 import type { Schema } from "./schema.ts";
 import type { Searches } from "./searches/searches.ts";
@@ -26,6 +27,8 @@ export interface Connection {
   readonly queries: Kysely<Schema>;
   /** For people. */
   readonly name: string;
+  /** Which kind of database it is. */
+  readonly kind: "sqlite" | "postgres";
   /** Whether no other server can work on it as long as this one does. */
   readonly isExclusive: boolean;
   /** Whether a statement failed because a row that it refers to is not there. */
@@ -37,6 +40,8 @@ export interface Connection {
   readonly announcer: Announcer;
   /** Why it cannot be reached now, for people; null as far as is known. */
   readonly fault: () => string | null;
+  /** Opens the database as it is now, for copies of it. Its thread may wait for the disk. */
+  readonly openSnapshot: () => Promise<TableSnapshot>;
   /** Waits until no other process changes the tables; others wait from here until the transaction ends. */
   readonly lockForMigration: (transaction: Transaction<Schema>) => Promise<void>;
 }

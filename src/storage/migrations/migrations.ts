@@ -1,11 +1,11 @@
-// The database's versions, in order. A new database is made as the newest one at once; an older one takes every step from
-// its own on. A step that has been released is never changed: a new one is added, and newest-version.ts says what comes of it.
+// The database's versions, in order. A new database is made as version 26 at once, and takes every step from there on; an
+// older one takes those from its own on. A step that has been released is never changed: a new one is added.
 import { type Kysely, type Transaction, sql } from "kysely";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
-import { newestTables } from "./newest-version.ts";
+import { firstTables, firstTablesVersion } from "./first-tables.ts";
 import { addVersion2 } from "./version-2.ts";
 import { addVersion18 } from "./version-18.ts";
 import { addVersion19 } from "./version-19.ts";
@@ -114,20 +114,47 @@ export async function migrate({
 }: Pick<Connection, "queries" | "form" | "lockForMigration">): Promise<void> {
   await queries.transaction().execute(async (transaction) => {
     await lockForMigration(transaction);
-    await sql`create table if not exists database_version (version integer not null)`.execute(transaction);
+    await sql.raw(versionTable).execute(transaction);
     const { rows } = await sql<{ version: number }>`select version from database_version`.execute(
       transaction,
     );
     const version = rows.length === 0 ? 0 : rows[0].version;
     if (version === newestDatabaseVersion) return;
     if (version > newestDatabaseVersion) throw newerProgram(version);
-    for (const step of version === 0 ? [newestTables(form)] : steps.slice(version - 1)) {
-      if (typeof step === "function") await step(transaction, form);
-      else for (const statement of step) await sql.raw(statement).execute(transaction);
-    }
-    if (rows.length === 0) await sql`insert into database_version values (0)`.execute(transaction);
-    await sql`update database_version set version = ${newestDatabaseVersion}`.execute(transaction);
+    await takeSteps(transaction, form, { from: version, to: newestDatabaseVersion });
   });
+}
+
+/**
+ * Makes the tables of a version in a database that has nothing of this program.
+ *
+ * @param version {@link firstTablesVersion} at least, and the newest at most
+ */
+export async function makeTables(
+  transaction: Transaction<Schema>,
+  form: SqlForm,
+  version: number,
+): Promise<void> {
+  await sql.raw(versionTable).execute(transaction);
+  await takeSteps(transaction, form, { from: 0, to: version });
+}
+
+const versionTable = "create table if not exists database_version (version integer not null)";
+
+async function takeSteps(
+  transaction: Transaction<Schema>,
+  form: SqlForm,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<void> {
+  if (from === 0)
+    for (const statement of firstTables(form)) await sql.raw(statement).execute(transaction);
+  const begun = from === 0 ? firstTablesVersion : from;
+  for (const step of steps.slice(begun - 1, to - 1)) {
+    if (typeof step === "function") await step(transaction, form);
+    else for (const statement of step) await sql.raw(statement).execute(transaction);
+  }
+  await sql`delete from database_version`.execute(transaction);
+  await sql`insert into database_version values (${to})`.execute(transaction);
 }
 
 /** The version of a database as it lies there, which stays; null where nothing of this program is in it. */

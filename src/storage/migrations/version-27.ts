@@ -1,7 +1,6 @@
 // To version 27: what keys are called, how far they reach and for how long, when they were used, and the secret before a
 // rotation.
 
-/** For a database that has keys already, and for a new one. */
 export const keyColumns: readonly string[] = [
   "alter table access_keys add column name text",
   "alter table access_keys add column expires_at text",

@@ -1,7 +1,7 @@
-// To version 28: what keys have used, and which key asked for a job.
+// To version 28: what keys have used (storage/keys/usage-store), and which key asked for a job.
 
-/** That of storage/keys/usage-store, which a new database has too. */
-export const usageTable: readonly string[] = [
+export const addVersion28: readonly string[] = [
+  "alter table jobs add column key_id text",
   `create table key_usage (
     day text not null, key_id text not null, model text not null, entity text not null,
     requests bigint not null, prompt_tokens bigint not null, cached_tokens bigint not null,
@@ -10,5 +10,3 @@ export const usageTable: readonly string[] = [
   )`,
   "create index key_usage_of_entity on key_usage (entity, day)",
 ];
-
-export const addVersion28: readonly string[] = ["alter table jobs add column key_id text", ...usageTable];

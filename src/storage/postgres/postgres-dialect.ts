@@ -7,6 +7,7 @@ import { PostgresDriver } from "./postgres-driver.ts";
 import { isMissingParent } from "./postgres-errors.ts";
 import { postgresForm } from "./postgres-form.ts";
 import { PostgresPool, type PoolOptions } from "./postgres-pool.ts";
+import { openPostgresSnapshot } from "./postgres-snapshot.ts";
 import { postgresSearches, searchConnections } from "./postgres-searches.ts";
 import { shownUrl } from "./postgres-url.ts";
 
@@ -37,12 +38,14 @@ export function openPostgres(options: PoolOptions): Connection {
   return {
     queries,
     name: shownUrl(options.url),
+    kind: "postgres",
     isExclusive: false,
     isMissingParent,
     form: postgresForm,
     searches,
     announcer,
     fault: () => pool.fault,
+    openSnapshot: () => openPostgresSnapshot(pool),
     lockForMigration: async (transaction) => {
       await sql`select set_config('lock_timeout', ${`${migrationMinutes}min`}, true), set_config('statement_timeout', '0', true)`.execute(
         transaction,

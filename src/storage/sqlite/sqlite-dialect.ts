@@ -7,6 +7,7 @@ import type { Schema } from "../schema.ts";
 import { directSearches } from "../searches/searches.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { sqliteForm } from "./sqlite-form.ts";
+import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 
 export interface SqliteOptions {
@@ -39,12 +40,14 @@ export function openSqlite({
   return {
     queries,
     name: file,
+    kind: "sqlite",
     isExclusive: !isShared,
     isMissingParent,
     form: sqliteForm,
     searches,
     announcer: new LocalAnnouncer(),
     fault: () => null,
+    openSnapshot: async () => openSqliteSnapshot(file),
     // A transaction has the whole file from its beginning.
     lockForMigration: async () => undefined,
   };

@@ -1,5 +1,6 @@
-// The tables of a new database: what all versions of migrations.ts come to. An older database has beside them a key of its
-// own in some tables, `position`, which nobody goes by.
+// The tables of a new database as version 26 had them; it takes every later step of migrations.ts, as an older database does.
+// They stay as they are: a copy of a database (storage/copies) is loaded into the tables that its version had. An older database
+// has beside them a key of its own in some tables, `position`, which nobody goes by.
 
 import type { SqlForm } from "../sql-form.ts";
 import { outlineTables } from "./version-18.ts";
@@ -11,11 +12,12 @@ import { numbersTable } from "./version-23.ts";
 import { replacedOrder } from "./version-24.ts";
 import { webhookTables } from "./version-25.ts";
 import { traceTables } from "./version-26.ts";
-import { keyColumns } from "./version-27.ts";
-import { usageTable } from "./version-28.ts";
+
+/** The version that {@link firstTables} are of: the first of which there are copies. */
+export const firstTablesVersion = 26;
 
 /** Carried out in order in one transaction. */
-export const newestTables = (form: SqlForm): readonly string[] => [
+export const firstTables = (form: SqlForm): readonly string[] => [
   "create table sequences (list text primary key, sequence integer not null)",
   "create table servers (id text primary key, lease_until text not null, artifacts text)",
   `create table server_bases (
@@ -28,7 +30,6 @@ export const newestTables = (form: SqlForm): readonly string[] => [
     owner text not null, secret_hash text not null unique, created_at text not null, revoked_at text
   )`,
   "create unique index access_keys_in_order on access_keys (sequence)",
-  ...keyColumns,
   `create table models (
     id text not null unique, sequence integer, entity text not null, project text not null,
     name text not null, base_model text not null, adapter_rank integer, adapter_alpha real,
@@ -70,7 +71,7 @@ export const newestTables = (form: SqlForm): readonly string[] => [
     counts text, result_step integer, cancel_requested integer not null, owner text,
     not_before text not null, waits_since text not null default '1970-01-01T00:00:00.000Z',
     waiting_for text, warnings text not null default '[]', content_hash text not null default '', pins text,
-    replay_of text, retry_of text, comparison text, key_id text
+    replay_of text, retry_of text, comparison text
   )`,
   "create unique index jobs_in_order on jobs (sequence)",
   "create index jobs_by_state on jobs (state, model_id, sequence)",
@@ -123,5 +124,4 @@ export const newestTables = (form: SqlForm): readonly string[] => [
   ...annotationTables,
   ...webhookTables,
   ...traceTables,
-  ...usageTable,
 ];

@@ -1,0 +1,117 @@
+// A database as tables of rows: read as it is at one moment, or filled from a copy in one transaction.
+import { sql, type Transaction } from "kysely";
+import type { Cell, DatabaseTables, TableColumns, TableFiller } from "../../domain/backup/tables.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { Connection } from "../dialect.ts";
+import { insertRows } from "../insert-rows.ts";
+import { firstTablesVersion } from "../migrations/first-tables.ts";
+import { makeTables, migrate, newestDatabaseVersion, readDatabaseVersion } from "../migrations/migrations.ts";
+import { portions } from "../portions.ts";
+import type { Schema } from "../schema.ts";
+import { keptTables } from "./kept-tables.ts";
+import { charactersOf } from "./page-of-rows.ts";
+
+/** A statement takes four thousand parameters. */
+const parametersMax = 4000;
+
+/** What is copied of a database; nothing is asked of it before the first call. */
+export function databaseTables(connection: Connection): DatabaseTables {
+  const { queries, name, kind } = connection;
+  const version = (): Promise<number | null> => readDatabaseVersion(queries);
+  let closing: Promise<void> | null = null;
+  return {
+    name,
+    kind,
+    newestVersion: newestDatabaseVersion,
+    tables: keptTables,
+    version,
+    snapshot: async () => {
+      const found = await version();
+      if (found !== newestDatabaseVersion) throw otherVersion(name, found);
+      return connection.openSnapshot();
+    },
+    fill: async (copied, load) => {
+      requireKnown(copied);
+      await queries.transaction().execute(async (transaction) => {
+        await connection.lockForMigration(transaction);
+        await prepare(connection, transaction, copied);
+        await load(fillerOf(connection, transaction));
+      });
+      await migrate(connection);
+    },
+    close: () => (closing ??= queries.destroy()),
+  };
+}
+
+/** Makes the tables of a version, or finds them empty. */
+async function prepare(
+  { name, form }: Connection,
+  transaction: Transaction<Schema>,
+  copied: number,
+): Promise<void> {
+  const found = await readDatabaseVersion(transaction);
+  if (found === null) return makeTables(transaction, form, copied);
+  for (const { table } of keptTables) {
+    const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(transaction);
+    if (rows.length > 0) throw notEmpty(name, `there are rows in its table ${table}`);
+  }
+  if (found !== copied) throw notEmpty(name, `its tables are those of version ${found}, and the copy's of ${copied}`);
+}
+
+function fillerOf({ isMissingParent }: Connection, transaction: Transaction<Schema>): TableFiller {
+  return {
+    insert: async ({ table, columns }, rows) => {
+      const rowsMax = Math.floor(parametersMax / columns.length);
+      for (const portion of portions(rows, { rowsMax, lengthOf: charactersOf })) {
+        const count = await insertPortion(table, columns, portion);
+        if (count < portion.length) throw invalidRow(`rows of ${table} come twice`);
+      }
+    },
+  };
+
+  async function insertPortion(
+    table: string,
+    columns: readonly string[],
+    rows: readonly (readonly Cell[])[],
+  ): Promise<number> {
+    try {
+      // An older version may have had other tables and columns than the schema: the database knows those that it has.
+      return await insertRows(transaction, table as keyof Schema, columns as never[], rows);
+    } catch (cause) {
+      if (!isMissingParent(cause)) throw cause;
+      throw invalidRow(`a row of ${table} refers to one that is not there`, cause);
+    }
+  }
+}
+
+function requireKnown(version: number): void {
+  if (version >= firstTablesVersion && version <= newestDatabaseVersion) return;
+  const message =
+    version > newestDatabaseVersion
+      ? `The copy is of a database of version ${version}, but this program knows only up to ${newestDatabaseVersion}: use the version of Hone that made it, or a newer one.`
+      : `The copy is of a database of version ${version}; there are none of versions before ${firstTablesVersion}.`;
+  throw new ServiceError({ code: "unsupported", message });
+}
+
+function otherVersion(name: string, found: number | null): ServiceError {
+  if (found === null)
+    return new ServiceError({ code: "not_found", message: `There is nothing of Hone in the database ${name}.` });
+  const cure =
+    found < newestDatabaseVersion
+      ? "Copy it with the version of Hone that ran on it last, or bring it up to date with `hone migrate` first."
+      : "It was written by a newer program: use that one.";
+  return new ServiceError({
+    code: "unsupported",
+    message: `The database ${name} has version ${found}; this program copies version ${newestDatabaseVersion}. ${cure}`,
+  });
+}
+
+function notEmpty(name: string, why: string): ServiceError {
+  const message = `The database ${name} is not empty: ${why}. Name an empty one; nothing was changed.`;
+  return new ServiceError({ code: "conflict", message });
+}
+
+function invalidRow(what: string, cause?: unknown): ServiceError {
+  const message = `The copy cannot be loaded: ${what}. It was not written by Hone, or changed since.`;
+  return new ServiceError({ code: "invalid", message, cause });
+}

@@ -1,0 +1,67 @@
+// A SQLite file as it is at one moment: a transaction that only reads goes by the write-ahead log as it was when it began,
+// and nobody waits for it. In the thread that asks, which waits for the disk: for commands, not for a server.
+import Database from "libsql";
+import type { Cell, TableColumns, TableSnapshot } from "../../domain/backup/tables.ts";
+import { PageOfRows } from "../copies/page-of-rows.ts";
+
+/** How long opening waits for another process that has the file, in milliseconds. */
+const waitMs = 5000;
+/** Faults that are named of the many that a damaged file has. */
+const faultsMax = 20;
+
+/** @throws the driver's errors where there is no such file, or it is none of SQLite's */
+export function openSqliteSnapshot(file: string): TableSnapshot {
+  const database = new Database(file);
+  try {
+    database.exec(`PRAGMA busy_timeout = ${waitMs}`);
+    database.exec("PRAGMA query_only = ON");
+    database.exec("BEGIN");
+    // The moment is that of the first read.
+    database.prepare("SELECT version FROM database_version").all();
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  let isOpen = true;
+  return {
+    rows: (of) => rowsOf(database, of),
+    faults: async () => faultsOf(database),
+    close: async () => {
+      if (!isOpen) return;
+      isOpen = false;
+      database.exec("ROLLBACK");
+      database.close();
+    },
+  };
+}
+
+async function* rowsOf(
+  database: Database.Database,
+  { table, columns }: TableColumns,
+): AsyncGenerator<readonly (readonly Cell[])[], void> {
+  const names = columns.map((column) => `"${column}"`).join(", ");
+  const statement = database.prepare(`SELECT ${names} FROM "${table}"`).raw(true);
+  let page = new PageOfRows();
+  for (const row of statement.iterate()) {
+    // Tables have texts and numbers alone.
+    page.add(row as readonly Cell[]);
+    if (!page.isFull) continue;
+    yield page.rows;
+    page = new PageOfRows();
+  }
+  if (page.rows.length > 0) yield page.rows;
+}
+
+/** What SQLite finds wrong with its file, and rows that refer to none. */
+function faultsOf(database: Database.Database): readonly string[] {
+  const found = database.prepare(`PRAGMA integrity_check(${faultsMax})`).raw(true).all() as [string][];
+  const faults = found.map(([text]) => text).filter((text) => text !== "ok");
+  // Table, row, the table it refers to, and by which of its references.
+  const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];
+  const counts = new Map<string, number>();
+  for (const [table, , parent] of orphans) {
+    const pair = `${table} refer to rows of ${parent} that are not there`;
+    counts.set(pair, (counts.get(pair) ?? 0) + 1);
+  }
+  return [...faults, ...[...counts].map(([pair, count]) => `${count} rows of ${pair}`)];
+}
