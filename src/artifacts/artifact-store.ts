@@ -22,6 +22,13 @@ export interface ArtifactStore {
    * @throws ServiceError `conflict` for another one than sealed, or none
    */
   path(key: string, seal: Seal | null): Promise<string>;
+  /**
+   * Puts the files of an artifact at a path of this machine, whose folder exists: they stay as they are now, whatever becomes of
+   * the artifact. Nobody may write to them. Of one that is being removed a part may come: a seal tells.
+   *
+   * @returns false where there is no such artifact
+   */
+  copyTo(key: string, path: string): Promise<boolean>;
   /** The bytes of a file. @throws ServiceError `not_found` */
   open(key: string): Promise<Readable>;
   has(key: string): Promise<boolean>;

@@ -11,6 +11,7 @@ import { notFound } from "../domain/service-error.ts";
 import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
 import { isMissing, namesIn } from "./folder-names.ts";
 import { flush, makeFolder } from "./flush.ts";
+import { linkFiles } from "./link-files.ts";
 import { requireSealed, type Seal } from "./seal.ts";
 import { workFolder, workOf } from "./work-folder.ts";
 
@@ -82,6 +83,10 @@ export class FolderArtifacts implements ArtifactStore {
     const path = this.#pathOf(key);
     if (seal !== null) requireSealed(path, seal);
     return path;
+  }
+
+  copyTo(key: string, path: string): Promise<boolean> {
+    return linkFiles(this.#pathOf(key), path);
   }
 
   async open(key: string): Promise<Readable> {

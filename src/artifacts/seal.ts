@@ -16,8 +16,13 @@ export interface Seal {
 
 /** The hex SHA-256 over the names and contents of files. */
 export function hashOfFiles(folder: string, names: readonly string[]): string {
+  return hashOfHashes(names.map((name) => [name, hashFile(join(folder, name))]));
+}
+
+/** The same, of files whose hex SHA-256 is known. */
+export function hashOfHashes(files: readonly (readonly [name: string, hash: string])[]): string {
   const hash = createHash("sha256");
-  for (const name of names) hash.update(`${JSON.stringify(name)} ${hashFile(join(folder, name))}\n`);
+  for (const [name, ofFile] of files) hash.update(`${JSON.stringify(name)} ${ofFile}\n`);
   return hash.digest("hex");
 }
 

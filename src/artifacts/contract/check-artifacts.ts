@@ -1,6 +1,7 @@
 // What every store of artifacts must pass, alone and shared by two servers of which either may die.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { test, type TestContext } from "node:test";
@@ -71,6 +72,23 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     await putFile(store, "files/f", "second");
     assert.deepEqual(readdirSync(await store.path("adapters/m/1", null)), ["second"]);
     assert.equal(String(await buffer(await store.open("files/f"))), "second");
+  });
+
+  test(`${name}: what was copied stays, whatever becomes of the artifact`, async (t) => {
+    const store = opened(t);
+    const place = mkdtempSync(join(tmpdir(), "hone-copies-"));
+    t.after(() => rmSync(place, { recursive: true }));
+    await put(store, "adapters/m/1", "a", "b");
+    await putFile(store, "adapters/m/1/state", "moments");
+    await putFile(store, "files/f", "bytes");
+    assert.equal(await store.copyTo("adapters/m/1", join(place, "one")), true);
+    assert.equal(await store.copyTo("files/f", join(place, "file")), true);
+    await store.remove("adapters/m/1");
+    await putFile(store, "files/f", "others");
+    assert.deepEqual(readdirSync(join(place, "one")).toSorted(), ["a", "b", "state"]);
+    assert.equal(readFileSync(join(place, "one", "a"), "utf8"), "adapters/m/1: a");
+    assert.equal(readFileSync(join(place, "file"), "utf8"), "bytes");
+    assert.equal(await store.copyTo("adapters/m/1", join(place, "two")), false);
   });
 
   test(`${name}: what is sealed is what was stored, whatever lies beside it, and nothing else`, async (t) => {

@@ -74,6 +74,15 @@ export function memoryArtifacts(
       if (seal !== null) requireSealed(path, seal);
       return path;
     },
+    copyTo: async (key, path) => {
+      const found = below(key);
+      for (const file of found) {
+        const target = join(path, file.slice(key.length));
+        mkdirSync(dirname(target), { recursive: true });
+        writeFileSync(target, files.get(file)?.bytes ?? "");
+      }
+      return found.length > 0;
+    },
     open: async (key) => {
       const file = files.get(key);
       if (file === undefined) throw notFound("artifact", key);

@@ -1,0 +1,83 @@
+// What an archive says of itself, in `manifest.json`: where it is from, which tables it has, and what was wrong when it was made.
+// It comes last: a folder without one is none.
+import { createHash } from "node:crypto";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { TableColumns } from "../../domain/backup/tables.ts";
+import type { Fault } from "../fault.ts";
+
+export interface ArchivedTable extends TableColumns {
+  readonly rows: number;
+}
+
+export interface Manifest {
+  readonly format: typeof format;
+  readonly formatVersion: number;
+  /** A database alone, or with all that it names. */
+  readonly content: "database" | "everything";
+  /** The moment that is in it, as ISO 8601. */
+  readonly createdAt: string;
+  /** The version of the program that made it. */
+  readonly program: string;
+  readonly database: {
+    readonly kind: string;
+    readonly version: number;
+    /** Parents before their children. */
+    readonly tables: readonly ArchivedTable[];
+  };
+  /** How many files `SHA256SUMS` names, and how many bytes they have. */
+  readonly files: number;
+  readonly bytes: number;
+  /** Hex SHA-256 of `SHA256SUMS`. */
+  readonly sumsSha256: string;
+  readonly faults: readonly Fault[];
+}
+
+/** What a manifest is made of. */
+export type ManifestContent = Omit<Manifest, "format" | "formatVersion">;
+
+const format = "hone-archive";
+/** Of what this program writes; it reads no other. */
+const formatVersion = 1;
+
+/** A manifest as text, with its own hash at the end. */
+export function manifestText(content: ManifestContent): string {
+  const manifest = { format, formatVersion, ...content };
+  return `${JSON.stringify({ ...manifest, sha256: hashOf(manifest) }, null, 2)}\n`;
+}
+
+/**
+ * Reads one.
+ *
+ * @throws ServiceError `invalid` for what is none, or was changed; `unsupported` for one of a newer program
+ */
+export function readManifest(text: string, path: string): Manifest {
+  const { sha256, ...manifest } = parsed(text, path);
+  if (manifest["format"] !== format) throw invalid(path, "it is no manifest of an archive of Hone");
+  if (manifest["formatVersion"] !== formatVersion)
+    throw new ServiceError({
+      code: "unsupported",
+      message: `${path} has the format ${JSON.stringify(manifest["formatVersion"])}; this program reads ${formatVersion}. Use the version of Hone that made it, or a newer one.`,
+    });
+  if (sha256 !== hashOf(manifest)) throw invalid(path, "it is not as it was written");
+  // What has this hash is what `manifestText` wrote.
+  return manifest as unknown as Manifest;
+}
+
+function parsed(text: string, path: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null) return { ...value };
+  } catch {
+    // As of any other text that is no manifest.
+  }
+  throw invalid(path, "it is not as it was written");
+}
+
+/** JSON keeps the order of names. */
+function hashOf(manifest: object): string {
+  return createHash("sha256").update(JSON.stringify(manifest)).digest("hex");
+}
+
+function invalid(path: string, why: string): ServiceError {
+  return new ServiceError({ code: "invalid", message: `${path} cannot be read: ${why}. Take another copy.` });
+}
