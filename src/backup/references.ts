@@ -2,7 +2,8 @@
 import type { Cell, TableColumns } from "../domain/backup/tables.ts";
 import { assert } from "../domain/assert.ts";
 import { adapterFiles, adapterSeal } from "../model/hashes/adapter-hash.ts";
-import type { Seal } from "../artifacts/seal.ts";
+import { hashOfHashes, type Seal } from "../artifacts/seal.ts";
+import type { Fault } from "./fault.ts";
 
 /** An artifact that a row names. */
 export interface Reference {
@@ -55,4 +56,30 @@ export function referenceOf({ table, columns }: TableColumns, row: readonly Cell
       return row[index] ?? null;
     }) ?? null
   );
+}
+
+/**
+ * What is wrong with an artifact of these files; null where nothing is.
+ *
+ * @param found.hashes the hex SHA-256 of each file by its name, which is empty of an artifact that is a file
+ * @param found.bytes of such a file; null where it is not known
+ */
+export function faultOfFiles(
+  { key, owner, files, seal, byteCount }: Reference,
+  { hashes, bytes }: { readonly hashes: ReadonlyMap<string, string>; readonly bytes: number | null },
+): Fault | null {
+  const missing = (files.length === 0 ? [""] : files).filter((name) => !hashes.has(name));
+  if (missing.length > 0) {
+    const names = missing.map((name) => (name === "" ? key : `${key}/${name}`)).join(" and ");
+    return { what: key, message: `${names} should be there for ${owner}, and ${missing.length === 1 ? "is" : "are"} not.` };
+  }
+  if (byteCount !== null && bytes !== null && bytes !== byteCount)
+    return { what: key, message: `${key} has ${bytes} bytes, and had ${byteCount} when ${owner} was stored.` };
+  if (seal === null) return null;
+  const now = hashOfHashes(seal.files.map((name) => [name, hashes.get(name) ?? ""]));
+  if (now === seal.hash) return null;
+  return {
+    what: key,
+    message: `The files of ${key} hash to ${now.slice(0, 12)}, and hashed to ${seal.hash.slice(0, 12)} when ${owner} was stored.`,
+  };
 }

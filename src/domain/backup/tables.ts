@@ -44,6 +44,8 @@ export interface DatabaseTables {
   version(): Promise<number | null>;
   /** @throws ServiceError `unsupported` where its version is not the newest */
   snapshot(): Promise<TableSnapshot>;
+  /** @throws ServiceError as {@link DatabaseTables.fill}, before anything is copied */
+  requireEmpty(version: number): Promise<void>;
   /**
    * Makes the tables of a version where there are none, fills them in one transaction, and brings them to the newest version.
    * Nothing is left of it where `load` throws.

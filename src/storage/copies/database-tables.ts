@@ -1,5 +1,5 @@
 // A database as tables of rows: read as it is at one moment, or filled from a copy in one transaction.
-import { sql, type Transaction } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import type { Cell, DatabaseTables, TableColumns, TableFiller } from "../../domain/backup/tables.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
@@ -30,11 +30,12 @@ export function databaseTables(connection: Connection): DatabaseTables {
       if (found !== newestDatabaseVersion) throw otherVersion(name, found);
       return connection.openSnapshot();
     },
+    requireEmpty: async (copied) => void (await emptyVersion(connection, queries, copied)),
     fill: async (copied, load) => {
-      requireKnown(copied);
       await queries.transaction().execute(async (transaction) => {
         await connection.lockForMigration(transaction);
-        await prepare(connection, transaction, copied);
+        const found = await emptyVersion(connection, transaction, copied);
+        if (found === null) await makeTables(transaction, connection.form, copied);
         await load(fillerOf(connection, transaction));
       });
       await migrate(connection);
@@ -43,19 +44,22 @@ export function databaseTables(connection: Connection): DatabaseTables {
   };
 }
 
-/** Makes the tables of a version, or finds them empty. */
-async function prepare(
-  { name, form }: Connection,
-  transaction: Transaction<Schema>,
+/** The version of a database without rows, which is that of the copy; null where there are no tables. */
+async function emptyVersion(
+  { name }: Connection,
+  queries: Kysely<Schema>,
   copied: number,
-): Promise<void> {
-  const found = await readDatabaseVersion(transaction);
-  if (found === null) return makeTables(transaction, form, copied);
+): Promise<number | null> {
+  requireKnown(copied);
+  const found = await readDatabaseVersion(queries);
+  if (found === null) return null;
+  if (found !== copied)
+    throw notEmpty(name, `its tables are those of version ${found}, and the copy's of ${copied}`);
   for (const { table } of keptTables) {
-    const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(transaction);
+    const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(queries);
     if (rows.length > 0) throw notEmpty(name, `there are rows in its table ${table}`);
   }
-  if (found !== copied) throw notEmpty(name, `its tables are those of version ${found}, and the copy's of ${copied}`);
+  return found;
 }
 
 function fillerOf({ isMissingParent }: Connection, transaction: Transaction<Schema>): TableFiller {
