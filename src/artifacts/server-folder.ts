@@ -13,7 +13,9 @@ export interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
 
 /** In a root, a folder for each model that was added. */
 export const modelsFolder = "models";
-/** In such a folder: what is computed of the model. */
+/** In a root: what a backup that is being made keeps of its moment. */
+export const backupFolder = "backup";
+/** In the folder of a model: what is computed of it. */
 const ownCache = ".cache";
 
 /** What servers make in their folders; earlier ones made `imports` too. */
@@ -24,6 +26,7 @@ export const folderNames: readonly string[] = [
   "cache",
   workFolder,
   "imports",
+  backupFolder,
   modelsFolder,
 ];
 

@@ -11,12 +11,17 @@ import type { Fault } from "./fault.ts";
 import { type Reading, rowsOf, tableFiles } from "./load-tables.ts";
 import { faultOfFiles, type Reference, referenceOf } from "./references.ts";
 
-/** Each fault as it is found; none where the archive can be relied on. @throws what `reading.signal` was aborted with */
+/**
+ * Each fault as it is found; none where the archive can be relied on.
+ *
+ * @throws ServiceError `not_found` where there is no archive, `unsupported` for a newer one; what `reading.signal` was aborted with
+ */
 export async function* verifyArchive(folder: string, reading: Reading): AsyncGenerator<Fault, void> {
   let archive: ArchiveReader;
   try {
     archive = await openArchive(folder);
   } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "invalid") throw error;
     yield faultOf(manifestName, error);
     return;
   }

@@ -109,6 +109,15 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "keys rotate": ["hone keys rotate 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --grace 12h"],
   "keys list": ["hone keys"],
   "keys revoke": ["hone keys revoke 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  backup: ["hone backup /backups/2026-11-26", "hone backup /backups/2026-11-26 --data /srv/hone --json"],
+  restore: [
+    "hone restore /backups/2026-11-26 --data ./restored",
+    "hone restore /backups/2026-11-26 --data ./restored --database-url postgres://hone@db.example/hone",
+  ],
+  verify: ["hone verify /backups/2026-11-26", "hone verify --json # the server's own database and data folder"],
+  export: ["hone export ./moving"],
+  import: ["hone import ./moving --database-url postgres://hone@db.example/hone"],
+  migrate: ["hone migrate", "hone migrate --check"],
   "schemas check": [
     "hone schemas check answer.schema.json --instance answer.json",
     "hone schemas check --jsonl schemas.jsonl",

@@ -4,6 +4,8 @@ import { Command } from "commander";
 import type { ServerLimits } from "../server/server.ts";
 import { addAnnotateCommand } from "./annotate/annotate-command.ts";
 import { addQueuesCommand } from "./annotate/queues-command.ts";
+import { addBackupCommands } from "./backup/backup-commands.ts";
+import { addMoveCommands } from "./backup/move-commands.ts";
 import { addChatCommand } from "./commands/chat.ts";
 import { addCompletionCommands } from "./completion/completion-command.ts";
 import { addDemoCommand } from "./commands/demo.ts";
@@ -38,6 +40,8 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addFeedbackCommand(program);
   addWebhooksCommand(program);
   addKeysCommand(program);
+  addBackupCommands(program);
+  addMoveCommands(program);
   addSchemasCommand(program, limits);
   addDemoCommand(program);
   addInitCommand(program);

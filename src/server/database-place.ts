@@ -2,6 +2,8 @@
 // folder knows which kinds there are.
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type { DatabaseTables } from "../domain/backup/tables.ts";
+import { databaseTables } from "../storage/copies/database-tables.ts";
 import type { Connection } from "../storage/dialect.ts";
 import type { PoolOptions } from "../storage/postgres/postgres-pool.ts";
 import { isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
@@ -24,6 +26,8 @@ export interface DatabasePlace {
   /** Whether there is one; a server's on another machine is taken to be there. */
   exists(): boolean;
   open(options: OpenOptions): Promise<Stores>;
+  /** Its tables, to be copied beside a running server, or to be filled by whoever is there alone. */
+  openTables(options: Pick<OpenOptions, "isShared">): Promise<DatabaseTables>;
   /** Its version as it is, also beside a running server; only where it exists. */
   readVersions(): Promise<DatabaseVersions>;
 }
@@ -62,6 +66,7 @@ function sqlitePlace(
     cure: "Give this user the right to read and write it, or put back a copy of the database file.",
     exists: () => existsSync(file),
     open: ({ isShared }) => openStores(openSqlite({ file, isShared, dataFolder })),
+    openTables: async ({ isShared }) => databaseTables(openSqlite({ file, isShared, dataFolder })),
     readVersions: () => readDatabaseVersions(openSqlite({ file, isShared: true, dataFolder })),
   };
 }
@@ -78,6 +83,19 @@ function postgresPlace(
     const { openPostgres } = await import("../storage/postgres/postgres-dialect.ts");
     return openPostgres({ url, ...options });
   };
+  /** What lies in the data folder beside is one server's, wherever it keeps adapters and files. */
+  const alone = async <Opened extends { close(): Promise<void> }>(
+    open: () => Promise<Opened>,
+  ): Promise<Opened> => {
+    const lock = takeDataLock(join(dataFolder, "hone.db.lock"));
+    try {
+      const opened = await open();
+      return { ...opened, close: () => opened.close().finally(() => lock.release()) };
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  };
   return {
     name: shownUrl(url),
     folder: dataFolder,
@@ -87,15 +105,12 @@ function postgresPlace(
     exists: () => true,
     open: async ({ isShared, onChange }) => {
       if (isShared) return openStores(await connect({ connections: connectionsBeside }));
-      // What lies in the data folder beside is one server's, wherever it keeps adapters and files.
-      const lock = takeDataLock(join(dataFolder, "hone.db.lock"));
-      try {
-        const stores = await openStores(await connect({ connections, onChange }));
-        return { ...stores, close: () => stores.close().finally(() => lock.release()) };
-      } catch (error) {
-        lock.release();
-        throw error;
-      }
+      return alone(async () => openStores(await connect({ connections, onChange })));
+    },
+    openTables: async ({ isShared }) => {
+      const open = async (): Promise<DatabaseTables> =>
+        databaseTables(await connect({ connections: connectionsBeside }));
+      return isShared ? open() : alone(open);
     },
     readVersions: async () => readDatabaseVersions(await connect({ connections: connectionsBeside })),
   };

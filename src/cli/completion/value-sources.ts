@@ -38,6 +38,11 @@ export const valueSources: Readonly<Record<string, Readonly<Record<string, Value
   "webhooks replay": { id: "webhooks" },
   "webhooks delete": { id: "webhooks" },
   "schemas check": { files: "files", "--instance": "files", "--tokenizer": "files" },
+  backup: { folder: "folders" },
+  restore: { folder: "folders" },
+  verify: { folder: "folders" },
+  export: { folder: "folders" },
+  import: { folder: "folders" },
   init: { folder: "folders" },
   demo: { "--model": "added" },
 };

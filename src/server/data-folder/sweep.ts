@@ -10,6 +10,7 @@ import { adapterFolderOf, adaptersOf, type ModelStore } from "../../domain/model
 import { allItems } from "../../domain/page.ts";
 import type { ServerStore } from "../../domain/servers/server-store.ts";
 import type { Logger } from "../../telemetry/logger.ts";
+import { clearStaging } from "../backup/staging.ts";
 
 export interface SweepDependencies {
   readonly artifacts: ArtifactStore;
@@ -44,6 +45,7 @@ export async function sweepDataFolder(dependencies: SweepDependencies): Promise<
     ...(await removeEarlierLeftovers(root, isKnown)),
     ...(await artifacts.sweepAbandoned({ isLive, isKnown })),
     ...(await folder.sweep(isLive)),
+    ...(await clearStaging(root)),
     ...(await sweepJobs(dependencies)),
   ];
   for (const modelId of await artifacts.names("adapters"))

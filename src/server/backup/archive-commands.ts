@@ -1,0 +1,202 @@
+// What `hone backup`, `restore`, `verify`, `export` and `import` do with a data folder and its database: those of the
+// configuration, as `hone serve` reads it.
+import { relative, resolve, sep } from "node:path";
+import { FolderArtifacts } from "../../artifacts/folder-artifacts.ts";
+import { ServerFolder } from "../../artifacts/server-folder.ts";
+import { openArchive } from "../../backup/archive/archive-reader.ts";
+import type { Manifest } from "../../backup/archive/manifest.ts";
+import type { Fault } from "../../backup/fault.ts";
+import { loadTables } from "../../backup/load-tables.ts";
+import { makeBackup, makeExport } from "../../backup/make-archive.ts";
+import type { Progress, Report } from "../../backup/progress.ts";
+import { restoreArchive } from "../../backup/restore-archive.ts";
+import { verifyArchive } from "../../backup/verify-archive.ts";
+import { verifyServer } from "../../backup/verify-server.ts";
+import type { DatabaseTables } from "../../domain/backup/tables.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { newUuid } from "../../domain/ids.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import { readConfig, type HoneConfig } from "../config.ts";
+import { databasePlace, type DatabasePlace } from "../database-place.ts";
+import { makeFolder } from "../make-folder.ts";
+import { packageVersion } from "../package.ts";
+import { keepNewFilesPrivate } from "../private-files.ts";
+import { withStaging } from "./staging.ts";
+
+export type { Fault, Manifest, Progress };
+
+/** Settings of the server, as flags name them. */
+export interface PlaceFlags {
+  readonly data?: string;
+  readonly "database-url"?: string;
+}
+
+export interface Watching {
+  readonly report: Report;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** Copies database and artifacts of a server, beside it while it runs. @throws ServiceError as `makeBackup` */
+export async function backup(folder: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
+  const { config, place } = existingPlace(flags);
+  const { data } = config.server;
+  const target = resolve(folder);
+  refuseWithin(target, data);
+  return withTables(place, { isShared: true }, (tables) =>
+    withStaging(data, (staging) =>
+      makeBackup(
+        { tables, artifacts: artifactsAt(data), staging, clock: systemClock },
+        { folder: target, program: packageVersion(), ...watching },
+      ),
+    ),
+  );
+}
+
+/** Copies the database alone. @throws ServiceError as `makeExport` */
+export async function exportDatabase(
+  folder: string,
+  flags: PlaceFlags,
+  watching: Watching,
+): Promise<Manifest> {
+  const { place } = existingPlace(flags);
+  return withTables(place, { isShared: true }, (tables) =>
+    makeExport(
+      { tables, clock: systemClock },
+      { folder: resolve(folder), program: packageVersion(), ...watching },
+    ),
+  );
+}
+
+/** Puts a backup in the place of a server. @throws ServiceError as `restoreArchive`; `conflict` where a server runs */
+export async function restore(folder: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
+  const archive = await openArchive(resolve(folder));
+  const { config, place } = await newPlace(flags);
+  const { data } = config.server;
+  const server = newUuid();
+  const artifacts = artifactsAt(data, server);
+  return withTables(place, { isShared: false }, async (tables) => {
+    try {
+      await restoreArchive(archive, { tables, artifacts }, watching);
+      return archive.manifest;
+    } finally {
+      const folderOfServer = new ServerFolder({ root: data, server: () => server });
+      await folderOfServer.sweep(async (other) => other !== server);
+    }
+  });
+}
+
+/** Fills an empty database; the data folder stays as it is. @throws ServiceError as `loadTables`; `conflict` where a server runs */
+export async function importDatabase(
+  folder: string,
+  flags: PlaceFlags,
+  watching: Watching,
+): Promise<Manifest> {
+  const archive = await openArchive(resolve(folder));
+  const { place } = await newPlace(flags);
+  return withTables(place, { isShared: false }, async (tables) => {
+    await tables.requireEmpty(archive.manifest.database.version);
+    await loadTables(archive, tables, watching);
+    return archive.manifest;
+  });
+}
+
+/**
+ * Reads all of an archive, or of a server where no folder is named, and yields what is wrong.
+ *
+ * @throws ServiceError as `verifyArchive` and `verifyServer`
+ */
+export async function* verify(
+  folder: string | null,
+  flags: PlaceFlags,
+  watching: Watching,
+): AsyncGenerator<Fault, void> {
+  if (folder !== null) {
+    yield* verifyArchive(resolve(folder), watching);
+    return;
+  }
+  const { config, place } = existingPlace(flags);
+  const tables = await place.openTables({ isShared: true });
+  try {
+    yield* verifyServer({ tables, artifacts: artifactsAt(config.server.data) }, watching);
+  } finally {
+    await tables.close();
+  }
+}
+
+/** The versions that a migration is from and to. */
+export interface Migration {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Brings a database to the newest version without a start.
+ *
+ * @param isChecked only says what would be done
+ * @throws ServiceError `conflict` where a server runs, `unsupported` where a newer program wrote it
+ */
+export async function migrateDatabase(flags: PlaceFlags, isChecked: boolean): Promise<Migration> {
+  const { place } = existingPlace(flags);
+  const { version, newest } = await place.readVersions();
+  if (version === null) throw nothingThere(place);
+  if (!isChecked && version !== newest) {
+    keepNewFilesPrivate();
+    const stores = await place.open({ isShared: false });
+    await stores.close();
+  }
+  return { from: version, to: newest };
+}
+
+interface ConfiguredPlace {
+  readonly config: HoneConfig;
+  readonly place: DatabasePlace;
+}
+
+function existingPlace(flags: PlaceFlags): ConfiguredPlace {
+  const config = readConfig({ ...flags });
+  const place = databasePlace(config);
+  if (!place.exists()) throw nothingThere(place);
+  keepNewFilesPrivate();
+  return { config, place };
+}
+
+async function newPlace(flags: PlaceFlags): Promise<ConfiguredPlace> {
+  const config = readConfig({ ...flags });
+  keepNewFilesPrivate();
+  await makeFolder(config.server.data, "--data");
+  const place = databasePlace(config);
+  await makeFolder(place.folder, "--database-url");
+  return { config, place };
+}
+
+async function withTables<Result>(
+  place: DatabasePlace,
+  options: { readonly isShared: boolean },
+  use: (tables: DatabaseTables) => Promise<Result>,
+): Promise<Result> {
+  const tables = await place.openTables(options);
+  try {
+    return await use(tables);
+  } finally {
+    await tables.close();
+  }
+}
+
+function artifactsAt(root: string, server = "reader"): FolderArtifacts {
+  return new FolderArtifacts({ root, server: () => server });
+}
+
+/** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */
+function refuseWithin(target: string, dataFolder: string): void {
+  const below = relative(dataFolder, target);
+  const isWithin = below === "" || (below !== ".." && !below.startsWith(`..${sep}`) && resolve(below) !== below);
+  if (!isWithin) return;
+  const message = `The folder ${target} lies in the data folder, which it is a copy of. Name one outside, best on another disk.`;
+  throw new ServiceError({ code: "invalid", message });
+}
+
+function nothingThere({ name }: DatabasePlace): ServiceError {
+  const message = `There is no database ${name}. Name the data folder of a server with --data, and its database with --database-url where it has another.`;
+  return new ServiceError({ code: "not_found", message });
+}
