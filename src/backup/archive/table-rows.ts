@@ -1,5 +1,5 @@
 // The rows of a table as a file: gzipped lines of JSON, each a list of the values in the order of the columns.
-import { pipeline } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { Cell } from "../../domain/backup/tables.ts";
 import { damaged } from "./archive-reader.ts";
@@ -19,9 +19,11 @@ export async function* packedRows(
   count: (rows: number) => void,
 ): AsyncGenerator<Uint8Array, void> {
   const gzip = createGzip({ level });
-  // What fails is thrown where the end of this is read.
-  pipeline(linesOf(pages, count), gzip, () => undefined);
+  const done = pipeline(linesOf(pages, count), gzip);
+  // What fails is thrown where the bytes are read, or below.
+  done.catch(() => undefined);
   yield* gzip as AsyncIterable<Buffer>;
+  await done;
 }
 
 async function* linesOf(
@@ -69,9 +71,12 @@ async function* unzipped(bytes: AsyncIterable<Uint8Array>, path: string): AsyncG
       throw error;
     }
   };
-  pipeline(guarded(), gunzip, () => undefined);
+  const done = pipeline(guarded(), gunzip);
+  done.catch(() => undefined);
   try {
     yield* gunzip as AsyncIterable<Buffer>;
+    // What follows the end of what is zipped is read too.
+    await done;
   } catch (error) {
     throw failure ?? damaged(path, "it cannot be unzipped", error);
   }

@@ -1,0 +1,240 @@
+// Backups of data folders as servers leave them: from each database into each, beside one that writes, and what is refused.
+import assert from "node:assert/strict";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
+import { sql } from "kysely";
+import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
+import { hashOfFiles } from "../../artifacts/seal.ts";
+import type { Cell, DatabaseTables } from "../../domain/backup/tables.ts";
+import { adapterFolderOf, adaptersOf } from "../../domain/model.ts";
+import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
+import { sampleModel, sampleVersion } from "../../storage/contract/storage-under-test.ts";
+import { migrate, newestDatabaseVersion } from "../../storage/migrations/migrations.ts";
+import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
+import type { Stores } from "../../storage/stores.ts";
+import { createPostgres, withoutPostgres } from "../../storage/testing/postgres-databases.ts";
+import { readConfig } from "../config.ts";
+import { databasePlace, type DatabasePlace } from "../database-place.ts";
+import {
+  backup,
+  exportDatabase,
+  importDatabase,
+  migrateDatabase,
+  restore,
+  verify,
+  type PlaceFlags,
+} from "./archive-commands.ts";
+import { clearStaging } from "./staging.ts";
+
+const watching = { report: () => undefined, signal: new AbortController().signal };
+/** The newest data folder that is recorded. */
+const recorded = `test/fixtures/data-folders/version-${newestDatabaseVersion}`;
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "hone-archives-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function emptyPostgres(t: TestContext): Promise<string> {
+  const { url, drop } = await createPostgres();
+  t.after(drop);
+  return url;
+}
+
+/** A data folder with what a server recorded. */
+async function recordedFolder(t: TestContext): Promise<string> {
+  const data = join(newFolder(t), "data");
+  mkdirSync(data);
+  cpSync(join(recorded, "adapters"), join(data, "adapters"), { recursive: true });
+  const { queries } = openSqlite({ file: join(data, "hone.db"), isShared: true });
+  await queries.transaction().execute(async (transaction) => {
+    await sql`pragma defer_foreign_keys = on`.execute(transaction);
+    for (const line of readFileSync(join(recorded, "hone.sql"), "utf8").split("\n"))
+      if (line !== "") await sql.raw(line).execute(transaction);
+  });
+  await queries.destroy();
+  return data;
+}
+
+function placeOf(flags: PlaceFlags): DatabasePlace {
+  return databasePlace(readConfig({ ...flags }, {}));
+}
+
+async function contentOf(flags: PlaceFlags): Promise<Readonly<Record<string, readonly string[]>>> {
+  const tables = await placeOf(flags).openTables({ isShared: true });
+  try {
+    return await rowsOf(tables);
+  } finally {
+    await tables.close();
+  }
+}
+
+async function rowsOf(tables: DatabaseTables): Promise<Readonly<Record<string, readonly string[]>>> {
+  const snapshot = await tables.snapshot();
+  const content: Record<string, readonly string[]> = {};
+  for (const of of tables.tables) {
+    const rows: (readonly Cell[])[] = [];
+    for await (const page of snapshot.rows(of)) rows.push(...page);
+    content[of.table] = rows.map((row) => JSON.stringify(row)).sort();
+  }
+  await snapshot.close();
+  return content;
+}
+
+async function faultsOf(folder: string | null, flags: PlaceFlags): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { what } of verify(folder, flags, watching)) found.push(what);
+  return found;
+}
+
+test("a backup is restored into another folder, with adapters and every row", async (t) => {
+  const data = await recordedFolder(t);
+  const archive = join(newFolder(t), "archive");
+  const manifest = await backup(archive, { data }, watching);
+  assert.deepEqual([manifest.database.kind, manifest.database.version, manifest.faults], ["sqlite", newestDatabaseVersion, []]);
+  const restored = join(newFolder(t), "restored");
+  await restore(archive, { data: restored }, watching);
+  assert.deepEqual(await contentOf({ data: restored }), await contentOf({ data }));
+  assert.deepEqual(await faultsOf(archive, {}), []);
+  assert.deepEqual(await faultsOf(null, { data: restored }), []);
+  // Others of the machine cannot read it.
+  if (process.platform !== "win32") assert.equal(statSync(join(archive, "manifest.json")).mode & 0o077, 0);
+  await assert.rejects(restore(archive, { data: restored }, watching), { code: "conflict", message: /is not empty/ });
+  await assert.rejects(backup(join(data, "copy"), { data }, watching), { code: "invalid", message: /lies in the data folder/ });
+});
+
+describe("PostgreSQL", { skip: withoutPostgres }, () => {
+  test("a backup of SQLite is restored into PostgreSQL, and one of that into SQLite", async (t) => {
+    const data = await recordedFolder(t);
+    const archives = newFolder(t);
+    await backup(join(archives, "one"), { data }, watching);
+    const middle = { data: join(newFolder(t), "middle"), "database-url": await emptyPostgres(t) };
+    await restore(join(archives, "one"), middle, watching);
+    assert.deepEqual(await contentOf(middle), await contentOf({ data }));
+    const { database } = await backup(join(archives, "two"), middle, watching);
+    assert.equal(database.kind, "postgres");
+    const last = { data: join(newFolder(t), "last") };
+    await restore(join(archives, "two"), last, watching);
+    assert.deepEqual(await contentOf(last), await contentOf({ data }));
+    assert.deepEqual(await faultsOf(null, last), []);
+  });
+
+  test("a database moves there and back, beside the data folder that stays", async (t) => {
+    const data = await recordedFolder(t);
+    const before = await contentOf({ data });
+    const archives = newFolder(t);
+    await exportDatabase(join(archives, "one"), { data }, watching);
+    const there = { data, "database-url": await emptyPostgres(t) };
+    await importDatabase(join(archives, "one"), there, watching);
+    assert.deepEqual(await contentOf(there), before);
+    assert.deepEqual(await faultsOf(null, there), []);
+    await assert.rejects(importDatabase(join(archives, "one"), there, watching), { code: "conflict" });
+    await exportDatabase(join(archives, "two"), there, watching);
+    rmSync(join(data, "hone.db"));
+    await importDatabase(join(archives, "two"), { data }, watching);
+    assert.deepEqual(await contentOf({ data }), before);
+  });
+});
+
+/** Publishes models with an adapter each and removes others, as a server does, until it is stopped. */
+async function write(
+  stores: Stores,
+  data: string,
+  { isStopped, name }: { readonly isStopped: () => boolean; readonly name: string },
+): Promise<number> {
+  const { artifacts } = dataFolderAt(data, name);
+  let count = 0;
+  for (; !isStopped(); count++) {
+    const id = `${name} ${count}`;
+    const key = adapterFolderOf(id, 1);
+    const adapterHash = await artifacts.put(key, async (folder) => {
+      for (const file of Object.values(adapterFiles)) writeFileSync(join(folder, file), `${id} ${file}`);
+      return hashOfFiles(folder, Object.values(adapterFiles));
+    });
+    const version = sampleVersion(id, 1, { adapterFolder: key, adapterHash, trainerState: null });
+    await stores.models.create(sampleModel(id), sampleVersion(id, 0), version);
+    // Three of them are there at a time.
+    const gone = `${name} ${count - 3}`;
+    if (await stores.models.delete(gone)) await artifacts.remove(adaptersOf(gone));
+  }
+  return count;
+}
+
+for (const [kind, skip] of [
+  ["SQLite", false],
+  ["PostgreSQL", withoutPostgres],
+] as const)
+  test(`backups beside writers of ${kind} are each of one moment`, { skip }, async (t) => {
+    const folder = newFolder(t);
+    const data = join(folder, "data");
+    const flags = { data, ...(kind === "PostgreSQL" && { "database-url": await emptyPostgres(t) }) };
+    mkdirSync(data);
+    const stores = await placeOf(flags).open({ isShared: false });
+    let isStopped = false;
+    const writing = ["one", "two"].map((name) => write(stores, data, { isStopped: () => isStopped, name }));
+    try {
+      for (let round = 0; round < 3; round++) {
+        const archive = join(folder, `archive ${round}`);
+        assert.deepEqual((await backup(archive, flags, watching)).faults, []);
+        assert.deepEqual(await faultsOf(archive, {}), []);
+        const restored = { data: join(folder, `restored ${round}`) };
+        await restore(archive, restored, watching);
+        assert.deepEqual(await faultsOf(null, restored), []);
+        assert.deepEqual(await faultsOf(null, flags), []);
+        const { models = [], model_versions: versions = [] } = await contentOf(restored);
+        // A model and its versions are written together.
+        assert.equal(versions.length, 2 * models.length);
+      }
+    } finally {
+      isStopped = true;
+      const counts = await Promise.all(writing);
+      await stores.close();
+      assert.ok(counts.every((count) => count > 3));
+    }
+  });
+
+test("a restore is refused where a server runs, and a backup while another one is made", async (t) => {
+  const data = await recordedFolder(t);
+  const archive = join(newFolder(t), "archive");
+  await backup(archive, { data }, watching);
+  const taken = join(newFolder(t), "taken");
+  const stores = await placeOf({ data: taken }).open({ isShared: false });
+  await assert.rejects(restore(archive, { data: taken }, watching), { code: "conflict", message: /Another server/ });
+  await stores.close();
+  const second = join(newFolder(t), "second");
+  let refusal: unknown = null;
+  let asked: Promise<unknown> | null = null;
+  const report = (): void => {
+    asked ??= backup(second, { data }, watching).catch((error: unknown) => (refusal = error));
+  };
+  await backup(join(newFolder(t), "first"), { data }, { ...watching, report });
+  await asked;
+  assert.match(String(refusal), /Another backup of this data folder is being made/);
+  assert.equal(existsSync(join(second, "manifest.json")), false);
+});
+
+test("what a backup left that died goes at the next start, but not what is being made", async (t) => {
+  const data = await recordedFolder(t);
+  assert.deepEqual(await clearStaging(data), []);
+  mkdirSync(join(data, "backup", "staged", "0"), { recursive: true });
+  let during: Promise<readonly string[]> | null = null;
+  const report = (): void => void (during ??= clearStaging(data));
+  assert.deepEqual(await clearStaging(data), ["backup/staged"]);
+  await backup(join(newFolder(t), "archive"), { data }, { ...watching, report });
+  assert.deepEqual(await during, []);
+  assert.equal(existsSync(join(data, "backup", "staged")), false);
+});
+
+test("a database is brought to the newest version without a start, and said to be of another one", async (t) => {
+  const data = newFolder(t);
+  await assert.rejects(migrateDatabase({ data }, false), { code: "not_found" });
+  await assert.rejects(backup(join(data, "../none"), { data }, watching), { code: "not_found" });
+  const file = join(data, "hone.db");
+  const connection = openSqlite({ file, isShared: true });
+  await migrate(connection);
+  await connection.queries.destroy();
+  assert.deepEqual(await migrateDatabase({ data }, true), { from: newestDatabaseVersion, to: newestDatabaseVersion });
+});
