@@ -14,7 +14,8 @@ import { faultOfFiles, type Reference, referenceOf } from "./references.ts";
 /**
  * Each fault as it is found; none where the archive can be relied on.
  *
- * @throws ServiceError `not_found` where there is no archive, `unsupported` for a newer one; what `reading.signal` was aborted with
+ * @throws ServiceError `not_found` where there is no archive, `unsupported` for a newer one; what `reading.signal` was aborted
+ *   with
  */
 export async function* verifyArchive(folder: string, reading: Reading): AsyncGenerator<Fault, void> {
   let archive: ArchiveReader;

@@ -17,7 +17,11 @@ export interface ArchivedFile {
 export interface ArchiveReader {
   readonly folder: string;
   readonly manifest: Manifest;
-  /** The files beside manifest and sums, those of an artifact together. @throws ServiceError `invalid` for paths that lead elsewhere */
+  /**
+   * The files beside manifest and sums, those of an artifact together.
+   *
+   * @throws ServiceError `invalid` for paths that lead elsewhere
+   */
   files(): AsyncIterable<ArchivedFile>;
   /**
    * The bytes of a file, compared with its hash at the end.
@@ -30,7 +34,11 @@ export interface ArchiveReader {
 /** A manifest names at most some hundred tables and faults. */
 const manifestBytesMax = 1 << 26;
 
-/** @throws ServiceError `not_found` where there is no archive, `invalid` for one that was changed, `unsupported` for a newer one */
+/**
+ * Opens an archive, of which the manifest and the list of its files are read.
+ *
+ * @throws ServiceError `not_found` where there is none, `invalid` for one that was changed, `unsupported` for a newer one
+ */
 export async function openArchive(folder: string): Promise<ArchiveReader> {
   const manifest = readManifest(await manifestOf(folder), join(folder, manifestName));
   const sums = join(folder, sumsName);

@@ -86,7 +86,11 @@ export async function restore(folder: string, flags: PlaceFlags, watching: Watch
   });
 }
 
-/** Fills an empty database; the data folder stays as it is. @throws ServiceError as `loadTables`; `conflict` where a server runs */
+/**
+ * Fills an empty database; the data folder stays as it is.
+ *
+ * @throws ServiceError as `loadTables`; `conflict` where a server runs
+ */
 export async function importDatabase(
   folder: string,
   flags: PlaceFlags,
