@@ -106,7 +106,7 @@ test("a backup has what its moment names, and sha256sum and zcat read it", async
 });
 
 test("a version that goes right behind the moment is of another moment", async (t) => {
-  const { root, publish, remove, backUp, database } = await place(t);
+  const { root, publish, remove, database } = await place(t);
   await publish("m", 1);
   await publish("m", 2);
   const going = [1, 2];

@@ -1,6 +1,6 @@
 // A database as tables of rows: read as it is at one moment, or filled from a copy in one transaction.
 import { type Kysely, sql, type Transaction } from "kysely";
-import type { Cell, DatabaseTables, TableColumns, TableFiller } from "../../domain/backup/tables.ts";
+import type { Cell, DatabaseTables, TableFiller } from "../../domain/backup/tables.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { insertRows } from "../insert-rows.ts";
