@@ -56,5 +56,8 @@ export async function* rowsOf(
     report({ kind: "rows", table, rows });
   }
   if (rows !== rowCount)
-    throw damaged(`${archive.folder}/${path}`, `it has ${rows} rows, and had ${rowCount} when it was written`);
+    throw damaged(
+      `${archive.folder}/${path}`,
+      `it has ${rows} rows, and had ${rowCount} when it was written`,
+    );
 }

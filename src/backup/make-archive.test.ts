@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -91,11 +100,17 @@ test("a backup has what its moment names, and sha256sum and zcat read it", async
     ["everything", now.toISOString(), "1.0.0", []],
   );
   const folder = join(root, "one");
-  const checked = execFileSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: folder, encoding: "utf8" });
+  const checked = execFileSync("sha256sum", ["--check", "--strict", "SHA256SUMS"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
   assert.equal(checked.trim().split("\n").length, manifest.files);
   const rows = execFileSync("zcat", ["database/model_versions.jsonl.gz"], { cwd: folder, encoding: "utf8" });
   assert.deepEqual(
-    rows.trim().split("\n").map((line): unknown => JSON.parse(line)),
+    rows
+      .trim()
+      .split("\n")
+      .map((line): unknown => JSON.parse(line)),
     database.content["model_versions"],
   );
   assert.equal(readFileSync(join(folder, "adapters/m/1/optimizer.safetensors"), "utf8"), "state");
@@ -116,7 +131,9 @@ test("a version that goes right behind the moment is of another moment", async (
     if (step !== undefined) removing = remove("m", step);
   };
   const { artifacts } = dataFolderAt(join(root, "data"));
-  const waiting = { copyTo: async (key: string, path: string) => (await removing, artifacts.copyTo(key, path)) };
+  const waiting = {
+    copyTo: async (key: string, path: string) => (await removing, artifacts.copyTo(key, path)),
+  };
   const manifest = await makeBackup(
     { tables: database, artifacts: waiting, staging: join(root, "staging"), clock: { now: () => now } },
     { folder: join(root, "one"), program: "1.0.0", ...silent },
@@ -154,10 +171,16 @@ test("what is lost or changed is named, and the rest is in the backup", async (t
   appendFileSync(join(root, "data/files/f"), "!");
   const named = ["adapters/m/1", "adapters/m/2", "files/f"];
   const manifest = await backUp("one");
-  assert.deepEqual(manifest.faults.map(({ what }) => what), named);
+  assert.deepEqual(
+    manifest.faults.map(({ what }) => what),
+    named,
+  );
   assert.deepEqual(await faultsOf(verifyArchive(join(root, "one"), silent)), named);
   database.faults = ["a page is torn"];
-  assert.deepEqual(await faultsOf(verifyServer({ tables: database, artifacts }, silent)), ["database", ...named]);
+  assert.deepEqual(await faultsOf(verifyServer({ tables: database, artifacts }, silent)), [
+    "database",
+    ...named,
+  ]);
 });
 
 test("verify names whatever is damaged, missing or too many", async (t) => {
@@ -242,7 +265,14 @@ test("nothing is restored beside others, from an export, or from what is damaged
 
 test("an archive never leads out of its folder", async (t) => {
   const { root, backUp } = await place(t);
-  for (const path of ["../data/hone.json", "/etc/passwd", "files/../../x", "adapters/m", "other/x", "files/a\\b"]) {
+  for (const path of [
+    "../data/hone.json",
+    "/etc/passwd",
+    "files/../../x",
+    "adapters/m",
+    "other/x",
+    "files/a\\b",
+  ]) {
     const manifest = await backUp("one");
     const folder = join(root, "one");
     const sums = `${"0".repeat(64)}  ${path}\n`;

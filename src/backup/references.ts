@@ -37,7 +37,11 @@ const referencesOfTable: Readonly<Record<string, (row: Row) => Reference | null>
   },
   files: (row) => fileReference(`files/${row("id")}`, `the file ${row("id")}`, row("byte_count")),
   traced_files: (row) =>
-    fileReference(`traces/${row("file_id")}`, `a file of the traces of ${row("project_id")}`, row("byte_count")),
+    fileReference(
+      `traces/${row("file_id")}`,
+      `a file of the traces of ${row("project_id")}`,
+      row("byte_count"),
+    ),
 };
 
 /** The tables whose rows name artifacts. */
@@ -71,10 +75,16 @@ export function faultOfFiles(
   const missing = (files.length === 0 ? [""] : files).filter((name) => !hashes.has(name));
   if (missing.length > 0) {
     const names = missing.map((name) => (name === "" ? key : `${key}/${name}`)).join(" and ");
-    return { what: key, message: `${names} should be there for ${owner}, and ${missing.length === 1 ? "is" : "are"} not.` };
+    return {
+      what: key,
+      message: `${names} should be there for ${owner}, and ${missing.length === 1 ? "is" : "are"} not.`,
+    };
   }
   if (byteCount !== null && bytes !== null && bytes !== byteCount)
-    return { what: key, message: `${key} has ${bytes} bytes, and had ${byteCount} when ${owner} was stored.` };
+    return {
+      what: key,
+      message: `${key} has ${bytes} bytes, and had ${byteCount} when ${owner} was stored.`,
+    };
   if (seal === null) return null;
   const now = hashOfHashes(seal.files.map((name) => [name, hashes.get(name) ?? ""]));
   if (now === seal.hash) return null;

@@ -71,16 +71,14 @@ async function* verifyFiles(
   }
 }
 
-async function* unknownFiles(
-  folder: string,
-  sums: ReadonlyMap<string, string>,
-): AsyncGenerator<Fault, void> {
+async function* unknownFiles(folder: string, sums: ReadonlyMap<string, string>): AsyncGenerator<Fault, void> {
   const own = [manifestName, sumsName, ...archiveFolders];
   const strange = (await readdir(folder)).filter((name) => !own.includes(name));
   for (const root of archiveFolders.filter((name) => existsSync(join(folder, name))))
     for (const { name } of await filesBelow(join(folder, root)))
       if (!sums.has(`${root}/${name}`)) strange.push(`${root}/${name}`);
-  for (const what of strange) yield { what, message: `${join(folder, what)} is none of the archive's files.` };
+  for (const what of strange)
+    yield { what, message: `${join(folder, what)} is none of the archive's files.` };
 }
 
 async function* verifyTables(

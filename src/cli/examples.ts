@@ -114,7 +114,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "hone restore /backups/2026-11-26 --data ./restored",
     "hone restore /backups/2026-11-26 --data ./restored --database-url postgres://hone@db.example/hone",
   ],
-  verify: ["hone verify /backups/2026-11-26", "hone verify --json # the server's own database and data folder"],
+  verify: [
+    "hone verify /backups/2026-11-26",
+    "hone verify --json # the server's own database and data folder",
+  ],
   export: ["hone export ./moving"],
   import: ["hone import ./moving --database-url postgres://hone@db.example/hone"],
   migrate: ["hone migrate", "hone migrate --check"],

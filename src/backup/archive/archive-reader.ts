@@ -60,7 +60,11 @@ async function manifestOf(folder: string): Promise<string> {
   } catch (error) {
     if (!isMissing(error)) throw error;
     const why = "it has no manifest.json, which comes last. One that was ended has to be made anew";
-    throw new ServiceError({ code: "not_found", message: `${folder} is no archive of Hone: ${why}.`, cause: error });
+    throw new ServiceError({
+      code: "not_found",
+      message: `${folder} is no archive of Hone: ${why}.`,
+      cause: error,
+    });
   }
 }
 
@@ -77,7 +81,8 @@ async function hashOfFile(path: string): Promise<string> {
 async function* filesOf(sums: string): AsyncGenerator<ArchivedFile, void> {
   for await (const line of createInterface({ input: createReadStream(sums), crlfDelay: Infinity })) {
     const [, sha256, path] = /^([0-9a-f]{64}) {2}(.+)$/.exec(line) ?? [];
-    if (sha256 === undefined || path === undefined) throw damaged(sums, `it has a line ${JSON.stringify(line.slice(0, 200))}`);
+    if (sha256 === undefined || path === undefined)
+      throw damaged(sums, `it has a line ${JSON.stringify(line.slice(0, 200))}`);
     requirePath(path);
     yield { path, sha256 };
   }
@@ -96,10 +101,17 @@ async function* readCompared(path: string, { sha256 }: ArchivedFile): AsyncGener
   }
   const now = hash.digest("hex");
   if (now !== sha256)
-    throw damaged(path, `it hashes to ${now.slice(0, 12)}, and hashed to ${sha256.slice(0, 12)} when it was written`);
+    throw damaged(
+      path,
+      `it hashes to ${now.slice(0, 12)}, and hashed to ${sha256.slice(0, 12)} when it was written`,
+    );
 }
 
 /** What an archive lacks, or has in another form. */
 export function damaged(path: string, why: string, cause?: unknown): ServiceError {
-  return new ServiceError({ code: "invalid", message: `${path} is damaged: ${why}. Take another copy.`, cause });
+  return new ServiceError({
+    code: "invalid",
+    message: `${path} is damaged: ${why}. Take another copy.`,
+    cause,
+  });
 }

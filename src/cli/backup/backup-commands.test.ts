@@ -36,7 +36,10 @@ test("a data folder is backed up, verified, restored and moved", async (t) => {
   const restored = await hone("restore", "copy", "--data", "restored", "--json");
   assert.equal(restored.status, 0, restored.errors);
   const { content, database, rows, faults } = JSON.parse(restored.output);
-  assert.deepEqual([content, database, faults], ["everything", { kind: "sqlite", version: newestDatabaseVersion }, []]);
+  assert.deepEqual(
+    [content, database, faults],
+    ["everything", { kind: "sqlite", version: newestDatabaseVersion }, []],
+  );
   assert.ok(rows >= 1);
   assert.match((await hone("keys", "--data", "restored")).output, /one/);
   const full = await hone("restore", "copy", "--data", "restored");

@@ -44,7 +44,9 @@ export function addBackupCommands(program: Command): void {
   addPlaceFlags(
     program
       .command("verify [folder]")
-      .description("Read all of a backup, or of what a server keeps where none is named, and say what is wrong."),
+      .description(
+        "Read all of a backup, or of what a server keeps where none is named, and say what is wrong.",
+      ),
   ).action(async (folder: string | undefined, flags: ArchiveFlags) => {
     const { verify } = await import("../../server/backup/archive-commands.ts");
     const faults: Fault[] = [];

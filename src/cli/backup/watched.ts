@@ -19,7 +19,10 @@ export function addPlaceFlags(command: Command): Command {
 }
 
 export function placeOf({ data, databaseUrl }: ArchiveFlags): PlaceFlags {
-  return { ...(data !== undefined && { data }), ...(databaseUrl !== undefined && { "database-url": databaseUrl }) };
+  return {
+    ...(data !== undefined && { data }),
+    ...(databaseUrl !== undefined && { "database-url": databaseUrl }),
+  };
 }
 
 /**

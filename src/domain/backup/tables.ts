@@ -27,7 +27,7 @@ export interface TableSnapshot {
 /** Fills tables, those that others refer to first. */
 export interface TableFiller {
   /** @throws ServiceError `invalid` for a row that comes twice, or refers to one that is not there */
-  insert(into: TableColumns, rows: readonly (readonly Cell[])[]): Promise<void>;
+  readonly insert: (into: TableColumns, rows: readonly (readonly Cell[])[]) => Promise<void>;
 }
 
 /** A database that is copied from or to. Its version stays as it is unless it is filled. */

@@ -1,6 +1,15 @@
 // Backups of data folders as servers leave them: from each database into each, beside one that writes, and what is refused.
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
@@ -94,7 +103,10 @@ test("a backup is restored into another folder, with adapters and every row", as
   const data = await recordedFolder(t);
   const archive = join(newFolder(t), "archive");
   const manifest = await backup(archive, { data }, watching);
-  assert.deepEqual([manifest.database.kind, manifest.database.version, manifest.faults], ["sqlite", newestDatabaseVersion, []]);
+  assert.deepEqual(
+    [manifest.database.kind, manifest.database.version, manifest.faults],
+    ["sqlite", newestDatabaseVersion, []],
+  );
   const restored = join(newFolder(t), "restored");
   await restore(archive, { data: restored }, watching);
   assert.deepEqual(await contentOf({ data: restored }), await contentOf({ data }));
@@ -102,8 +114,14 @@ test("a backup is restored into another folder, with adapters and every row", as
   assert.deepEqual(await faultsOf(null, { data: restored }), []);
   // Others of the machine cannot read it.
   if (process.platform !== "win32") assert.equal(statSync(join(archive, "manifest.json")).mode & 0o077, 0);
-  await assert.rejects(restore(archive, { data: restored }, watching), { code: "conflict", message: /is not empty/ });
-  await assert.rejects(backup(join(data, "copy"), { data }, watching), { code: "invalid", message: /lies in the data folder/ });
+  await assert.rejects(restore(archive, { data: restored }, watching), {
+    code: "conflict",
+    message: /is not empty/,
+  });
+  await assert.rejects(backup(join(data, "copy"), { data }, watching), {
+    code: "invalid",
+    message: /lies in the data folder/,
+  });
 });
 
 describe("PostgreSQL", { skip: withoutPostgres }, () => {
@@ -202,7 +220,10 @@ test("a restore is refused where a server runs, and a backup while another one i
   await backup(archive, { data }, watching);
   const taken = join(newFolder(t), "taken");
   const stores = await placeOf({ data: taken }).open({ isShared: false });
-  await assert.rejects(restore(archive, { data: taken }, watching), { code: "conflict", message: /Another server/ });
+  await assert.rejects(restore(archive, { data: taken }, watching), {
+    code: "conflict",
+    message: /Another server/,
+  });
   await stores.close();
   const second = join(newFolder(t), "second");
   let refusal: unknown = null;
@@ -236,5 +257,8 @@ test("a database is brought to the newest version without a start, and said to b
   const connection = openSqlite({ file, isShared: true });
   await migrate(connection);
   await connection.queries.destroy();
-  assert.deepEqual(await migrateDatabase({ data }, true), { from: newestDatabaseVersion, to: newestDatabaseVersion });
+  assert.deepEqual(await migrateDatabase({ data }, true), {
+    from: newestDatabaseVersion,
+    to: newestDatabaseVersion,
+  });
 });

@@ -194,7 +194,8 @@ function artifactsAt(root: string, server = "reader"): FolderArtifacts {
 /** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */
 function refuseWithin(target: string, dataFolder: string): void {
   const below = relative(dataFolder, target);
-  const isWithin = below === "" || (below !== ".." && !below.startsWith(`..${sep}`) && resolve(below) !== below);
+  const isWithin =
+    below === "" || (below !== ".." && !below.startsWith(`..${sep}`) && resolve(below) !== below);
   if (!isWithin) return;
   const message = `The folder ${target} lies in the data folder, which it is a copy of. Name one outside, best on another disk.`;
   throw new ServiceError({ code: "invalid", message });

@@ -93,7 +93,7 @@ for (const [kind, makePlace, skip] of kinds)
   describe(kind, { skip }, () => {
     for (const [target, makeTarget, skipTarget] of kinds)
       test(`every value comes to ${target} as it was`, { skip: skipTarget }, async (t) => {
-        const rows = await samples(t, 30);
+        const rows = await samples(t, 12);
         const from = databaseTables((await makePlace(t))());
         await fill(from, rows);
         const expected = contentOfSamples(rows);
@@ -101,8 +101,7 @@ for (const [kind, makePlace, skip] of kinds)
         const to = databaseTables((await makeTarget(t))());
         const snapshot = await from.snapshot();
         await to.fill(newestDatabaseVersion, async ({ insert }) => {
-          for (const of of from.tables)
-            for await (const page of snapshot.rows(of)) await insert(of, page);
+          for (const of of from.tables) for await (const page of snapshot.rows(of)) await insert(of, page);
         });
         await snapshot.close();
         assert.deepEqual(await contentOf(to), expected);
@@ -188,7 +187,10 @@ for (const [kind, makePlace, skip] of kinds)
     test("rows that come twice, or refer to none, are named", async (t) => {
       const tables = databaseTables((await makePlace(t))());
       const of = { table: "sequences", columns: ["list", "sequence"] };
-      const twice = [["keys", 1], ["keys", 2]] as const;
+      const twice = [
+        ["keys", 1],
+        ["keys", 2],
+      ] as const;
       await assert.rejects(
         tables.fill(newestDatabaseVersion, ({ insert }) => insert(of, twice)),
         { code: "invalid", message: /rows of sequences come twice/ },

@@ -99,7 +99,10 @@ function requireKnown(version: number): void {
 
 function otherVersion(name: string, found: number | null): ServiceError {
   if (found === null)
-    return new ServiceError({ code: "not_found", message: `There is nothing of Hone in the database ${name}.` });
+    return new ServiceError({
+      code: "not_found",
+      message: `There is nothing of Hone in the database ${name}.`,
+    });
   const cure =
     found < newestDatabaseVersion
       ? "Copy it with the version of Hone that ran on it last, or bring it up to date with `hone migrate` first."

@@ -146,8 +146,7 @@ async function takeSteps(
   form: SqlForm,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  if (from === 0)
-    for (const statement of firstTables(form)) await sql.raw(statement).execute(transaction);
+  if (from === 0) for (const statement of firstTables(form)) await sql.raw(statement).execute(transaction);
   const begun = from === 0 ? firstTablesVersion : from;
   for (const step of steps.slice(begun - 1, to - 1)) {
     if (typeof step === "function") await step(transaction, form);

@@ -61,7 +61,10 @@ async function* rowsOf(
       if (rows.length > 0) yield rows;
       if (rows.length < count) return;
       const characters = rows.reduce((sum, row) => sum + charactersOf(row), 0);
-      count = Math.max(1, Math.min(rowsMax, Math.floor((count * charactersMax) / (characters + 1)), 2 * count));
+      count = Math.max(
+        1,
+        Math.min(rowsMax, Math.floor((count * charactersMax) / (characters + 1)), 2 * count),
+      );
     }
   } finally {
     // Where the connection is lost, so is the cursor.

@@ -37,7 +37,9 @@ export async function sampleRows({ queries }: Connection, count: number): Promis
       if (index % 2 === 1 && column.notnull === 0 && column.pk === 0) return null;
       const parent = parents.get(name);
       if (parent !== undefined) return idIn(parent, index);
-      return column.type.toLowerCase() === "text" ? textOf(of.table, name, index) : numberOf(column.type, index);
+      return column.type.toLowerCase() === "text"
+        ? textOf(of.table, name, index)
+        : numberOf(column.type, index);
     };
     const rows = Array.from({ length: count }, (_, index) => of.columns.map((name) => cellOf(name, index)));
     samples.push({ of, rows });
@@ -46,7 +48,9 @@ export async function sampleRows({ queries }: Connection, count: number): Promis
 }
 
 function textOf(table: string, column: string, index: number): string {
-  return column === "id" ? idIn(table, index) : `${column} ${index}: é 👩🏽‍💻 \u2028 "\\" ' \n ${"long ".repeat(index * 40)}`;
+  return column === "id"
+    ? idIn(table, index)
+    : `${column} ${index}: é 👩🏽‍💻 \u2028 "\\" ' \n ${"long ".repeat(index * 40)}`;
 }
 
 function idIn(table: string, index: number): string {
