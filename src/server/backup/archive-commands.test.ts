@@ -25,6 +25,7 @@ import { migrate, newestDatabaseVersion } from "../../storage/migrations/migrati
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import type { Stores } from "../../storage/stores.ts";
 import { createPostgres, withoutPostgres } from "../../storage/testing/postgres-databases.ts";
+import { searchCount } from "../../domain/testing/search.ts";
 import { readConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import {
@@ -210,7 +211,7 @@ for (const [kind, skip] of [
     let isStopped = false;
     const writing = ["one", "two"].map((name) => write(stores, data, { isStopped: () => isStopped, name }));
     try {
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < searchCount(2); round++) {
         const archive = join(folder, `archive ${round}`);
         assert.deepEqual((await backup(archive, flags, watching)).faults, []);
         assert.deepEqual(await faultsOf(archive, {}), []);
