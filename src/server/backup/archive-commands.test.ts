@@ -18,9 +18,16 @@ import { sql } from "kysely";
 import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { hashOfFiles } from "../../artifacts/seal.ts";
 import type { Cell, DatabaseTables } from "../../domain/backup/tables.ts";
+import { noUsage } from "../../domain/keys/usage.ts";
 import { adapterFolderOf, adaptersOf } from "../../domain/model.ts";
 import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
-import { sampleModel, sampleVersion } from "../../storage/contract/storage-under-test.ts";
+import {
+  firstPage,
+  moment,
+  sampleKey,
+  sampleModel,
+  sampleVersion,
+} from "../../storage/contract/storage-under-test.ts";
 import { migrate, newestDatabaseVersion } from "../../storage/migrations/migrations.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import type { Stores } from "../../storage/stores.ts";
@@ -155,6 +162,40 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
     await restore(join(archives, "two"), last, watching);
     assert.deepEqual(await contentOf(last), await contentOf({ data }));
     assert.deepEqual(await faultsOf(null, last), []);
+  });
+
+  test("keys with their limits, both of their secrets and what they used come to another database", async (t) => {
+    const data = await recordedFolder(t);
+    const key = sampleKey("limited", {
+      name: "nightly \u0000 run",
+      scopes: ["train", "read"],
+      project: "games",
+      expiresAt: moment(60),
+    });
+    const used = {
+      ...noUsage,
+      day: "2026-01-02",
+      keyId: "limited",
+      entity: "team",
+      model: "team/games/a",
+      trainingTokens: Number.MAX_SAFE_INTEGER,
+    };
+    const from = await placeOf({ data }).open({ isShared: false });
+    await from.keys.create(key);
+    const rotated = await from.keys.rotate("limited", "hash behind", moment(30));
+    await from.usage.add([used]);
+    await from.close();
+    const archive = join(newFolder(t), "archive");
+    await backup(archive, { data }, watching);
+    const other = { data: join(newFolder(t), "other"), "database-url": await emptyPostgres(t) };
+    await restore(archive, other, watching);
+    const { keys, usage, close } = await placeOf(other).open({ isShared: false });
+    t.after(close);
+    assert.deepEqual(await keys.findByHash("hash behind"), rotated);
+    assert.deepEqual(await keys.findByHash("hash of limited"), rotated);
+    assert.deepEqual(rotated?.previous, { secretHash: "hash of limited", until: moment(30) });
+    const ofKey = { entity: null, keyId: "limited", model: null, from: null, to: null };
+    assert.deepEqual((await usage.list(ofKey, firstPage)).rows, [used]);
   });
 
   test("a database moves there and back, beside the data folder that stays", async (t) => {
