@@ -189,8 +189,9 @@ describe("PostgreSQL", { skip: withoutPostgres }, () => {
     await backup(archive, { data }, watching);
     const other = { data: join(newFolder(t), "other"), "database-url": await emptyPostgres(t) };
     await restore(archive, other, watching);
-    const { keys, usage, close } = await placeOf(other).open({ isShared: false });
-    t.after(close);
+    const restored = await placeOf(other).open({ isShared: false });
+    t.after(() => restored.close());
+    const { keys, usage } = restored;
     assert.deepEqual(await keys.findByHash("hash behind"), rotated);
     assert.deepEqual(await keys.findByHash("hash of limited"), rotated);
     assert.deepEqual(rotated?.previous, { secretHash: "hash of limited", until: moment(30) });
