@@ -19,7 +19,7 @@ export const firstTablesVersion = 26;
 /** Carried out in order in one transaction. */
 export const firstTables = (form: SqlForm): readonly string[] => [
   "create table sequences (list text primary key, sequence integer not null)",
-  "create table servers (id text primary key, lease_until text not null, artifacts text)",
+  "create table servers (id text primary key, lease_until text not null)",
   `create table server_bases (
     server_id text not null references servers (id) on delete cascade,
     base_model text not null,
