@@ -7,6 +7,7 @@ import { ArchiveScreen } from "./archive-screen.ts";
 export interface ArchiveFlags {
   readonly data?: string;
   readonly databaseUrl?: string;
+  readonly blobs?: string;
   readonly json?: boolean;
 }
 
@@ -15,13 +16,15 @@ export function addPlaceFlags(command: Command): Command {
   return command
     .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
     .option("--database-url <url>", "its database, where it is not in the data folder (HONE_DATABASE_URL)")
+    .option("--blobs <folder>", "its adapters and files, where they are not in the data folder (HONE_BLOBS)")
     .option("--json", "as JSON");
 }
 
-export function placeOf({ data, databaseUrl }: ArchiveFlags): PlaceFlags {
+export function placeOf({ data, databaseUrl, blobs }: ArchiveFlags): PlaceFlags {
   return {
     ...(data !== undefined && { data }),
     ...(databaseUrl !== undefined && { "database-url": databaseUrl }),
+    ...(blobs !== undefined && { blobs }),
   };
 }
 

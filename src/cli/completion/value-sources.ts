@@ -2,7 +2,7 @@
 // anything, and nothing is offered for it.
 import type { ValueSource } from "./complete-words.ts";
 
-const everywhere: Readonly<Record<string, ValueSource>> = { "--data": "folders" };
+const everywhere: Readonly<Record<string, ValueSource>> = { "--data": "folders", "--blobs": "folders" };
 
 export const valueSources: Readonly<Record<string, Readonly<Record<string, ValueSource>>>> = {
   serve: { "--model": "files", "--default-model": "added" },

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -131,6 +132,21 @@ test("a backup is restored into another folder, with adapters and every row", as
     code: "invalid",
     message: /lies in the data folder/,
   });
+});
+
+test("adapters that servers share lie in their own folder, before and after", async (t) => {
+  const data = await recordedFolder(t);
+  const [blobs, other] = [join(newFolder(t), "blobs"), join(newFolder(t), "other")];
+  mkdirSync(blobs);
+  renameSync(join(data, "adapters"), join(blobs, "adapters"));
+  const archive = join(newFolder(t), "archive");
+  assert.deepEqual((await backup(archive, { data, blobs }, watching)).faults, []);
+  const restored = { data: join(newFolder(t), "restored"), blobs: other };
+  await restore(archive, restored, watching);
+  assert.deepEqual(await faultsOf(null, restored), []);
+  assert.notDeepEqual(await faultsOf(null, { data: restored.data }), []);
+  assert.ok(existsSync(join(other, "adapters")) && !existsSync(join(restored.data, "adapters")));
+  await assert.rejects(backup(join(other, "copy"), restored, watching), { code: "invalid" });
 });
 
 /** Archives that versions of the database left behind, each of the data folder of its number. */

@@ -29,6 +29,7 @@ export type { Fault, Manifest, Progress };
 export interface PlaceFlags {
   readonly data?: string;
   readonly "database-url"?: string;
+  readonly blobs?: string;
 }
 
 export interface Watching {
@@ -42,11 +43,11 @@ export async function backup(folder: string, flags: PlaceFlags, watching: Watchi
   const { config, place } = existingPlace(flags);
   const { data } = config.server;
   const target = resolve(folder);
-  refuseWithin(target, data);
+  for (const folder of [data, blobsFolder(config)]) refuseWithin(target, folder);
   return withTables(place, { isShared: true }, (tables) =>
     withStaging(data, (staging) =>
       makeBackup(
-        { tables, artifacts: artifactsAt(data), staging, clock: systemClock },
+        { tables, artifacts: artifactsOf(config), staging, clock: systemClock },
         { folder: target, program: packageVersion(), ...watching },
       ),
     ),
@@ -72,16 +73,15 @@ export async function exportDatabase(
 export async function restore(folder: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
   const archive = await openArchive(resolve(folder));
   const { config, place } = await newPlace(flags);
-  const { data } = config.server;
   const server = newUuid();
-  const artifacts = artifactsAt(data, server);
+  const artifacts = artifactsOf(config, server);
   return withTables(place, { isShared: false }, async (tables) => {
     try {
       await restoreArchive(archive, { tables, artifacts }, watching);
       return archive.manifest;
     } finally {
-      const folderOfServer = new ServerFolder({ root: data, server: () => server });
-      await folderOfServer.sweep(async (other) => other !== server);
+      const work = new ServerFolder({ root: blobsFolder(config), server: () => server });
+      await work.sweep(async (other) => other !== server);
     }
   });
 }
@@ -122,7 +122,7 @@ export async function* verify(
   const { config, place } = existingPlace(flags);
   const tables = await place.openTables({ isShared: true });
   try {
-    yield* verifyServer({ tables, artifacts: artifactsAt(config.server.data) }, watching);
+    yield* verifyServer({ tables, artifacts: artifactsOf(config) }, watching);
   } finally {
     await tables.close();
   }
@@ -169,6 +169,7 @@ async function newPlace(flags: PlaceFlags): Promise<ConfiguredPlace> {
   const config = readConfig({ ...flags });
   keepNewFilesPrivate();
   await makeFolder(config.server.data, "--data");
+  await makeFolder(blobsFolder(config), "--blobs");
   const place = databasePlace(config);
   await makeFolder(place.folder, "--database-url");
   return { config, place };
@@ -187,8 +188,13 @@ async function withTables<Result>(
   }
 }
 
-function artifactsAt(root: string, server = "reader"): FolderArtifacts {
-  return new FolderArtifacts({ root, server: () => server });
+/** Where adapters and files lie, which servers may share. */
+function blobsFolder({ server: { data, blobs } }: HoneConfig): string {
+  return blobs ?? data;
+}
+
+function artifactsOf(config: HoneConfig, server = "reader"): FolderArtifacts {
+  return new FolderArtifacts({ root: blobsFolder(config), server: () => server });
 }
 
 /** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */
