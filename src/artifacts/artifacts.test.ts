@@ -75,6 +75,21 @@ test("files and their folder are on disk before the folder has its name, and its
   assert.deepEqual(readdirSync(join(root, "work/s")), []);
 });
 
+test("folders above an artifact are on disk though another made them and may have died before, and so is a removal", async (t) => {
+  if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
+  const root = newRoot(t);
+  mkdirSync(join(root, "adapters/m"), { recursive: true });
+  const seen = await watchSyncs(t, root, join(root, "adapters/m/1"));
+  const store = new FolderArtifacts({ root, server: () => "s" });
+  await store.put("adapters/m/1", async () => undefined);
+  assert.deepEqual(seen.slice(-3), ["adapters", ".", "adapters/m after"]);
+  await store.put("adapters/m/2", async () => undefined);
+  await store.remove("adapters/m/2");
+  assert.equal(seen.at(-1), "adapters/m after");
+  await store.remove("adapters/m/1");
+  assert.equal(seen.at(-1), "adapters", "the folder that was left empty went too");
+});
+
 test("what a process that died was writing of an artifact is removed for the server that goes on, and nothing else", async (t) => {
   const root = newRoot(t);
   const store = new FolderArtifacts({ root, server: () => "s" });

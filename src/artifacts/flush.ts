@@ -1,6 +1,6 @@
 // Has what was written survive a loss of power.
 import { mkdir, open, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 
 /**
  * Has the content of a file, or which files there are in a folder, survive a loss of power. Windows flushes only what is open
@@ -17,9 +17,12 @@ export async function flush(path: string): Promise<void> {
   }
 }
 
-/** A folder that lasts, with those above it that were missing. */
-export async function makeFolder(folder: string): Promise<void> {
+/**
+ * A folder that lasts, with those above it that were missing, and with all of them up to a root that lasts already: whoever
+ * made one that is there may have died before it was on disk.
+ */
+export async function makeFolder(folder: string, root = folder): Promise<void> {
   const first = await mkdir(folder, { recursive: true });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) await flush(dirname(made));
+  const top = Math.min(resolve(root).length + 1, first?.length ?? Infinity);
+  for (let made = resolve(folder); made.length >= top; made = dirname(made)) await flush(dirname(made));
 }

@@ -108,7 +108,11 @@ export class FolderArtifacts implements ArtifactStore {
     const path = this.#pathOf(key);
     await rm(path, { recursive: true, force: true });
     // A folder that is empty now is no artifact's.
-    if (dirname(key).includes("/")) await rmdir(dirname(path)).catch(() => undefined);
+    const isAlone = dirname(key).includes("/") && (await isRemoved(dirname(path)));
+    // What is gone stays so where the power fails: nobody would know of it any more.
+    await flush(dirname(isAlone ? dirname(path) : path)).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
   }
 
   async removeUnfinished(key: string): Promise<void> {
@@ -169,7 +173,7 @@ export class FolderArtifacts implements ArtifactStore {
       const result = await write(unfinished);
       await flush(unfinished);
       this.#options.mayPut?.();
-      await place(unfinished, target);
+      await place(unfinished, target, this.#options.root);
       await flush(dirname(target));
       return result;
     } catch (error) {
@@ -181,7 +185,7 @@ export class FolderArtifacts implements ArtifactStore {
   async #work(): Promise<string> {
     const folder = workOf(this.#options);
     this.#options.mayPut?.();
-    await makeFolder(folder);
+    await makeFolder(folder, this.#options.root);
     return folder;
   }
 
@@ -191,10 +195,10 @@ export class FolderArtifacts implements ArtifactStore {
 }
 
 /** A file takes the place of another in one step; a folder that is replaced is what a lost attempt left, in nobody's use. */
-async function place(unfinished: string, target: string): Promise<void> {
+async function place(unfinished: string, target: string, root: string): Promise<void> {
   const isFolder = (await stat(unfinished)).isDirectory();
   for (let tried = 1; ; tried++) {
-    await makeFolder(dirname(target));
+    await makeFolder(dirname(target), root);
     if (isFolder) await rm(target, { recursive: true, force: true });
     try {
       return await rename(unfinished, target);
@@ -206,6 +210,14 @@ async function place(unfinished: string, target: string): Promise<void> {
       await systemClock.sleep(100 * tried);
     }
   }
+}
+
+/** Removes a folder where it is empty; returns whether it did. */
+function isRemoved(folder: string): Promise<boolean> {
+  return rmdir(folder).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** On Windows nothing is renamed that another program has open, such as a scanner what was just written. */

@@ -2,7 +2,7 @@
 // `.unfinished` until then, so that the same command goes on with it. Knows nothing of who uses a model.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { flush, makeFolder } from "../artifacts/flush.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -82,7 +82,7 @@ export class ModelLibrary {
     collect: (folder: string) => Promise<Pick<AddedModel, "license" | "files">>,
   ): Promise<AddedModel> {
     const { folder, clock } = this.#options;
-    await makeFolder(join(folder, unfinishedName));
+    await makeFolder(join(folder, unfinishedName), dirname(folder));
     this.#sweep();
     return this.#locked(name, async () => {
       if (this.find(name) !== null) throw nameTaken(name);
