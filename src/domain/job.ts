@@ -334,13 +334,16 @@ export interface JobStore {
   /**
    * In one transaction: the state and the event `training_failed` with the message. Throws `conflict` when the job has
    * ended, or when `owner` is given and the job is not running for it.
+   *
+   * @param options.discard called where it ends, and before it has: meanwhile nobody else takes the job, or begins the next one
+   *   of its model. What it throws ends nothing
    */
   end(
     id: string,
     state: "failed" | "cancelled",
     errorMessage: string,
     at: Date,
-    options?: { readonly owner?: string },
+    options?: { readonly owner?: string; readonly discard?: () => Promise<void> },
   ): Promise<void>;
   /** Cancels a queued job at once, marks a running one; returns the state after. */
   requestCancel(id: string, at: Date): Promise<JobState | null>;
@@ -439,7 +442,7 @@ export interface JobRunner {
     report: JobReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
-  /** Removes what attempts left at a job that ends without a version; called while the job is still its owner's. */
+  /** Removes what attempts left at a job that ends without a version; called while nobody else can take the job. */
   discard(assignment: JobAssignment): Promise<void>;
   /** Removes what attempts at a job keep for the next one; called when the job has ended. */
   discardWork(jobId: string): Promise<void>;

@@ -201,9 +201,11 @@ export class Attempt {
         return;
       }
       case "end":
-        // Before the next job of the model may begin, whose version has the same step.
-        if (assignment !== null) await runner.discard(assignment);
-        await jobs.end(id, ending.state, ending.message, now, { owner });
+        await jobs.end(id, ending.state, ending.message, now, {
+          owner,
+          // What lies there may be the version of another server that has the job by now, or of the model's next job.
+          discard: async () => (assignment === null ? undefined : runner.discard(assignment)),
+        });
         return;
       case "retry":
       case "wait":

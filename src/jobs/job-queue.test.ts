@@ -542,6 +542,30 @@ test("what a job leaves that ends without a version is discarded, before its end
   assert.deepEqual(bench.discarded, ["a", "c"]);
 });
 
+test("an attempt that fails when another server has made the job's version leaves that alone", async (t) => {
+  const bench = await Bench.open(t);
+  let goOn = (): void => undefined;
+  const isOver = new Promise<void>((resolve) => (goOn = resolve));
+  const queue = await bench.start([
+    async (_assignment, report) => {
+      await report.started(1, counts, startedEvent);
+      // The other's run comes in between.
+      await bench.renewServer();
+      await rescueNow(bench.database.jobs);
+      await isOver;
+      throw new ServiceError({ code: "unsupported", message: "It cannot work." });
+    },
+  ]);
+  await bench.submit(queue, "a");
+  const other = await bench.start([twoSteps]);
+  await bench.clock.advance(1000);
+  assert.equal(await bench.state("a"), "succeeded");
+  goOn();
+  await bench.clock.advance(0);
+  await other.stop();
+  assert.deepEqual([bench.discarded, await bench.state("a")], [[], "succeeded"]);
+});
+
 /** Succeeds with a trainer's state of its own. */
 const withState: Run = async ({ job }) => ({ ...outcome, trainerState: `state of ${job.id}` });
 

@@ -673,6 +673,27 @@ function checkEndings(makeStorage: MakeStorage): void {
     assert.deepEqual(await eventsOf(jobs, "j"), [["training_failed", { error_message: "out of memory" }]]);
   });
 
+  test("what a job leaves is discarded before its end, which then waits for that, and by its owner alone", async (t) => {
+    const { jobs } = await openWithModels(t);
+    await jobs.create(sampleJob("j", "m"), [], null);
+    await claimNow(jobs);
+    const end = (owner: string, discard: () => Promise<void>) =>
+      jobs.end("j", "failed", "no", moment(20), { owner, discard });
+    const mayNot = async (): Promise<void> => assert.fail("it is not this one's");
+    await assert.rejects(end("another", mayNot), { code: "conflict" });
+    const fault = new Error("the disk does not let go of it");
+    await assert.rejects(
+      end("server", () => Promise.reject(fault)),
+      fault,
+    );
+    assert.equal((await jobs.find("j"))?.state, "running");
+    let discardedCount = 0;
+    await end("server", async () => void (discardedCount += 1));
+    assert.equal((await jobs.find("j"))?.state, "failed");
+    await assert.rejects(end("server", mayNot), { code: "conflict" });
+    assert.equal(discardedCount, 1);
+  });
+
   test("a queued job is cancelled at once, a running one is marked, an ended one stays", async (t) => {
     const { jobs } = await openWithModels(t);
     await jobs.create(sampleJob("a", "m"), [], null);

@@ -253,11 +253,12 @@ function endings(
         await appendJobEvent(transaction, id, terminalSequence, { type: "training_ended", data });
         await outbox.addJob(transaction, "training_ended", id);
       }),
-    end: (id, state, errorMessage, at, { owner } = {}) =>
+    end: (id, state, errorMessage, at, { owner, discard } = {}) =>
       database.transaction().execute(async (transaction) => {
         const job = await lockJob(transaction, id);
         const isOthers = owner !== undefined && (job.state !== "running" || job.owner !== owner);
         if (isOthers || !jobTransitions[job.state].includes(state)) throw notRunning(id, job.state);
+        await discard?.();
         await endWithFailure(transaction, outbox, id, { state, errorMessage, at });
       }),
     requestCancel: (id, at) =>

@@ -259,14 +259,21 @@ function endings(exclusively: Exclusively): Endings {
         addEvent(tables, id, terminalSequence, { type: "training_ended", data });
         tellJob(tables, "training_ended", id);
       }),
-    end: (id, state, errorMessage, at, { owner } = {}) =>
-      exclusively((tables) => {
+    end: async (id, state, errorMessage, at, { owner, discard } = {}) => {
+      const requireMayEnd = (tables: Tables): void => {
         const one = requireKept(tables, id);
         const mayEnd = jobTransitions[one.job.state].includes(state);
         if (!mayEnd || (owner !== undefined && !runsFor(one, owner)))
           throw conflict(`The job is ${one.job.state}.`);
+      };
+      await exclusively(requireMayEnd);
+      // A memory has no lock to hold meanwhile.
+      await discard?.();
+      await exclusively((tables) => {
+        requireMayEnd(tables);
         fail(tables, id, state, errorMessage, at);
-      }),
+      });
+    },
     requestCancel: (id, at) =>
       exclusively((tables): JobState | null => {
         const one = kept(tables, id);
