@@ -32,16 +32,13 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
     await jobs.claim("server", moment(0));
     await jobs.pin(id, "server", { ...samplePins, resultStep });
   };
+  const succeed = async (id: string, step: number): Promise<void> => {
+    const version = sampleVersion("m", step, { jobId: id });
+    await jobs.succeed(id, { owner: "server", version, counts: sampleCounts, at: moment(1), data: {} });
+  };
   const publish = async (step: number): Promise<void> => {
     await claim(`${step}`, step);
-    const version = sampleVersion("m", step, { jobId: `${step}` });
-    await jobs.succeed(`${step}`, {
-      owner: "server",
-      version,
-      counts: sampleCounts,
-      at: moment(1),
-      data: {},
-    });
+    await succeed(`${step}`, step);
   };
   for (const step of [1, 2]) await publish(step);
   await models.deleteVersions("m", [2]);
@@ -68,14 +65,21 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
       await artifacts.remove(`adapters/m/${step}/optimizer.safetensors`);
     },
   };
-  const sweep = () =>
+  const sweep = (meanwhile: () => Promise<void> = async () => undefined) =>
     sweepDataFolder({
       hasOthers,
       clock: systemClock,
       artifacts,
       folder,
       root: dataFolder,
-      models,
+      models: {
+        ...models,
+        findVersion: async (...version) => {
+          const found = await models.findVersion(...version);
+          await meanwhile();
+          return found;
+        },
+      },
       jobs,
       servers,
       runner,
@@ -83,7 +87,7 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
       logger: silentLogger,
     });
   const age = (name: string): void => utimesSync(join(dataFolder, name), new Date(0), new Date(0));
-  return { make, there, age, sweep, publish, jobs, discarded };
+  return { make, there, age, sweep, publish, succeed, jobs, discarded };
 }
 
 test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
@@ -124,6 +128,18 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   );
   assert.deepEqual(discarded.toSorted(), ["state of m:2", "work of 3", "work of gone"]);
   assert.deepEqual(there(...staying), staying);
+});
+
+test("a version that another server's job makes while it is swept stays", async (t) => {
+  const { make, there, sweep, succeed } = await open(t);
+  const name = "adapters/m/4/adapter_config.json";
+  make(name);
+  let isMade = false;
+  await sweep(async () => {
+    if (!isMade) await succeed("4", 4);
+    isMade = true;
+  });
+  assert.deepEqual(there(name), [name]);
 });
 
 test("versions that are not among the newest lose their optimizer's state, and nothing else", async (t) => {

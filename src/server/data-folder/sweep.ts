@@ -84,19 +84,25 @@ async function sweepModel(dependencies: SweepDependencies, modelId: string): Pro
     isKnown: async (child) => {
       const step = Number(child.slice(key.length + 1));
       if (adapterFolderOf(modelId, step) !== child) return true;
-      if ((await models.findVersion(modelId, step)) !== null) return true;
+      // Asked first: a job that another server runs may make the version at any moment, one that has ended never.
+      const jobs = await jobsOfStep(dependencies, modelId, step);
+      if (!jobs.every(isTerminal) || (await models.findVersion(modelId, step)) !== null) return true;
       // A step that was used and is no version any more was deleted.
       const isUsed = step <= (await models.greatestStep(modelId));
-      return !isUsed && !(await isOfEndedJob(dependencies, modelId, step));
+      return !isUsed && jobs.length === 0;
     },
   });
 }
 
-/** Whether a job would have published this step, and ended without. One that still waits replaces what lies there. */
-async function isOfEndedJob({ jobs }: SweepDependencies, modelId: string, step: number): Promise<boolean> {
+/** The states of the jobs that were to publish this step. */
+async function jobsOfStep(
+  { jobs }: SweepDependencies,
+  modelId: string,
+  step: number,
+): Promise<readonly JobState[]> {
   const filter = { entity: null, modelId, kind: null, state: null };
   const states: JobState[] = [];
   for await (const { pins, state } of allItems((page) => jobs.list(filter, page)))
     if (pins?.resultStep === step) states.push(state);
-  return states.length > 0 && states.every(isTerminal);
+  return states;
 }
