@@ -1,28 +1,52 @@
 // How kysely reaches PostgreSQL. Outside of a transaction every statement has a connection of its own from the pool; what
 // only reads, and what begins, is asked once more where its connection turns out to be lost.
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
-import type pg from "pg";
 import { assert } from "../../domain/assert.ts";
-import { systemClock } from "../../domain/clock.ts";
+import { type Clock, systemClock } from "../../domain/clock.ts";
 import { isAway, serviceErrorOf } from "./postgres-errors.ts";
 import type { PostgresPool } from "./postgres-pool.ts";
 
 type Statement = Pick<CompiledQuery, "sql" | "parameters">;
 
-export class PostgresDriver implements Driver {
-  readonly #pool: PostgresPool;
-  readonly #closeOthers: () => Promise<void>;
+/** What `pg` answers with, as far as it is read. */
+export interface Answer {
+  readonly rows: readonly object[];
+  readonly rowCount: number | null;
+  readonly command: string;
+}
 
-  /** @param closeOthers closes what goes with it */
-  constructor(pool: PostgresPool, closeOthers: () => Promise<void>) {
+/** A connection of a pool: one of `pg`'s, unless something else stands for the database. */
+export interface PooledClient {
+  query(sql: string, parameters: unknown[]): Promise<Answer>;
+  release(): void;
+}
+
+/** Where the driver has its connections from; see {@link PostgresPool}. */
+export interface ClientPool extends Pick<PostgresPool, "deadlineMs" | "close"> {
+  take(untilMs: number): Promise<PooledClient>;
+  drop(client: PooledClient): void;
+}
+
+export class PostgresDriver implements Driver {
+  readonly #pool: ClientPool;
+  readonly #closeOthers: () => Promise<void>;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+
+  /** @param closeOthers closes what goes with it @param clock by which the pool's deadlines are */
+  constructor(
+    pool: ClientPool,
+    closeOthers: () => Promise<void>,
+    clock: Pick<Clock, "monotonicMs"> = systemClock,
+  ) {
     this.#pool = pool;
     this.#closeOthers = closeOthers;
+    this.#clock = clock;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
-    return new PostgresConnection(this.#pool);
+    return new PostgresConnection(this.#pool, this.#clock);
   }
 
   async beginTransaction(connection: PostgresConnection): Promise<void> {
@@ -48,13 +72,15 @@ export class PostgresDriver implements Driver {
 }
 
 class PostgresConnection implements DatabaseConnection {
-  readonly #pool: PostgresPool;
+  readonly #pool: ClientPool;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   /** Null before the first statement, and where it was lost. */
-  #client: pg.PoolClient | null = null;
+  #client: PooledClient | null = null;
   #isInTransaction = false;
 
-  constructor(pool: PostgresPool) {
+  constructor(pool: ClientPool, clock: Pick<Clock, "monotonicMs">) {
     this.#pool = pool;
+    this.#clock = clock;
   }
 
   async begin(): Promise<void> {
@@ -92,18 +118,18 @@ class PostgresConnection implements DatabaseConnection {
     throw new Error("Streams of rows are not made use of: lists are read in pages.");
   }
 
-  async #askAgain(statement: Statement): Promise<pg.QueryResult<object>> {
+  async #askAgain(statement: Statement): Promise<Answer> {
     const untilMs = this.#pool.deadlineMs();
     for (;;) {
       try {
         return await this.#send(statement, untilMs);
       } catch (error) {
-        if (!isAway(error) || systemClock.monotonicMs() >= untilMs) throw serviceErrorOf(error);
+        if (!isAway(error) || this.#clock.monotonicMs() >= untilMs) throw serviceErrorOf(error);
       }
     }
   }
 
-  async #ask(statement: Statement): Promise<pg.QueryResult<object>> {
+  async #ask(statement: Statement): Promise<Answer> {
     try {
       return await this.#send(statement, this.#pool.deadlineMs());
     } catch (error) {
@@ -111,14 +137,14 @@ class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  async #send({ sql, parameters }: Statement, untilMs: number): Promise<pg.QueryResult<object>> {
+  async #send({ sql, parameters }: Statement, untilMs: number): Promise<Answer> {
     assert(
       !this.#isInTransaction || this.#client !== null,
       "a transaction whose connection was lost is over",
     );
     this.#client ??= await this.#pool.take(untilMs);
     try {
-      return await this.#client.query<object>(sql, [...parameters]);
+      return await this.#client.query(sql, [...parameters]);
     } catch (error) {
       if (isAway(error)) {
         this.#pool.drop(this.#client);
