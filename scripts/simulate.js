@@ -1,0 +1,128 @@
+// `npm run simulate`: the durable core in simulated worlds, one for each seed, on all processors; or one seed with all that
+// happened in it. Says which seeds did not hold and what was broken, and ends with status 1 where one did not. What a world
+// is, and what must hold in it, is test/simulation's.
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { root, say, setUp } from "./setup.js";
+
+const help = `Usage: npm run simulate -- [options]
+Runs simulated worlds of the durable core, each made and repeated by its seed.
+
+  --seeds <n>      how many (1000)
+  --from <n>       the first seed (1)
+  --seed <n>       this one alone
+  --trace          of one seed: prints all that happened, and what clients asked and were told
+  --processes <n>  how many run beside each other (one a processor)
+  --json           prints one line of JSON for each seed that did not hold, and one at the end
+  --help           prints this
+
+Ends with status 1 where a seed did not hold, or did not come to its end.
+`;
+
+const seedMax = 2_147_483_647;
+/** Of a process: it says how far it is after each. */
+const seedsAtOnce = 50;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "1000" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    trace: { type: "boolean", default: false },
+    processes: { type: "string", default: String(availableParallelism()) },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) {
+  process.stdout.write(help);
+  process.exit();
+}
+const from = values.seed === undefined ? numberOf("from", seedMax) : numberOf("seed", seedMax);
+const seedCount = values.seed === undefined ? numberOf("seeds", 10_000_000) : 1;
+const processCount = numberOf("processes", 1024);
+if (values.trace && seedCount > 1) refuse("--trace is of one seed: say which with --seed.");
+setUp();
+
+const startMs = performance.now();
+/** What the portions that are over came to. */
+const total = { seeds: 0, failed: [], operations: 0, events: 0, faults: {} };
+let next = from;
+await Promise.all(Array.from({ length: Math.min(processCount, Math.ceil(seedCount / seedsAtOnce)) }, work));
+const seconds = Math.round((performance.now() - startMs) / 1000);
+if (values.json) print(JSON.stringify({ ...total, seconds }));
+else {
+  const faults = Object.entries(total.faults).map(([kind, count]) => `${kind} ${count}`);
+  print(`${total.seeds} worlds in ${seconds} s: ${total.operations} operations, ${total.events} events`);
+  print(`faults: ${faults.join(", ")}`);
+  print(
+    total.failed.length === 0
+      ? "all held"
+      : `${total.failed.length} did not hold: ${total.failed.join(", ")}`,
+  );
+}
+process.exit(total.failed.length === 0 && total.seeds === seedCount ? 0 : 1);
+
+/** Takes one portion of the seeds after the other. */
+async function work() {
+  while (next < from + seedCount) {
+    const first = next;
+    const count = Math.min(seedsAtOnce, from + seedCount - first);
+    next += count;
+    await run(first, count);
+    if (!values.json && total.seeds % 500 < seedsAtOnce) say(`${total.seeds} of ${String(seedCount)} worlds`);
+  }
+}
+
+async function run(first, count) {
+  const main = join(root, "dist", "test", "simulation", "run.js");
+  const flags = ["--from", String(first), "--count", String(count), ...(values.trace ? ["--trace"] : [])];
+  const child = spawn(process.execPath, [main, ...flags], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => child.once("close", resolve).once("error", resolve));
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.startsWith("{")) print(line);
+    else take(JSON.parse(line));
+  }
+  const status = await ended;
+  if (status !== 0) say(`the process of seeds ${first} to ${first + count - 1} ended with ${status}`);
+}
+
+/** A seed that did not hold, or the sums of a portion. */
+function take(told) {
+  if (told.violations !== undefined) {
+    total.failed.push(told.seed);
+    if (values.json) print(JSON.stringify(told));
+    else {
+      print(`seed ${told.seed}:\n${told.violations.map((line) => `  ${line}\n`).join("")}`);
+      print(`again: npm run simulate -- --seed ${told.seed} --trace`);
+    }
+    return;
+  }
+  total.seeds += told.count;
+  total.operations += told.operations;
+  total.events += told.events;
+  for (const [kind, count] of Object.entries(told.faults))
+    total.faults[kind] = (total.faults[kind] ?? 0) + count;
+}
+
+function numberOf(name, max) {
+  const text = values[name];
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
+  return refuse(`--${name} is ${JSON.stringify(text)}; it must be a whole number from 1 to ${max}.`);
+}
+
+function refuse(message) {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+function print(line) {
+  process.stdout.write(`${line}\n`);
+}

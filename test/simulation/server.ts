@@ -1,0 +1,190 @@
+// A server of the simulated world: the durable parts of `server/server`, built and started in its order, on a simulated
+// disk, database and clock. Only what trains is not the program's own, and nothing listens.
+import { FolderArtifacts } from "../../src/artifacts/folder-artifacts.ts";
+import { ServerFolder } from "../../src/artifacts/server-folder.ts";
+import { serviceOfParts, serviceOf } from "../../src/domain/lifecycle.ts";
+import type { FeedbackService } from "../../src/feedback/feedback-service.ts";
+import { createFeedbackService } from "../../src/feedback/feedback-service.ts";
+import { createFileService, type FileService } from "../../src/files/file-service.ts";
+import { fileSettingsWith } from "../../src/files/settings.ts";
+import { JobQueue } from "../../src/jobs/job-queue.ts";
+import { ServerLease } from "../../src/jobs/server-lease.ts";
+import { jobSettingsWith } from "../../src/jobs/settings.ts";
+import { trainingKindOf } from "../../src/jobs/version-kind.ts";
+import { createRecorder, type Recorder } from "../../src/recordings/recorder.ts";
+import { recordingSettingsWith } from "../../src/recordings/settings.ts";
+import { createModelService, type ModelService } from "../../src/registry/model-service.ts";
+import { VersionUses } from "../../src/registry/version-uses.ts";
+import { sweepDataFolder } from "../../src/server/data-folder/sweep.ts";
+import { openStores, type Stores } from "../../src/storage/stores.ts";
+import type { Logger } from "../../src/telemetry/logger.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { baseWeights, createSimulatedRunner, type TrainerPlace } from "./trainer.ts";
+import type { SimulatedDatabase } from "./world/database.ts";
+import { rootOf } from "./world/node-world.ts";
+import type { SimulatedProcess } from "./world/process.ts";
+import type { Scheduler } from "./world/scheduler.ts";
+
+/** Of one world: what its servers have in common. */
+export interface ServerPlace extends Pick<TrainerPlace, "failure"> {
+  readonly scheduler: Scheduler;
+  readonly database: SimulatedDatabase;
+  readonly logger: Logger;
+  /** Of a model, but for its newest versions; 0 keeps all. */
+  readonly checkpointsKept: number;
+}
+
+/** What clients ask of a server. */
+export interface SimulatedServer {
+  readonly process: SimulatedProcess;
+  readonly stores: Stores;
+  readonly artifacts: FolderArtifacts;
+  readonly jobQueue: JobQueue;
+  readonly models: ModelService;
+  readonly uses: VersionUses;
+  readonly files: FileService;
+  readonly recorder: Recorder;
+  readonly feedback: FeedbackService;
+  /** Resolves when all of it has stopped in good order. */
+  stop(): Promise<void>;
+}
+
+export const baseModel = "tiny";
+
+/** As in `jobs/settings`, but for times: what takes a minute there takes seconds here, so that a run sees much of it. */
+const jobSettings = jobSettingsWith({
+  concurrency: 2,
+  leaseMs: 12_000,
+  pollMs: 5000,
+  eventPollMs: 4000,
+  startsMax: 1000,
+});
+
+/** Of the disk: what all servers share; each has a folder of its own beside it. */
+export const sharedFolder = "blobs";
+
+/** Starts a server in a place; rejects as the program would end. */
+export async function startServer(
+  place: ServerPlace & { readonly number: number },
+  process: SimulatedProcess,
+): Promise<SimulatedServer> {
+  let started: SimulatedServer | null = null;
+  const life = serviceOfParts("server", async (start) => {
+    const { clock } = process;
+    const { logger } = place;
+    const stores = await openStores(place.database.connect(process), clock);
+    await start(serviceOf("database", { stop: () => stores.close() }));
+    const root = rootOf(process.number);
+    const server = (): string => lease.id;
+    const artifacts = new FolderArtifacts({ root: `${root}/${sharedFolder}`, server });
+    const dataFolder = `${root}/data-${place.number}`;
+    const folder = new ServerFolder({ root: dataFolder, server });
+    const lease = new ServerLease(
+      {
+        servers: stores.servers,
+        baseModels: [baseModel],
+        artifacts: await artifacts.placeId(),
+        clock,
+        logger,
+      },
+      jobSettings,
+    );
+    const uses = new VersionUses({
+      store: stores.models,
+      server,
+      adaptersInUse: () => [],
+      clock,
+      onFault: (error) => logger.warn({ err: error }, "uses"),
+    });
+    const runner = createSimulatedRunner({ ...place, artifacts, folder, process });
+    const jobQueue = new JobQueue(
+      {
+        jobs: stores.jobs,
+        models: stores.models,
+        runner,
+        onNewVersion: (modelId) => models.deleteOlderVersions(modelId),
+        clock,
+        logger,
+        lease,
+        announcements: stores.announcements,
+      },
+      jobSettings,
+    );
+    const models = createModelService({
+      store: stores.models,
+      bases: [baseModel],
+      clock,
+      directory: { find: () => Promise.reject(new Error("No model is forked here.")) },
+      copyAdapter: () => Promise.reject(new Error("No model is forked here.")),
+      trainingKindOf: (version) => trainingKindOf({ jobs: stores.jobs }, version),
+      deleteRecordings: (modelId) => stores.completions.deleteOfModel(modelId),
+      cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
+      weightsOf: () => baseWeights,
+      dropAdapter: () => undefined,
+      discardState: (state) => runner.discardState(state),
+      adaptersInUse: () => [],
+      artifacts,
+      server,
+      settings: { checkpointsKept: place.checkpointsKept },
+    });
+    const files = createFileService({
+      store: stores.files,
+      clock,
+      artifacts,
+      settings: fileSettingsWith({ sweepSeconds: 60 }),
+      onFault: (error) => logger.warn({ err: error }, "files"),
+    });
+    const recorder = createRecorder({
+      store: stores.completions,
+      settings: recordingSettingsWith({ keepDays: 0, keepPerModel: 0 }),
+      clock,
+      metrics: createMetrics({ processMetrics: false }),
+      logger,
+    });
+    const feedback = createFeedbackService({
+      store: stores.feedback,
+      queues: stores.annotation,
+      specs: stores.objects,
+      clock,
+    });
+    await start(lease);
+    await start(uses);
+    await models.deleteAllOlderVersions();
+    await sweepDataFolder({
+      artifacts,
+      folder,
+      root: dataFolder,
+      hasOthers: true,
+      clock,
+      models: stores.models,
+      jobs: stores.jobs,
+      servers: stores.servers,
+      runner,
+      optimizerStatesKept: jobSettings.optimizerStatesKept,
+      logger,
+    });
+    await start(files);
+    await start(recorder);
+    await start(jobQueue);
+    started = {
+      process,
+      stores,
+      artifacts,
+      jobQueue,
+      models,
+      uses,
+      files,
+      recorder,
+      feedback,
+      stop: () => life.stop(),
+    };
+  });
+  try {
+    await life.start();
+  } catch (error) {
+    await life.stop().catch(() => undefined);
+    throw error;
+  }
+  // The start has resolved.
+  return started as unknown as SimulatedServer;
+}

@@ -1,0 +1,133 @@
+// What stands for training processes: a runner whose steps take time and mean nothing, and whose adapter follows from what
+// its job is pinned to, so that it can be known without having been there. It publishes as training does, and leaves and
+// removes what `training/child-runner` would.
+import { createHash } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ArtifactStore } from "../../src/artifacts/artifact-store.ts";
+import { jobKey, type ServerFolder } from "../../src/artifacts/server-folder.ts";
+import type { JobAssignment, JobCounts, JobOutcome, JobReport, JobRunner } from "../../src/domain/job.ts";
+import { fullDiskError } from "../../src/domain/obstacles/full-disk.ts";
+import { ServiceError } from "../../src/domain/service-error.ts";
+import { ownState, storedState } from "../../src/domain/trainer/state.ts";
+import { adapterFiles } from "../../src/model/hashes/adapter-hash.ts";
+import { discardState, embeddedProfile, stateFileName } from "../../src/training/embedded/profile.ts";
+import { publishVersion } from "../../src/training/folders/publish.ts";
+import { resultFolderOf } from "../../src/training/folders/run-request.ts";
+import type { SimulatedProcess } from "./world/process.ts";
+import type { Scheduler } from "./world/scheduler.ts";
+
+export interface TrainerPlace {
+  readonly artifacts: ArtifactStore;
+  readonly folder: ServerFolder;
+  readonly process: SimulatedProcess;
+  readonly scheduler: Scheduler;
+  /** What a training process may come to: the code of the error that it ends with; null mostly. */
+  readonly failure: () => "unavailable" | "unsupported" | "internal" | null;
+}
+
+/** The hash of the weights that all of them train over. */
+export const baseWeights = "weights";
+/** Milliseconds of a step. */
+const stepMs = 700;
+
+const counts: JobCounts = {
+  groupsSubmitted: 1,
+  groupsTrainable: 1,
+  trajectories: 2,
+  sequences: 2,
+  trainableTokens: 10,
+  skipped: {},
+  skippedGroups: {},
+};
+
+/** The matrices that training makes of those it starts from, by the seed of its job; those of the base model are empty. */
+export function trainedMatrices(seed: string, from: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([seed, from]))
+    .digest("hex");
+}
+
+/** How many steps a job has. */
+export function stepCountOf(seed: string): number {
+  return Number.parseInt(seed.slice(0, 2), 16) % 4;
+}
+
+export function createSimulatedRunner(place: TrainerPlace): JobRunner {
+  const { artifacts, folder } = place;
+  return {
+    trainer: embeddedProfile,
+    pinsFor: async () => ({ settings: {}, baseHash: "base", trainerBuild: "simulated" }),
+    run: async (assignment, report, { signal }) => {
+      try {
+        return await run(place, assignment, report, signal);
+      } catch (error) {
+        await artifacts.removeUnfinished(resultFolderOf(assignment));
+        await artifacts.removeUnfinished(jobKey(assignment.job.id));
+        throw fullDiskError(error) ?? error;
+      }
+    },
+    discard: (assignment) => artifacts.remove(resultFolderOf(assignment)),
+    discardWork: async (jobId) => {
+      await artifacts.remove(jobKey(jobId));
+      await folder.removeJob(jobId);
+    },
+    discardState: async (stored) => {
+      const state = ownState(embeddedProfile, stored);
+      if (state !== null) await discardState(artifacts, state);
+    },
+  };
+}
+
+async function run(
+  place: TrainerPlace,
+  assignment: JobAssignment,
+  report: JobReport,
+  signal: AbortSignal,
+): Promise<JobOutcome> {
+  const { artifacts, folder, process, scheduler } = place;
+  const { job, pins, from } = assignment;
+  await mkdir(folder.jobFolder(job.id), { recursive: true });
+  await writeFile(join(folder.jobFolder(job.id), "lines.jsonl"), "what it trains on\n");
+  const start =
+    from.adapterFolder === null
+      ? ""
+      : await readFile(join(await artifacts.path(from.adapterFolder, null), adapterFiles.matrices), "utf8");
+  const stepCount = stepCountOf(pins.seed);
+  await report.started(stepCount, counts, { num_sequences: stepCount });
+  for (let step = 0; step < stepCount; step++) {
+    await process.clock.sleep(stepMs * (0.5 + scheduler.random.uniform()), { signal });
+    const failure = place.failure();
+    if (failure === "internal") throw new Error("simulated");
+    if (failure !== null) throw new ServiceError({ code: failure, message: "The training process died." });
+    await report.stepped(step, { loss: step });
+    await report.saved(step + 1);
+  }
+  await report.entered("publishing");
+  signal.throwIfAborted();
+  const adapterFolder = resultFolderOf(assignment);
+  const matrices = trainedMatrices(pins.seed, start);
+  const { adapterHash, state } = await publishVersion(
+    {
+      exportAdapter: async (target) => {
+        await writeFile(join(target, adapterFiles.config), JSON.stringify({ rank: 8 }));
+        await writeFile(join(target, adapterFiles.matrices), matrices);
+      },
+      saveState: async (name) => {
+        const key = `${name}/${stateFileName}`;
+        await artifacts.putFile(key, (file) => writeFile(file, `moments of ${matrices}`));
+        return key;
+      },
+    },
+    { artifacts, adapterFolder },
+    { signal },
+  );
+  return {
+    adapterFolder,
+    trainerState: storedState(embeddedProfile.name, state),
+    base: baseWeights,
+    adapterHash,
+    counts,
+    metrics: { step: pins.resultStep },
+  };
+}

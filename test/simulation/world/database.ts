@@ -1,0 +1,289 @@
+// The database of a simulated world: SQLite in memory, carrying out what the stores' own SQL says, reached by several
+// processes over connections that may be lost at any moment, also where nobody knows then whether a commit came through.
+// Transactions wait for each other; what a process that died had begun is rolled back a while later. The errors, and what
+// becomes of them, are those of the driver for PostgreSQL, which is the very one.
+import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import type { Connection } from "../../../src/storage/dialect.ts";
+import {
+  type Answer,
+  type ClientPool,
+  type PooledClient,
+  PostgresDriver,
+} from "../../../src/storage/postgres/postgres-driver.ts";
+import { awayError, closedError } from "../../../src/storage/postgres/postgres-errors.ts";
+import { directSearches } from "../../../src/storage/searches/searches.ts";
+import type { Schema } from "../../../src/storage/schema.ts";
+import { SqliteSession } from "../../../src/storage/sqlite/session.ts";
+import { sqliteForm } from "../../../src/storage/sqlite/sqlite-form.ts";
+import { Announcers } from "./announcers.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** What goes wrong with the way to the database at a time. */
+export interface DatabaseFaults {
+  /** On the way there, or back, in milliseconds. */
+  delayMs(): number;
+  /** Whether a connection is lost on a way. */
+  losesConnection(): boolean;
+}
+
+/** As `storage/postgres/postgres-pool` has them. */
+const patienceMs = 15_000;
+const lockMsMax = 15_000;
+/** Until the database notices that a process has died. */
+const noticeMsMax = 2000;
+
+type Row = Readonly<Record<string, string | number | null>>;
+
+interface Waiter {
+  readonly client: Client;
+  readonly begin: () => void;
+}
+
+export class SimulatedDatabase {
+  readonly session = new SqliteSession({ file: ":memory:", isReadOnly: false });
+  readonly scheduler: Scheduler;
+  readonly faults: DatabaseFaults;
+  readonly #clients = new Set<Client>();
+  readonly #announcers: Announcers;
+  /** Whose transaction or statement is carried out. */
+  #holder: Client | null = null;
+  #waiting: Waiter[] = [];
+  #isAway = false;
+
+  constructor(scheduler: Scheduler, faults: DatabaseFaults) {
+    this.scheduler = scheduler;
+    this.faults = faults;
+    this.#announcers = new Announcers(scheduler, () => this.#isAway || faults.losesConnection());
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Ends all connections; none can be made until it is back. What was committed is there then. */
+  goAway(): void {
+    this.#isAway = true;
+    for (const client of this.#clients) client.lose();
+  }
+
+  comeBack(): void {
+    this.#isAway = false;
+  }
+
+  /** A connection for the stores of a process. */
+  connect(process: SimulatedProcess): Connection {
+    const pool = new SimulatedPool(this, process);
+    process.onDeath(() => this.abandon(process));
+    const queries = new Kysely<Schema>({
+      dialect: {
+        createAdapter: () => new SqliteAdapter(),
+        createDriver: () => new PostgresDriver(pool, async () => undefined, process.clock),
+        createIntrospector: (database) => new SqliteIntrospector(database),
+        createQueryCompiler: () => new SqliteQueryCompiler(),
+      },
+    });
+    return {
+      queries,
+      name: "simulated",
+      kind: "sqlite",
+      isExclusive: false,
+      isMissingParent: (error) => codeOf(error) === "SQLITE_CONSTRAINT_FOREIGNKEY",
+      form: sqliteForm,
+      searches: directSearches(queries),
+      announcer: this.#announcers.join(process),
+      fault: () => (this.#isAway ? "it is away" : null),
+      openSnapshot: () => Promise.reject(new Error("Nobody copies a simulated database.")),
+      // A transaction has the whole database from its beginning.
+      lockForMigration: async () => undefined,
+    };
+  }
+
+  open(process: SimulatedProcess): PooledClient {
+    const client = new Client(this, process);
+    this.#clients.add(client);
+    return client;
+  }
+
+  /** What a process that has died had of it is taken back a while later. */
+  abandon(process: SimulatedProcess): void {
+    for (const client of this.#clients) {
+      if (client.process !== process) continue;
+      this.#waiting = this.#waiting.filter((waiter) => waiter.client !== client);
+      client.abandon();
+    }
+  }
+
+  /** The rows of a query, at once: for whoever looks into the world from outside. */
+  rows(sql: string): readonly Row[] {
+    // No column that is looked at has bytes.
+    return this.session.answer({ kind: "statement", sql, parameters: [] }).rows as Row[];
+  }
+
+  close(): void {
+    this.session.answer({ kind: "close" });
+  }
+
+  /** Resolves when nobody else's transaction runs; rejects where that takes too long. */
+  lock(client: Client): Promise<void> {
+    if (this.#holder === null) {
+      this.#holder = client;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const waiter = { client, begin: resolve };
+      this.#waiting.push(waiter);
+      this.scheduler.after(lockMsMax, "lock timeout", null, () => {
+        if (!this.#waiting.includes(waiter)) return;
+        this.#waiting = this.#waiting.filter((other) => other !== waiter);
+        reject(Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" }));
+      });
+    });
+  }
+
+  /** Chance decides who is next. */
+  unlock(client: Client): void {
+    if (this.#holder !== client) return;
+    this.#holder = null;
+    if (this.#waiting.length === 0) return;
+    const [next] = this.#waiting.splice(this.scheduler.random.index(this.#waiting.length), 1);
+    this.#holder = next.client;
+    next.begin();
+  }
+
+  /** Ends what a connection had begun, and forgets it. */
+  forget(client: Client): void {
+    this.#clients.delete(client);
+    this.#waiting = this.#waiting.filter((waiter) => waiter.client !== client);
+    if (this.#holder !== client) return;
+    this.session.answer({ kind: "rollback" });
+    this.unlock(client);
+  }
+}
+
+/** A connection, as `pg` has it. */
+class Client implements PooledClient {
+  readonly #database: SimulatedDatabase;
+  readonly process: SimulatedProcess;
+  #isInTransaction = false;
+  #isLost = false;
+  /** Ends what is under way when the connection is lost. */
+  #breakOff: ((error: Error) => void) | null = null;
+
+  constructor(database: SimulatedDatabase, process: SimulatedProcess) {
+    this.#database = database;
+    this.process = process;
+  }
+
+  async query(sql: string, parameters: unknown[]): Promise<Answer> {
+    const { scheduler, faults } = this.#database;
+    const asked = this.#ask(sql, parameters);
+    const lost = new Promise<never>((_resolve, reject) => (this.#breakOff = reject));
+    try {
+      const answer = await Promise.race([asked, lost]);
+      if (faults.losesConnection()) this.lose();
+      await Promise.race([scheduler.pass(faults.delayMs(), "answer", this.process), lost]);
+      if (this.#isLost) throw lostConnection();
+      return answer;
+    } finally {
+      this.#breakOff = null;
+      asked.catch(() => undefined);
+      lost.catch(() => undefined);
+    }
+  }
+
+  /** Pools are of this file: a connection that nobody uses any more is closed. */
+  release(): void {
+    this.#database.forget(this);
+  }
+
+  /** The network drops it. */
+  lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#database.scheduler.note("connection lost");
+    this.#database.forget(this);
+    this.#breakOff?.(lostConnection());
+  }
+
+  /** Its process has died. */
+  abandon(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    const { scheduler } = this.#database;
+    scheduler.after(scheduler.random.uniform() * noticeMsMax, "death noticed", null, () =>
+      this.#database.forget(this),
+    );
+  }
+
+  async #ask(sql: string, parameters: readonly unknown[]): Promise<Answer> {
+    const database = this.#database;
+    const { scheduler, faults } = database;
+    await scheduler.pass(faults.delayMs(), sql, this.process);
+    if (faults.losesConnection()) this.lose();
+    if (this.#isLost) throw lostConnection();
+    if (!this.#isInTransaction) await database.lock(this);
+    if (this.#isLost) throw lostConnection();
+    try {
+      return this.#carryOut(sql, parameters);
+    } finally {
+      if (!this.#isInTransaction) database.unlock(this);
+    }
+  }
+
+  #carryOut(sql: string, parameters: readonly unknown[]): Answer {
+    const { session } = this.#database;
+    const isControl = sql === "begin" || sql === "commit" || sql === "rollback";
+    if (isControl) {
+      session.answer({ kind: sql });
+      this.#isInTransaction = sql === "begin";
+      return { rows: [], rowCount: null, command: sql.toUpperCase() };
+    }
+    const { rows, numAffectedRows } = session.answer({ kind: "statement", sql, parameters });
+    const isRead = /^\s*select\b/i.test(sql);
+    const rowCount = numAffectedRows === undefined ? rows.length : Number(numAffectedRows);
+    // The session's rows are objects.
+    return { rows: rows as readonly object[], rowCount, command: isRead ? "SELECT" : "OTHER" };
+  }
+}
+
+class SimulatedPool implements ClientPool {
+  readonly #database: SimulatedDatabase;
+  readonly #process: SimulatedProcess;
+  #isClosed = false;
+
+  constructor(database: SimulatedDatabase, process: SimulatedProcess) {
+    this.#database = database;
+    this.#process = process;
+  }
+
+  deadlineMs(): number {
+    return this.#process.clock.monotonicMs() + patienceMs;
+  }
+
+  async take(untilMs: number): Promise<PooledClient> {
+    const { scheduler } = this.#database;
+    for (let pauseMs = 20; this.#database.isAway; pauseMs = Math.min(2 * pauseMs, 1000)) {
+      if (scheduler.nowMs >= untilMs) throw awayError("it does not answer");
+      await scheduler.pass(pauseMs, "database away", this.#process);
+    }
+    if (this.#isClosed) throw closedError();
+    return this.#database.open(this.#process);
+  }
+
+  drop(client: PooledClient): void {
+    client.release();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+}
+
+function lostConnection(): Error {
+  return Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}

@@ -1,0 +1,166 @@
+// The simulated disk beside the real one: the same calls come to the same, with the same codes where they fail. And what the
+// real one cannot show: what is left when the power fails.
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Random, seededRandom } from "../../../src/domain/random.ts";
+import { searchSeeds } from "../../../src/domain/testing/search.ts";
+import { SimulatedDisk } from "./disk.ts";
+import { beginWorld, endWorld, mountDisk, rootOf } from "./node-world.ts";
+import { SimulatedProcess } from "./process.ts";
+import { Scheduler } from "./scheduler.ts";
+
+const names = ["a", "b", "c"];
+
+/** A call by chance, told as text: what it gave, or the code that it failed with. */
+function drawCall(random: Random): (root: string) => Promise<string> {
+  const path = (): string => {
+    const depth = 1 + random.index(3);
+    return Array.from({ length: depth }, () => names[random.index(names.length)]).join("/");
+  };
+  const [one, other, text] = [path(), path(), String(random.index(1000))];
+  const at = (root: string, name: string): string => join(root, name);
+  const calls: readonly (readonly [what: string, call: (root: string) => Promise<unknown>])[] = [
+    ["mkdir", (root) => fs.mkdir(at(root, one))],
+    [
+      "mkdir all",
+      (root) => fs.mkdir(at(root, one), { recursive: true }).then((first) => first?.slice(root.length)),
+    ],
+    ["writeFile", (root) => fs.writeFile(at(root, one), text)],
+    ["readFile", (root) => fs.readFile(at(root, one), "utf8")],
+    ["readdir", async (root) => (await fs.readdir(at(root, one))).toSorted()],
+    ["rename", (root) => fs.rename(at(root, one), at(root, other))],
+    ["link", (root) => fs.link(at(root, one), at(root, other))],
+    ["rm all", (root) => fs.rm(at(root, one), { recursive: true, force: true })],
+    ["rm", (root) => fs.rm(at(root, one))],
+    ["rmdir", (root) => fs.rmdir(at(root, one))],
+    ["stat", async (root) => (await fs.stat(at(root, one))).isDirectory()],
+    [
+      "open",
+      async (root) => {
+        const handle = await fs.open(at(root, one), "wx");
+        await handle.appendFile(text);
+        await handle.sync();
+        await handle.close();
+      },
+    ],
+  ];
+  const [what, call] = calls[random.index(calls.length)];
+  const told = (result: string): string => `${what} ${one} ${other}: ${result}`;
+  return (root) =>
+    call(root).then(
+      (result) => told(JSON.stringify(result) ?? "done"),
+      (error: unknown) =>
+        told(error instanceof Error && "code" in error ? String(error.code) : String(error)),
+    );
+}
+
+/** Has one process work on a disk that never fails. */
+async function onDisk<Result>(seed: number, work: (root: string, disk: SimulatedDisk) => Promise<Result>) {
+  const scheduler = new Scheduler(seed);
+  const disk = new SimulatedDisk(() => scheduler.nowMs);
+  const process = new SimulatedProcess(scheduler, 1);
+  beginWorld(scheduler.random);
+  try {
+    mountDisk({ disk, process, scheduler, faults: { delayMs: () => 1, failure: () => null } });
+    let result: Result | undefined;
+    const working = work(rootOf(1), disk).then((given) => void (result = given));
+    let isOver = false;
+    void working.finally(() => (isOver = true)).catch(() => undefined);
+    assert.ok(await scheduler.run(() => isOver, Infinity));
+    await working;
+    return result;
+  } finally {
+    endWorld();
+  }
+}
+
+test("calls come to the same as on a real disk, and fail with its codes", async (t) => {
+  if (process.platform === "win32") return t.skip("its codes are others");
+  const told = new Set<string>();
+  for (const seed of searchSeeds(40)) {
+    const random = seededRandom("disk calls", seed);
+    const calls = Array.from({ length: 60 }, () => drawCall(random));
+    const real: string[] = [];
+    const folder = mkdtempSync(join(tmpdir(), "hone-disk-"));
+    try {
+      for (const call of calls) real.push(await call(folder));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    const simulated: string[] = [];
+    await onDisk(seed, async (root) => {
+      for (const call of calls) simulated.push(await call(root));
+    });
+    assert.deepEqual(simulated, real, `seed ${seed}`);
+    for (const one of real) told.add(/[A-Z_]*$/.exec(one)?.[0] ?? "");
+  }
+  for (const code of ["EEXIST", "EISDIR", "ENOENT", "ENOTDIR", "ENOTEMPTY"]) assert.ok(told.has(code), code);
+});
+
+/** Every way in which chance leaves what was written, as `path: content`. */
+async function leftOf(write: (root: string) => Promise<void>): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (let draw = 0; draw < 60; draw++) {
+    const left = await onDisk(draw, async (root, disk) => {
+      await write(root);
+      disk.losePower(seededRandom("power", draw));
+      const content = await fs.readFile(join(root, "folder/file"), "utf8").catch(() => null);
+      return content === null ? "nothing" : JSON.stringify(content);
+    });
+    found.add(left ?? "");
+  }
+  return found;
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await fs.open(path, "r");
+  await handle.sync();
+  await handle.close();
+}
+
+test("what was not synced may be lost or torn when the power fails, and what was is there", async () => {
+  const folder = (root: string): string => join(root, "folder");
+  const file = (root: string): string => join(root, "folder/file");
+  const write = async (root: string): Promise<void> => {
+    await fs.mkdir(folder(root));
+    await fs.writeFile(file(root), "text");
+  };
+  const torn = ["nothing", '""', '"text"', '"te"', '"te\\u0000\\u0000"'];
+  const unsynced = await leftOf(write);
+  for (const one of torn) assert.ok(unsynced.has(one), `${one} is not among ${[...unsynced].join(" ")}`);
+  const ofContent = await leftOf(async (root) => {
+    await write(root);
+    await sync(folder(root));
+    await sync(root);
+  });
+  assert.ok(
+    !ofContent.has("nothing") && ofContent.has('"te"'),
+    "a name that is kept says nothing of content",
+  );
+  const ofName = await leftOf(async (root) => {
+    await write(root);
+    await sync(file(root));
+    await sync(root);
+  });
+  assert.deepEqual([...ofName].toSorted(), ['"text"', "nothing"], "nor content of a name");
+  const ofParent = await leftOf(async (root) => {
+    await write(root);
+    await sync(file(root));
+    await sync(folder(root));
+  });
+  assert.deepEqual([...ofParent].toSorted(), ['"text"', "nothing"], "nor that of its folder's");
+  const ofAll = await leftOf(async (root) => {
+    await write(root);
+    for (const path of [file(root), folder(root), root]) await sync(path);
+    await fs.rm(file(root));
+  });
+  assert.deepEqual(
+    [...ofAll].toSorted(),
+    ['"text"', "nothing"],
+    "a removal that was not synced may be undone",
+  );
+});

@@ -1,0 +1,225 @@
+// A simulated disk with the promises of POSIX and no more: what was not synced may be lost when the power fails, each name
+// of a folder and each file by itself, and a file may be torn. Knows no time: every call happens at once.
+import type { Random } from "../../../src/domain/random.ts";
+
+export interface SimulatedFile {
+  readonly kind: "file";
+  content: Uint8Array;
+  /** What outlives a loss of power; null where nothing of it does. */
+  durable: Uint8Array | null;
+  /** Whether the disk has failed to keep a part of it, which a later sync does not make good. */
+  isPoisoned: boolean;
+  modifiedMs: number;
+}
+
+export interface SimulatedFolder {
+  readonly kind: "folder";
+  entries: Map<string, SimulatedNode>;
+  durable: Map<string, SimulatedNode>;
+  modifiedMs: number;
+}
+
+export type SimulatedNode = SimulatedFile | SimulatedFolder;
+
+/** An error as `node:fs` has it. */
+export function diskError(code: string, path: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${code}: simulated, '${path}'`), { code, path });
+}
+
+const nothing = new Uint8Array(0);
+
+export class SimulatedDisk {
+  readonly #nowMs: () => number;
+  #root: SimulatedFolder;
+
+  /** @param nowMs the time that files are said to be from */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#root = this.#newFolder();
+  }
+
+  find(path: string): SimulatedNode | null {
+    let node: SimulatedNode | undefined = this.#root;
+    for (const name of namesOf(path)) {
+      if (node?.kind !== "folder") return null;
+      node = node.entries.get(name);
+    }
+    return node ?? null;
+  }
+
+  /** @throws ENOENT, ENOTDIR */
+  get(path: string): SimulatedNode {
+    const parent = this.#parentOf(path);
+    const node = namesOf(path).length === 0 ? this.#root : parent.entries.get(lastOf(path));
+    if (node === undefined) throw diskError("ENOENT", path);
+    return node;
+  }
+
+  folder(path: string): SimulatedFolder {
+    const node = this.get(path);
+    if (node.kind !== "folder") throw diskError("ENOTDIR", path);
+    return node;
+  }
+
+  file(path: string): SimulatedFile {
+    const node = this.get(path);
+    if (node.kind !== "file") throw diskError("EISDIR", path);
+    return node;
+  }
+
+  makeFolder(path: string): void {
+    const parent = this.#parentOf(path);
+    if (namesOf(path).length === 0 || parent.entries.has(lastOf(path))) throw diskError("EEXIST", path);
+    this.#put(parent, lastOf(path), this.#newFolder());
+  }
+
+  /** Makes the file where there is none, and empties it where that is asked for. */
+  openFile(path: string, how: { readonly isEmptied: boolean; readonly isNew?: boolean }): SimulatedFile {
+    const parent = this.#parentOf(path);
+    const found = parent.entries.get(lastOf(path));
+    if (found !== undefined && how.isNew === true) throw diskError("EEXIST", path);
+    if (found?.kind === "folder") throw diskError("EISDIR", path);
+    if (found !== undefined) {
+      if (how.isEmptied) this.write(found, nothing);
+      return found;
+    }
+    const file: SimulatedFile = {
+      kind: "file",
+      content: nothing,
+      durable: null,
+      isPoisoned: false,
+      modifiedMs: this.#nowMs(),
+    };
+    this.#put(parent, lastOf(path), file);
+    return file;
+  }
+
+  write(file: SimulatedFile, content: Uint8Array): void {
+    file.content = content;
+    file.modifiedMs = this.#nowMs();
+  }
+
+  link(from: string, to: string): void {
+    const node = this.get(from);
+    const parent = this.#parentOf(to);
+    if (parent.entries.has(lastOf(to))) throw diskError("EEXIST", to);
+    if (node.kind === "folder") throw diskError("EPERM", from);
+    this.#put(parent, lastOf(to), node);
+  }
+
+  rename(from: string, to: string): void {
+    // In the order in which a kernel looks, which decides what it finds wrong first.
+    const [source, target] = [this.#parentOf(from), this.#parentOf(to)];
+    const node = this.get(from);
+    const replaced = target.entries.get(lastOf(to));
+    if (replaced === node) return;
+    if (node.kind === "folder" && `${to}/`.startsWith(`${from}/`)) throw diskError("EINVAL", to);
+    if (`${from}/`.startsWith(`${to}/`)) throw diskError("ENOTEMPTY", to);
+    if (replaced !== undefined && replaced.kind !== node.kind)
+      throw diskError(node.kind === "folder" ? "ENOTDIR" : "EISDIR", to);
+    if (replaced?.kind === "folder" && replaced.entries.size > 0) throw diskError("ENOTEMPTY", to);
+    this.#drop(source, lastOf(from));
+    this.#put(target, lastOf(to), node);
+  }
+
+  unlink(path: string): void {
+    this.file(path);
+    this.#drop(this.#parentOf(path), lastOf(path));
+  }
+
+  removeFolder(path: string): void {
+    if (this.folder(path).entries.size > 0) throw diskError("ENOTEMPTY", path);
+    this.#drop(this.#parentOf(path), lastOf(path));
+  }
+
+  /** What is there now outlives a loss of power. */
+  sync(node: SimulatedNode): void {
+    if (node.kind === "folder") node.durable = new Map(node.entries);
+    else if (!node.isPoisoned) node.durable = node.content;
+  }
+
+  /** A sync that failed: what was to be kept may be lost, and a later one says nothing of it. */
+  failSync(node: SimulatedNode): void {
+    if (node.kind === "file") node.isPoisoned = true;
+  }
+
+  /** The power fails: of what was not synced chance keeps this and loses that. */
+  losePower(random: Random): void {
+    const seen = new Set<SimulatedNode>();
+    const recover = (folder: SimulatedFolder): void => {
+      const entries = new Map<string, SimulatedNode>();
+      const names = new Set([...folder.durable.keys(), ...folder.entries.keys()]);
+      for (const name of names) {
+        const [then, now] = [folder.durable.get(name), folder.entries.get(name)];
+        const kept = then === now || random.uniform() < 0.5 ? now : then;
+        // A folder has one place, wherever else it was.
+        if (kept === undefined || (kept.kind === "folder" && seen.has(kept))) continue;
+        entries.set(name, kept);
+        const isNew = !seen.has(kept);
+        seen.add(kept);
+        if (kept.kind === "folder") recover(kept);
+        else if (isNew) recoverFile(kept, random);
+      }
+      folder.entries = entries;
+      folder.durable = new Map(entries);
+    };
+    recover(this.#root);
+  }
+
+  #newFolder(): SimulatedFolder {
+    return { kind: "folder", entries: new Map(), durable: new Map(), modifiedMs: this.#nowMs() };
+  }
+
+  #put(parent: SimulatedFolder, name: string, node: SimulatedNode): void {
+    parent.entries.set(name, node);
+    parent.modifiedMs = this.#nowMs();
+  }
+
+  #drop(parent: SimulatedFolder, name: string): void {
+    parent.entries.delete(name);
+    parent.modifiedMs = this.#nowMs();
+  }
+
+  #parentOf(path: string): SimulatedFolder {
+    let node: SimulatedNode = this.#root;
+    for (const name of namesOf(path).slice(0, -1)) {
+      if (node.kind !== "folder") throw diskError("ENOTDIR", path);
+      const next = node.entries.get(name);
+      if (next === undefined) throw diskError("ENOENT", path);
+      node = next;
+    }
+    if (node.kind !== "folder") throw diskError("ENOTDIR", path);
+    return node;
+  }
+}
+
+function recoverFile(file: SimulatedFile, random: Random): void {
+  const { durable, content } = file;
+  file.isPoisoned = false;
+  if (durable !== content) file.content = tornContent(durable ?? nothing, content, random);
+  file.durable = file.content;
+}
+
+/** What a disk may have of a file that was not synced. */
+function tornContent(durable: Uint8Array, content: Uint8Array, random: Random): Uint8Array {
+  const at = random.index(content.length + 1);
+  switch (random.index(4)) {
+    case 0:
+      return durable;
+    case 1:
+      return content;
+    case 2:
+      return content.slice(0, at);
+    default:
+      // Its length was kept, and not all of its blocks.
+      return content.map((byte, index) => (index < at ? byte : 0));
+  }
+}
+
+function namesOf(path: string): readonly string[] {
+  return path.split("/").filter((name) => name !== "");
+}
+
+function lastOf(path: string): string {
+  return namesOf(path).at(-1) ?? "";
+}

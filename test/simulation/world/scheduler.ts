@@ -1,0 +1,134 @@
+// Time and chance of a simulated world: what is waited for comes at a time of the world's own, and what comes at the same
+// time in an order by chance. Everything that a seed decides is drawn here, so that a seed always gives the same run; the
+// trace is a hash over all that happened, by which that is checked. Knows neither disks nor databases.
+import { type Random, seededRandom } from "../../../src/domain/random.ts";
+
+/** Whoever may die: what it waits for then never comes. */
+export interface Mortal {
+  readonly isAlive: boolean;
+}
+
+interface Event {
+  readonly atMs: number;
+  /** Decides among events of one time. */
+  readonly draw: number;
+  readonly what: string;
+  readonly owner: Mortal | null;
+  readonly happen: () => void;
+}
+
+/** Called with each event as it happens, for people who look into a run. */
+export type Watch = (atMs: number, what: string) => void;
+
+export class Scheduler {
+  readonly random: Random;
+  readonly #watch: Watch | null;
+  /** A heap, the next event first. */
+  readonly #events: Event[] = [];
+  #nowMs = 0;
+  #eventCount = 0;
+  #trace = 0x811c9dc5;
+
+  constructor(seed: number, watch: Watch | null = null) {
+    this.random = seededRandom("simulation", seed);
+    this.#watch = watch;
+  }
+
+  /** Milliseconds since the world began. */
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  get eventCount(): number {
+    return this.#eventCount;
+  }
+
+  /** The same for two runs alone in which the same things happened at the same times. */
+  get trace(): number {
+    return this.#trace >>> 0;
+  }
+
+  /** Whether something of this probability happens. */
+  chance(probability: number): boolean {
+    return probability > 0 && this.random.uniform() < probability;
+  }
+
+  /** A time in [0, maxMs), short ones more often than long ones. */
+  shortTime(maxMs: number): number {
+    return maxMs * this.random.uniform() ** 3;
+  }
+
+  /** Has something happen later on, unless its owner has died by then. */
+  after(durationMs: number, what: string, owner: Mortal | null, happen: () => void): void {
+    const atMs = this.#nowMs + Math.max(0, durationMs);
+    this.#push({ atMs, draw: this.random.uniform(), what, owner, happen });
+  }
+
+  /** Resolves later on, and never where the owner has died by then. */
+  pass(durationMs: number, what: string, owner: Mortal | null): Promise<void> {
+    return new Promise((resolve) => this.after(durationMs, what, owner, resolve));
+  }
+
+  /** Writes into the trace what was decided at this moment. */
+  note(what: string): void {
+    this.#watch?.(this.#nowMs, what);
+    let trace = this.#trace ^ Math.round(this.#nowMs * 1000);
+    for (let index = 0; index < what.length; index++)
+      trace = Math.imul(trace ^ what.charCodeAt(index), 0x01000193);
+    this.#trace = trace;
+  }
+
+  /** Has events happen until it is over, or none is left before `untilMs`; returns whether it is over. */
+  async run(isOver: () => boolean, untilMs: number): Promise<boolean> {
+    await settled();
+    while (!isOver()) {
+      const event = this.#events[0];
+      if (event === undefined || event.atMs > untilMs) return false;
+      this.#pop();
+      this.#nowMs = event.atMs;
+      if (event.owner?.isAlive === false) continue;
+      this.#eventCount += 1;
+      this.note(event.what);
+      event.happen();
+      await settled();
+    }
+    return true;
+  }
+
+  #push(event: Event): void {
+    const events = this.#events;
+    let place = events.push(event) - 1;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      if (!isBefore(event, events[parent])) break;
+      events[place] = events[parent];
+      place = parent;
+    }
+    events[place] = event;
+  }
+
+  #pop(): void {
+    const events = this.#events;
+    const last = events.pop();
+    if (last === undefined || events.length === 0) return;
+    let place = 0;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= events.length) break;
+      if (child + 1 < events.length && isBefore(events[child + 1], events[child])) child += 1;
+      if (!isBefore(events[child], last)) break;
+      events[place] = events[child];
+      place = child;
+    }
+    events[place] = last;
+  }
+}
+
+function isBefore(one: Event, other: Event): boolean {
+  return one.atMs < other.atMs || (one.atMs === other.atMs && one.draw < other.draw);
+}
+
+/** Lets all go on that waits for no event: promises, and what was left for the next turn of the event loop. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
