@@ -1,6 +1,7 @@
 // A training job: its states, its events, and the store that makes both durable.
 import type { ModelVersion, TrainedModel } from "./model.ts";
 import type { Page, PageRequest } from "./page.ts";
+import { ServiceError } from "./service-error.ts";
 import type { PreferenceConfig } from "./preferences/preference-config.ts";
 import type { FeedbackOrigin } from "./rewards/training-source.ts";
 import type { SupervisedConfig } from "./supervised/supervised-config.ts";
@@ -169,10 +170,18 @@ export interface TrainingJob {
   readonly retryOf: string | null;
   /** Of a replay that succeeded. */
   readonly comparison: ReplayComparison | null;
+  /** When what it trained on and its events but the last were removed, as retention says; null while they are there. */
+  readonly dataRemovedAt: Date | null;
 }
 
 /** A job that is not stored yet: the store hashes its content as it writes it. */
-export type JobDraft = Omit<TrainingJob, "contentHash">;
+export type JobDraft = Omit<TrainingJob, "contentHash" | "dataRemovedAt">;
+
+/** The refusal of what needs data that is no longer kept. */
+export function dataRemoved(id: string, at: Date): ServiceError {
+  const message = `What training job ${id} trained on was removed at ${at.toISOString()}, as the server's settings of retention say. Send a new job with the data.`;
+  return new ServiceError({ code: "conflict", message });
+}
 
 /** How a job goes back to the queue. */
 export interface JobRelease {
@@ -246,10 +255,11 @@ export interface JobCreation {
 export interface JobStore {
   /**
    * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves; one
-   * that tries another again has that one's lines and content hash. With an idempotency key seen before:
-   * the same body hash returns the earlier job's id, another one throws `conflict`. A new job where `queuedMax` are
-   * queued, or `queuedPerEntityMax` of its entity's, throws `overloaded`. What of feedback another job took meanwhile, or a
-   * standing rule that is another server's by now, throws `conflict`. One that tries another again takes that one's feedback.
+   * that tries another again has that one's lines and content hash. That one, or one that it repeats, throws `conflict` where
+   * its data was removed. With an idempotency key seen before: the same body hash returns the earlier job's id, another one
+   * throws `conflict`. A new job where `queuedMax` are queued, or `queuedPerEntityMax` of its entity's, throws `overloaded`.
+   * What of feedback another job took meanwhile, or a standing rule that is another server's by now, throws `conflict`. One
+   * that tries another again takes that one's feedback.
    */
   create(
     job: JobDraft,
@@ -265,7 +275,7 @@ export interface JobStore {
   /**
    * What the job trains on: each group or conversation as the folded line of JSON it is stored as, one part in memory
    * at a time; null when there is no such job. Reading throws `not_found` when the job goes meanwhile, rather than end
-   * early.
+   * early, and `conflict` when its data was removed.
    *
    * @param from how many parts of the stored lines are left out; 0 unless given
    */

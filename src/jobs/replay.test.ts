@@ -52,7 +52,7 @@ class Bench {
   /** The jobs that are repeated, in order, and the version that the last one is compared with. */
   async plan(jobId: string, replayJobsMax = 16): Promise<readonly unknown[]> {
     const { jobs, models } = this.database;
-    const job = { ...sampleJob("replay", "m", { replayOf: jobId }), contentHash: "" };
+    const job = { ...sampleJob("replay", "m", { replayOf: jobId }), contentHash: "", dataRemovedAt: null };
     const model = (await models.find("m")) ?? assert.fail("there is a model");
     const dependencies = { jobs, models, runner: { ...unused, ...this.runner, trainer: this.trainer } };
     const plan = await planReplay(dependencies, { replayJobsMax }, { job, model });

@@ -1,7 +1,7 @@
 // Repeating a job that succeeded, to compare with the version that it made: what has to be there still, and what has to be
 // repeated with it. Decides and refuses; nothing is trained here.
 import { isDeepStrictEqual } from "node:util";
-import type { JobAssignment, TrainingJob, TrainingRun } from "../domain/job.ts";
+import { dataRemoved, type JobAssignment, type TrainingJob, type TrainingRun } from "../domain/job.ts";
 import type { ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Json, JsonObject } from "../domain/trajectory.ts";
@@ -85,7 +85,8 @@ async function runOf(
   job: TrainingJob,
   model: TrainedModel,
 ): Promise<TrainingRun> {
-  const { pins } = job;
+  const { pins, dataRemovedAt, id } = job;
+  if (dataRemovedAt !== null) throw refusal(dataRemoved(id, dataRemovedAt).message);
   if (pins === null)
     throw refusal("It was made by a version of this program that did not record what it went by.");
   const from = await dependencies.models.findVersion(model.id, pins.startStep);

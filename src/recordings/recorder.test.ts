@@ -5,9 +5,8 @@ import { test } from "node:test";
 import { chatRequest, type RequestChanges } from "../chat/testing/chat-request.ts";
 import type { ChatDelta } from "../domain/chat.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
-import { checkService } from "../domain/testing/check-service.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
-import { sampleCompletion, sampleContent } from "../storage/contract/completion-store.ts";
+import { sampleContent } from "../storage/contract/completion-store.ts";
 import { moment, storeModel } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -32,19 +31,16 @@ async function recording(
   const warn = (fields: { readonly requestIds?: readonly string[] }): void =>
     void named.push(...(fields.requestIds ?? []));
   const recorder = createRecorder({
-    store: {
-      add: options.add ?? ((answers) => completions.add(answers)),
-      sweep: (retention) => completions.sweep(retention),
-    },
+    store: { add: options.add ?? ((answers) => completions.add(answers)) },
     settings: recordingSettingsWith(options.settings),
     clock,
     metrics,
     logger: { ...silentLogger, warn },
   });
   const lost = async (): Promise<readonly string[]> =>
-    [
-      ...(await metrics.expose()).text.matchAll(/hone_recordings_lost_total\{reason="(.*)"\} ([1-9]\d*)/g),
-    ].map(([, reason, count]) => `${count} ${reason}`);
+    [...(await metrics.expose()).text.matchAll(/hone_recordings_lost_total\{reason="(.*)"\} (\d+)/g)].map(
+      ([, reason, count]) => `${count} ${reason}`,
+    );
   return { completions, recorder, clock, lost, named };
 }
 
@@ -81,33 +77,14 @@ function delta(changes: Partial<ChatDelta> = {}): ChatDelta {
 
 const finish = { reason: "stop", stopReason: null, matchedStop: null } as const;
 
-checkService({
-  name: "the recorder",
-  make: async () => {
-    let sleeperCount = 0;
-    const fake = new FakeClock();
-    const clock = {
-      now: () => fake.now(),
-      monotonicMs: () => fake.monotonicMs(),
-      sleep: async (durationMs: number, options?: { readonly signal?: AbortSignal }) => {
-        sleeperCount += 1;
-        await fake.sleep(durationMs, options).finally(() => (sleeperCount -= 1));
-      },
-    };
-    const service = createRecorder({
-      store: memoryStorage()().completions,
-      settings: recordingSettingsWith(),
-      clock,
-      metrics: createMetrics({ processMetrics: false }),
-      logger: silentLogger,
-    });
-    const upCount = async (): Promise<number> => {
-      await new Promise((resolve) => setImmediate(resolve));
-      return sleeperCount;
-    };
-    return { service, upCount };
-  },
-  failing: null,
+test("a stop waits for what is being written", async () => {
+  const { recorder, completions } = await recording();
+  const record = begin(recorder, "a");
+  record.add([delta({ text: "hi", tokenIds: [1], finish })]);
+  const ended = record.end(usage);
+  await recorder.stop();
+  assert.equal(await ended, true);
+  assert.notEqual(await completions.find({ projectId: "team/games", requestId: "a" }), null);
 });
 
 test("an answer is there, with its tokens, once its recording has ended", async () => {
@@ -298,37 +275,6 @@ test("what waits has a limit, and what comes on top is lost", async () => {
     void record.end(usage);
   }
   assert.deepEqual([await lost(), named], [["1 too many waiting"], ["b"]]);
-});
-
-test("a sweep deletes what is older than it is kept, and what a model has too many of", async () => {
-  const { completions, recorder, clock } = await recording({
-    settings: { keepDays: 1, keepPerModel: 20 },
-  });
-  const ago = (hours: number): Date => new Date(clock.now().getTime() - hours * 3_600_000);
-  const all = Array.from({ length: 40 }, (_, index) =>
-    sampleCompletion(String(index), { endedAt: ago(40 - index) }),
-  );
-  await completions.add(all);
-  let isSwept = false;
-  const swept = recorder.sweep().then(() => (isSwept = true));
-  const isOver = (): boolean => isSwept;
-  while (!isOver()) await clock.advance(20);
-  await swept;
-  const filter = {
-    entity: null,
-    projectId: null,
-    modelId: null,
-    step: null,
-    requestId: null,
-    endedFrom: null,
-    endedBefore: null,
-    feedback: null,
-  };
-  const { items } = await completions.list(filter, { after: null, limit: 100, order: "asc" });
-  assert.deepEqual(
-    items.map(({ requestId }) => requestId),
-    all.slice(20).map(({ requestId }) => requestId),
-  );
 });
 
 test("a value is measured as the JSON that it is, and no further than its limit", () => {

@@ -1,4 +1,4 @@
-// Records what trained models answer, and lets old recordings go. An answer's end waits until it is on disk, but not long;
+// Records what trained models answer. An answer's end waits until it is on disk, but not long;
 // what goes wrong with a recording is logged and counted, and no answer's business.
 import { hash } from "node:crypto";
 import type { ChatPrompt, ChatUsage } from "../domain/chat.ts";
@@ -16,20 +16,15 @@ import type { RecordingSettings } from "./settings.ts";
 import { valueBytes } from "./value-bytes.ts";
 
 export interface RecorderDependencies {
-  readonly store: Pick<CompletionStore, "add" | "sweep">;
+  readonly store: Pick<CompletionStore, "add">;
   readonly settings: RecordingSettings;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
 
-/** Running, it deletes from time to time what does not stay. */
-export interface Recorder extends ChatRecorder, Service {
-  /** Deletes all that does not stay, a little at a time. */
-  sweep(): Promise<void>;
-}
-
-const dayMs = 86_400_000;
+/** Stopped, it has written what waited. */
+export type Recorder = ChatRecorder & Service;
 
 /** Of what lists show of texts, in characters. */
 const beginningLength = 160;
@@ -41,35 +36,10 @@ const outlineBytes = 1000;
 const promptTokenBytes = 4;
 
 export function createRecorder(dependencies: RecorderDependencies): Recorder {
-  const { store, settings, clock, logger } = dependencies;
+  const { settings } = dependencies;
   const writer = new RecordingWriter(dependencies);
-  const sweep = async (): Promise<void> => {
-    const { keepDays, keepPerModel } = settings;
-    const endedBefore = keepDays === 0 ? null : new Date(clock.now().getTime() - keepDays * dayMs);
-    const retention = { endedBefore, countMax: keepPerModel === 0 ? null : keepPerModel };
-    while ((await store.sweep(retention)) > 0) await clock.sleep(settings.stepPauseMs);
-  };
-  let sweeping: Promise<void> = Promise.resolve();
-  const sweepAgain = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      await sweep().catch((error: unknown) =>
-        logger.warn({ err: error }, "old recordings could not be deleted; trying again"),
-      );
-      // Rejects when the service stops.
-      await clock.sleep(settings.sweepSeconds * 1000, { signal }).catch(() => undefined);
-    }
-  };
   return {
-    ...serviceOf("recorder", {
-      start: async (signal) => {
-        sweeping = sweepAgain(signal);
-      },
-      stop: async () => {
-        await writer.stop();
-        await sweeping;
-      },
-    }),
-    sweep,
+    ...serviceOf("recorder", { stop: () => writer.stop() }),
     records: ({ recording: { isWanted } }) =>
       settings.record === "on" ? isWanted !== false : settings.record === "asked" && isWanted === true,
     begin: (answered) => new Recording(answered, writer, dependencies),

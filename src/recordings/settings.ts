@@ -45,10 +45,6 @@ const fixed = {
   batchBytesMax: 4 * mebibyte,
   /** Between tries to write; after the last one a batch is lost. */
   pausesMs: [200, 1000, 5000] as readonly number[],
-  /** Between two looks for what is too old, or too much. */
-  sweepSeconds: 60,
-  /** Between the steps of one. */
-  stepPauseMs: 20,
 };
 
 export type RecordingSettings = Readonly<SettingsOf<typeof recordingSettings> & typeof fixed>;

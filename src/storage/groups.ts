@@ -10,8 +10,13 @@ const rowsMax = 500;
 
 /** The tables of groups, and what the groups of each belong to. */
 const owners = {
-  job_groups: { column: "job_id", table: "jobs", kind: "training job" },
-  trajectory_groups: { column: "log_id", table: "trajectory_logs", kind: "log of trajectories" },
+  job_groups: { column: "job_id", table: "jobs", kind: "training job", removed: "data_removed_at" },
+  trajectory_groups: {
+    column: "log_id",
+    table: "trajectory_logs",
+    kind: "log of trajectories",
+    removed: "removed_at",
+  },
 } as const;
 
 export interface GroupsToStore {
@@ -59,9 +64,9 @@ export async function* storedLines(
     if (rows.length === 0) break;
     yield rows[0].content;
   }
-  // An owner goes with all its groups at once: while it is there, what was read is all of it.
-  const { rows } = await sql`select id from ${sql.table(owner.table)} where id = ${ownerId}`.execute(
-    database,
-  );
-  if (rows.length === 0) throw notFound(owner.kind, ownerId);
+  // An owner goes with all its groups at once, or is marked before they go: else what was read is all of it. Databases that are
+  // being brought to an early version have no such mark.
+  const { rows } = await sql<Readonly<Record<string, unknown>>>`
+    select * from ${sql.table(owner.table)} where id = ${ownerId}`.execute(database);
+  if (rows.length === 0 || (rows[0][owner.removed] ?? null) !== null) throw notFound(owner.kind, ownerId);
 }

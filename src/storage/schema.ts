@@ -34,6 +34,33 @@ export interface Schema extends RewardTables, TraceTables {
   readonly annotation_states: AnnotationStateTable;
   readonly webhooks: WebhookTable;
   readonly webhook_deliveries: WebhookDeliveryTable;
+  readonly project_bytes: ProjectBytesTable;
+  readonly removed_data: RemovedDataTable;
+  readonly sweepers: SweeperTable;
+}
+
+/** What is stored of a project's feedback. */
+export interface ProjectBytesTable {
+  readonly project_id: string;
+  readonly entity: string;
+  readonly revision_bytes: Generated<number>;
+}
+
+/** What was removed by the limits of retention. */
+export interface RemovedDataTable {
+  readonly day: string;
+  readonly kind: string;
+  readonly entity: string;
+  readonly item_count: number;
+  readonly byte_count: number;
+  readonly last_at: string;
+}
+
+/** The server that removes what does not stay. */
+export interface SweeperTable {
+  readonly place: string;
+  readonly owner: string;
+  readonly until: string;
 }
 
 /** The servers that have a lease. */
@@ -127,6 +154,10 @@ export interface ModelTable {
   readonly trajectory_count: Generated<number>;
   /** Of those that are recorded of it. */
   readonly completion_count: Generated<number>;
+  /** Of its logs, of the data of its jobs, and of what is recorded of it; see retention/model-bytes. */
+  readonly log_bytes: Generated<number>;
+  readonly job_bytes: Generated<number>;
+  readonly completion_bytes: Generated<number>;
   /** Greater than that of every model whose job was claimed before; 0 before the first claim. */
   readonly last_turn: Generated<number>;
 }
@@ -193,6 +224,10 @@ export interface JobTable {
   readonly replay_of: string | null;
   readonly retry_of: string | null;
   readonly comparison: string | null;
+  /** Of what it trains on, and from its end on of its events; 0 once that is removed. */
+  readonly content_bytes: Generated<number>;
+  /** When that began to be removed; it is not there from then on. */
+  readonly data_removed_at: Generated<string | null>;
   /** The key that asked for it; null where none did. */
   readonly key_id: string | null;
 }
@@ -228,6 +263,8 @@ export interface TrajectoryLogTable {
   readonly metrics: string;
   readonly group_count: number;
   readonly content_bytes: number;
+  /** When it began to be removed; it is not there from then on. */
+  readonly removed_at: Generated<string | null>;
 }
 
 export interface TrajectoryGroupTable {

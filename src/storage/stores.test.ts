@@ -12,6 +12,7 @@ import { checkFileStore } from "./contract/file-store.ts";
 import { checkJobStore } from "./contract/job-store.ts";
 import { checkKeyStore } from "./contract/keys/key-store.ts";
 import { checkModelStore } from "./contract/model-store.ts";
+import { checkRetentionStore } from "./contract/retention/retention-store.ts";
 import { checkRuleStore } from "./contract/rule-store.ts";
 import { checkObjectStore } from "./contract/object-store.ts";
 import type { MakeStorage } from "./contract/storage-under-test.ts";
@@ -128,6 +129,7 @@ for (const [name, storageOf, reach, skip] of [
     checkCompletionStore(makeStorage);
     checkFeedbackStore(makeStorage);
     checkFileStore(makeStorage);
+    checkRetentionStore(makeStorage);
     checkRuleStore(makeStorage);
     checkAnnotationStore(makeStorage);
     checkWebhookStore(makeStorage);

@@ -7,6 +7,7 @@ import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { UsageStore } from "../domain/keys/usage.ts";
 import type { ModelStore } from "../domain/model.ts";
+import type { RetentionStore } from "../domain/retention/retention-store.ts";
 import type { RuleStore } from "../domain/rewards/stored-rule.ts";
 import type { TrainingSourceStore } from "../domain/rewards/training-source.ts";
 import type { Announcements } from "../domain/servers/announcements.ts";
@@ -30,6 +31,7 @@ import { createKeyStore } from "./keys/key-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
+import { createRetentionStore } from "./retention/retention-store.ts";
 import { createRuleStore } from "./rewards/rule-store.ts";
 import { createSourceStore } from "./rewards/source-store.ts";
 import { createServerStore } from "./server-store.ts";
@@ -58,6 +60,7 @@ export interface Stores {
   readonly webhooks: WebhookStore;
   /** What was changed, of what `keys`, `models` and `jobs` change. */
   readonly announcements: Announcements;
+  readonly retention: RetentionStore;
   /** Why the database cannot be reached now, for people; null as far as is known. */
   fault(): string | null;
   /** Idempotent. */
@@ -106,6 +109,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
     sources: createSourceStore(queries),
     webhooks: createWebhookStore(connection, outbox),
     announcements: connection.announcer,
+    retention: createRetentionStore(connection),
     fault: () => connection.fault(),
     close: () => (closing ??= queries.destroy()),
   };

@@ -13,6 +13,7 @@ import { storedLines, storeGroups } from "./groups.ts";
 import { mergeMetrics } from "./models/version-store.ts";
 import { countOutlines, findOutline, outlinePage, storeOutlines } from "./outlines.ts";
 import { readPage } from "./paging.ts";
+import { addModelBytes } from "./retention/model-bytes.ts";
 import type { Schema, TrajectoryLogTable } from "./schema.ts";
 
 /** Scenarios written by one statement, of two parameters each. */
@@ -20,7 +21,8 @@ const scenariosPerStatement = 500;
 
 /** The trajectory store on a migrated database. */
 export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore {
-  const findLog = (id: string) => database.selectFrom("trajectory_logs").where("id", "=", id);
+  const findLog = (id: string) =>
+    database.selectFrom("trajectory_logs").where("id", "=", id).where("removed_at", "is", null);
   return {
     append: (log, measure) =>
       database.transaction().execute((transaction) => appendLog(transaction, log, measure)),
@@ -29,7 +31,11 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
       return row === undefined ? null : logOf(row);
     },
     list: (modelId, { split, step = null, recordedFrom = null, recordedBefore = null }, page) => {
-      let rows = database.selectFrom("trajectory_logs").selectAll().where("model_id", "=", modelId);
+      let rows = database
+        .selectFrom("trajectory_logs")
+        .selectAll()
+        .where("model_id", "=", modelId)
+        .where("removed_at", "is", null);
       if (split !== null) rows = rows.where("split", "=", split);
       if (step !== null) rows = rows.where("step", "=", step);
       if (recordedFrom !== null) rows = rows.where("recorded_at", ">=", recordedFrom.toISOString());
@@ -91,6 +97,7 @@ async function appendLog(
     .set({ content_bytes: contentBytes })
     .where("id", "=", log.id)
     .execute();
+  await addModelBytes(transaction, "log_bytes", log.modelId, contentBytes);
   const { id: sourceId, modelId, split, step, recordedAt, outlines } = log;
   await storeOutlines(transaction, { modelId, source: "log", sourceId, split, step, recordedAt, outlines });
   await mergeMetrics(transaction, log.modelId, log.step, metrics);

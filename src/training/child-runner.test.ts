@@ -201,6 +201,7 @@ async function assignmentOf(
       replayOf: null,
       retryOf: null,
       comparison: null,
+      dataRemovedAt: null,
     },
     model,
     from: version,

@@ -56,14 +56,6 @@ export interface CompletionPageRequest extends Pick<PageRequest, "limit" | "orde
   readonly after: number | null;
 }
 
-/** How many of a model's recorded completions stay. */
-export interface Retention {
-  /** Those that ended before go; null keeps them. */
-  readonly endedBefore: Date | null;
-  /** Of a model the newest so many stay; null keeps all. */
-  readonly countMax: number | null;
-}
-
 export interface CompletionStore {
   /**
    * Stores them in one transaction, in order; each takes the place of the one of its key. Those whose model is gone are
@@ -87,10 +79,4 @@ export interface CompletionStore {
   delete(key: CompletionKey): Promise<boolean>;
   /** Deletes all of a model, a few at a time. */
   deleteOfModel(modelId: string): Promise<void>;
-  /**
-   * Deletes some of those that do not stay, in a short transaction.
-   *
-   * @returns how many went; 0 when there are no more
-   */
-  sweep(retention: Retention): Promise<number>;
 }

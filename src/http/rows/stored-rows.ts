@@ -158,7 +158,7 @@ async function* sourcesAfter(
   const filter = { entity: null, modelId: model.id, kind: "rl", state: null } as const;
   for await (const job of allItems((page) => jobs.list(filter, behind(page)))) {
     const source = ofJob(job);
-    if (isWanted(source, selection)) yield source;
+    if (isWanted(source, selection) && (await hasData(jobs, job))) yield source;
   }
 }
 
@@ -173,6 +173,12 @@ async function sourceOf(
   if (found === null || found.modelId !== model.id) return null;
   const source = "split" in found ? ofLog(found) : ofJob(found);
   return isWanted(source, selection) ? source : null;
+}
+
+/** Whether what it trained on is still there; of a job that tried another again, with that one. */
+async function hasData(jobs: RowDependencies["jobs"], job: TrainingJob): Promise<boolean> {
+  const source = job.retryOf === null ? job : await jobs.find(job.retryOf);
+  return source?.dataRemovedAt === null;
 }
 
 function ofLog({ id, split, step, recordedAt }: TrajectoryLog): RowSource {

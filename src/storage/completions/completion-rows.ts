@@ -56,13 +56,18 @@ export function rowOf({ completion, messageChain, tokenChain, rest }: Completion
     call_id: callIdOf(completion.requestId),
     step,
     ended_at: endedAt.toISOString(),
-    byte_count: rest === null ? 0 : Buffer.byteLength(rest),
+    byte_count: ownBytesOf({ rest }),
     is_whole: rest === null ? 0 : 1,
     outline: JSON.stringify(stored),
     message_piece: messageChain.at(-1)?.id ?? null,
     token_piece: tokenChain.at(-1)?.id ?? null,
     content: rest,
   };
+}
+
+/** Of what is stored of it alone. */
+export function ownBytesOf({ rest }: Pick<CompletionParts, "rest">): number {
+  return rest === null ? 0 : Buffer.byteLength(rest);
 }
 
 export function listedOf(row: ListedRow): ListedCompletion {

@@ -8,19 +8,18 @@ import type { RecordedCompletion } from "../../domain/recordings/recorded-comple
 import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
+import { addModelBytes } from "../retention/model-bytes.ts";
 import { nextSequences } from "../sequences.ts";
 import { completionPage } from "./completion-list.ts";
 import { feedbackOn } from "./call-feedback.ts";
-import { listedColumns, listedOf, partsOf, rowOf } from "./completion-rows.ts";
+import { listedColumns, listedOf, ownBytesOf, partsOf, rowOf } from "./completion-rows.ts";
 import {
   deletedColumns,
   type DeletedRow,
   deleteLocked,
   deleteSome,
   lockModels,
-  oldRows,
   rowsOfModel,
-  surplusRows,
 } from "./delete-completions.ts";
 import { readChain, storeChains } from "./pieces.ts";
 import { contentOf } from "./stored-content.ts";
@@ -75,10 +74,6 @@ export function createCompletionStore(database: Kysely<Schema>): CompletionStore
     deleteOfModel: async (modelId) => {
       while ((await deleteSome(database, (transaction) => rowsOfModel(transaction, modelId))) > 0);
     },
-    sweep: async (retention) => {
-      const old = await deleteSome(database, (transaction) => oldRows(transaction, retention));
-      return old > 0 ? old : deleteSome(database, (transaction) => surplusRows(transaction, retention));
-    },
   };
 }
 
@@ -107,7 +102,10 @@ async function addAll(
     const chains = added
       .filter(({ completion }) => completion.modelId === modelId)
       .flatMap((one) => one.chains);
-    if (chains.length > 0) await storeChains(transaction, modelId, chains);
+    const shared = chains.length === 0 ? 0 : await storeChains(transaction, modelId, chains);
+    const own = added.filter(({ completion }) => completion.modelId === modelId).map(ownBytesOf);
+    const bytes = own.reduce((sum, each) => sum + each, shared);
+    await addModelBytes(transaction, "completion_bytes", modelId, bytes);
   }
   if (added.length === 0) return 0;
   const last = await nextSequences(transaction, "completions", added.length);

@@ -1,8 +1,8 @@
 // Deleting recorded completions with what nobody else shares of them, a few in a transaction.
 import { type Kysely, sql, type Transaction } from "kysely";
-import type { Retention } from "../../domain/recordings/completion-store.ts";
 import { portions } from "../portions.ts";
 import type { RecordedCompletionTable, Schema } from "../schema.ts";
+import { addModelBytes } from "../retention/model-bytes.ts";
 import { releaseChains } from "./pieces.ts";
 
 /** Of one transaction, some ten milliseconds for which other writers wait. */
@@ -32,51 +32,12 @@ export function deleteSome(
 
 /** Some of a model, the oldest first. */
 export function rowsOfModel(transaction: Transacting, modelId: string): Promise<readonly DeletedRow[]> {
-  return oldestOfModel(transaction, modelId, deletedMax);
-}
-
-/** Those that ended too long ago, of the oldest that are stored. */
-export async function oldRows(
-  transaction: Transacting,
-  { endedBefore }: Retention,
-): Promise<readonly DeletedRow[]> {
-  if (endedBefore === null) return [];
-  const oldest = await transaction
-    .selectFrom("recorded_completions")
-    .select([...deletedColumns, "ended_at"])
-    .orderBy("sequence")
-    .limit(deletedMax)
-    .execute();
-  return oldest.filter((row) => row.ended_at < endedBefore.toISOString());
-}
-
-/** The oldest of a model that has too many. */
-export async function surplusRows(
-  transaction: Transacting,
-  { countMax }: Retention,
-): Promise<readonly DeletedRow[]> {
-  if (countMax === null) return [];
-  const model = await transaction
-    .selectFrom("models")
-    .select(["id", "completion_count"])
-    .where("completion_count", ">", countMax)
-    .limit(1)
-    .executeTakeFirst();
-  if (model === undefined) return [];
-  return oldestOfModel(transaction, model.id, Math.min(deletedMax, model.completion_count - countMax));
-}
-
-function oldestOfModel(
-  transaction: Transacting,
-  modelId: string,
-  limit: number,
-): Promise<readonly DeletedRow[]> {
   return transaction
     .selectFrom("recorded_completions")
     .select(deletedColumns)
     .where("model_id", "=", modelId)
     .orderBy("sequence")
-    .limit(limit)
+    .limit(deletedMax)
     .execute();
 }
 
@@ -105,22 +66,24 @@ export async function deleteLocked(transaction: Transacting, rows: readonly Dele
   let count = 0;
   for (const modelId of new Set(rows.map(({ model_id: id }) => id))) {
     const numbers = rows.filter(({ model_id: id }) => id === modelId).map(({ sequence }) => sequence);
-    const gone: DeletedRow[] = [];
+    const gone: (DeletedRow & { readonly byte_count: number })[] = [];
     for (const portion of portions(numbers, { rowsMax, lengthOf: () => 1 })) {
       const deleted = transaction
         .deleteFrom("recorded_completions")
         .where("model_id", "=", modelId)
         .where("sequence", "in", portion)
-        .returning(deletedColumns);
+        .returning([...deletedColumns, "byte_count"]);
       gone.push(...(await deleted.execute()));
     }
     const lastPieces = gone.flatMap((row) => [row.message_piece, row.token_piece]);
-    await releaseChains(
+    const released = await releaseChains(
       transaction,
       modelId,
       lastPieces.filter((id) => id !== null),
     );
+    const ownBytes = gone.reduce((sum, { byte_count: bytes }) => sum + bytes, 0);
     await lockModels(transaction, new Map([[modelId, -gone.length]]));
+    await addModelBytes(transaction, "completion_bytes", modelId, -ownBytes - released);
     count += gone.length;
   }
   return count;

@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { type Kysely, sql, type Transaction } from "kysely";
 import { insertRows } from "../insert-rows.ts";
+import { sizeOf } from "../paging.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 
@@ -35,12 +36,12 @@ export function chainOf(kind: "messages" | "tokens", contents: readonly string[]
   });
 }
 
-/** Stores what is not there of the chains, and counts a use of the last piece of each. */
+/** Stores what is not there of the chains, and counts a use of the last piece of each. @returns the bytes that were added */
 export async function storeChains(
   transaction: Transaction<Schema>,
   modelId: string,
   chains: readonly (readonly Piece[])[],
-): Promise<void> {
+): Promise<number> {
   const pieces = new Map(chains.flat().map((piece) => [piece.id, piece]));
   const stored = await storedAmong(transaction, modelId, [...pieces.keys()]);
   const added = [...pieces.values()].filter(({ id }) => !stored.has(id));
@@ -59,14 +60,16 @@ export async function storeChains(
     await insertRows(transaction, "completion_pieces", pieceColumns, rows);
   }
   await countUses(transaction, modelId, new Map([...uses].filter(([id]) => stored.has(id))), 1);
+  return added.reduce((bytes, { content }) => bytes + Buffer.byteLength(content), 0);
 }
 
-/** Gives back a use of each of these pieces; those without any go, and so what led to them alone. */
+/** Gives back a use of each of these pieces; those without any go, and so what led to them alone. @returns the bytes of these */
 export async function releaseChains(
   transaction: Transaction<Schema>,
   modelId: string,
   lastIds: readonly string[],
-): Promise<void> {
+): Promise<number> {
+  let bytes = 0;
   for (let released = lastIds; released.length > 0;) {
     const uses = countsOf(released);
     await countUses(transaction, modelId, uses, -1);
@@ -77,12 +80,14 @@ export async function releaseChains(
         .where("model_id", "=", modelId)
         .where("id", "in", ids)
         .where("use_count", "<=", 0)
-        .returning("parent_id")
+        .returning(["parent_id", sizeOf(["content"]).as("bytes")])
         .execute();
       parents.push(...gone.flatMap(({ parent_id: parentId }) => parentId ?? []));
+      bytes += gone.reduce((sum, piece) => sum + piece.bytes, 0);
     }
     released = parents;
   }
+  return bytes;
 }
 
 /** The contents of a chain, in order, by its last piece. */

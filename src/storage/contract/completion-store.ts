@@ -296,30 +296,6 @@ export function checkCompletionStore(makeStorage: MakeStorage): void {
     assert.deepEqual(await rated({ kind: "any" }), [["a", "c/1", "d"], false]);
   });
 
-  test("what is too old goes, and what a model has too many of, the oldest first", async (t) => {
-    const stores = await (await makeStorage(t))();
-    const { completions: store, models } = stores;
-    await storeModel(models, "m");
-    await storeModel(models, "n");
-    const ids = Array.from({ length: 30 }, (_, index) => String(index));
-    await store.add(ids.map((id, index) => sampleCompletion(id, { endedAt: moment(index) })));
-    await store.add([sampleCompletion("other", { modelId: "n", endedAt: moment(5) })]);
-    const sweepAll = async (retention: Parameters<CompletionStore["sweep"]>[0]): Promise<number> => {
-      let count = 0;
-      for (let gone = await store.sweep(retention); gone > 0; gone = await store.sweep(retention))
-        count += gone;
-      return count;
-    };
-    assert.equal(await sweepAll({ endedBefore: null, countMax: null }), 0);
-    assert.equal(await sweepAll({ endedBefore: moment(4), countMax: null }), 4);
-    assert.equal(await sweepAll({ endedBefore: moment(4), countMax: 3 }), 23);
-    assert.deepEqual(await idsIn(store), [["27", "28", "29", "other"], false]);
-    await store.delete(sampleCompletion("28"));
-    await store.add([sampleCompletion("30", { endedAt: moment(30) })]);
-    assert.equal(await sweepAll({ endedBefore: null, countMax: 3 }), 0);
-    assert.equal(await sweepAll({ endedBefore: moment(100), countMax: 3 }), 4);
-  });
-
   test("they go with their model, and what comes for a model that is gone is left out", async (t) => {
     const stores = await (await makeStorage(t))();
     const { completions: store, models } = stores;

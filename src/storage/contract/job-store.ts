@@ -109,7 +109,7 @@ function checkSubmission(makeStorage: MakeStorage): void {
     await first.close();
     const { jobs } = await open();
     const contentHash = contentHashOf(sampleJob("j", "m"), groups);
-    assert.deepEqual(await jobs.find("j"), { ...sampleJob("j", "m"), contentHash });
+    assert.deepEqual(await jobs.find("j"), { ...sampleJob("j", "m"), contentHash, dataRemovedAt: null });
     assert.deepEqual(
       await linesOf(jobs, "j"),
       groups.map((group) => JSON.stringify(group)),
@@ -136,7 +136,11 @@ function checkSubmission(makeStorage: MakeStorage): void {
       pins: samplePins,
     });
     await jobs.create(draft, [], null);
-    assert.deepEqual(await jobs.find("j"), { ...draft, contentHash: contentHashOf(draft, []) });
+    assert.deepEqual(await jobs.find("j"), {
+      ...draft,
+      contentHash: contentHashOf(draft, []),
+      dataRemovedAt: null,
+    });
   });
 
   test("a job of each kind keeps its configuration, and a list may be of one kind", async (t) => {
@@ -284,7 +288,8 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.deepEqual([first?.id, second?.id, others], ["m1", "n1", []]);
     const running = { state: "running" as const, attemptCount: 1, startedAt: moment(10) };
     const contentHash = contentHashOf(sampleJob("m1", "m"), []);
-    assert.deepEqual(first, { ...sampleJob("m1", "m", running), contentHash });
+    const expected = { ...sampleJob("m1", "m", running), contentHash, dataRemovedAt: null };
+    assert.deepEqual(first, expected);
     await succeedNow(jobs, "m1", 1);
     assert.equal((await claimNow(jobs))?.id, "m2");
   });

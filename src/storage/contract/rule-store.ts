@@ -22,7 +22,7 @@ import {
 
 const limits = { countMax: 10 };
 
-const order: StandingOrder = {
+export const sampleOrder: StandingOrder = {
   modelId: "m",
   filter: { $expr: { $eq: [{ $getField: "creator" }, { $literal: "NUL \u0000" }] } },
   since: moment(-60),
@@ -94,7 +94,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
   };
   const withStanding = async (...[context]: Parameters<MakeStorage>) => {
     const stores = await withModel(context);
-    await stores.rules.create(sampleRule("r", { standing: order }), limits);
+    await stores.rules.create(sampleRule("r", { standing: sampleOrder }), limits);
     await stores.rules.claim("server");
     const hold: StandingHold = { ruleId: "r", owner: "server", updatedAt: moment(0) };
     return { stores, hold, progress: () => stores.rules.progress("r", moment(-3600)) };
@@ -105,7 +105,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     const first = await open();
     await storeModel(first.models, "m");
     const rules = [
-      sampleRule("c", { standing: order, isPaused: true }),
+      sampleRule("c", { standing: sampleOrder, isPaused: true }),
       sampleRule("a", { project: "other" }),
       sampleRule("b", { entity: "others" }),
     ];
@@ -140,7 +140,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     await rules.create(sampleRule("c", { name, project: "other" }), { countMax: 1 });
     await rules.create(sampleRule("d"), { countMax: 2 });
     await assert.rejects(rules.create(sampleRule("e"), { countMax: 2 }), { code: "conflict" });
-    const gone = { ...order, modelId: "none" };
+    const gone = { ...sampleOrder, modelId: "none" };
     await assert.rejects(rules.create(sampleRule("f", { standing: gone }), limits), { code: "not_found" });
     const changes = { name, rule: sampleRule("d").rule, standing: null, updatedAt: moment(9) };
     await assert.rejects(rules.replace("d", changes), { code: "conflict" });
@@ -153,9 +153,9 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     const [stores, other] = await openTwice(makeStorage, t);
     await storeModel(stores.models, "m");
     for (const server of ["one", "two"]) await storeServer(stores.servers, server);
-    await stores.rules.create(sampleRule("a", { standing: order }), limits);
+    await stores.rules.create(sampleRule("a", { standing: sampleOrder }), limits);
     await stores.rules.create(sampleRule("b"), limits);
-    await stores.rules.create(sampleRule("c", { standing: order, isPaused: true }), limits);
+    await stores.rules.create(sampleRule("c", { standing: sampleOrder, isPaused: true }), limits);
     const claimedBy = async ({ rules }: Stores, server: string) =>
       (await rules.claim(server)).map(({ id }) => id);
     const together = await Promise.all([claimedBy(stores, "one"), claimedBy(other, "two")]);
@@ -214,7 +214,7 @@ export function checkRuleStore(makeStorage: MakeStorage): void {
     assert.equal((await progress())?.fault, "why");
     assert.equal(await rules.progress("none", moment(0)), null);
     // One that says something else reads anew.
-    const { name, rule, standing } = sampleRule("r", { standing: order });
+    const { name, rule, standing } = sampleRule("r", { standing: sampleOrder });
     await rules.replace("r", { name, rule, standing, updatedAt: moment(2) });
     const after = await progress();
     assert.deepEqual([after?.cursor, after?.readyCount, after?.fault], [null, 0, null]);

@@ -4,7 +4,7 @@ import type { TableColumns } from "../../domain/backup/tables.ts";
 import type { Schema } from "../schema.ts";
 
 /** Of what servers say as long as they run. */
-type OfServers = "servers" | "server_bases" | "server_versions";
+type OfServers = "servers" | "server_bases" | "server_versions" | "sweepers";
 
 type KeptColumns = {
   readonly [Table in Exclude<keyof Schema, OfServers>]: readonly (keyof Schema[Table] & string)[];
@@ -44,6 +44,9 @@ const keptColumns: KeptColumns = {
     "scenario_count",
     "trajectory_count",
     "completion_count",
+    "log_bytes",
+    "job_bytes",
+    "completion_bytes",
     "last_turn",
   ],
   model_scenarios: ["model_id", "scenario_hash"],
@@ -94,6 +97,8 @@ const keptColumns: KeptColumns = {
     "retry_of",
     "comparison",
     "key_id",
+    "content_bytes",
+    "data_removed_at",
   ],
   job_groups: ["job_id", "group_index", "content"],
   job_events: ["job_id", "sequence", "type", "data"],
@@ -108,6 +113,7 @@ const keptColumns: KeptColumns = {
     "metrics",
     "group_count",
     "content_bytes",
+    "removed_at",
   ],
   trajectory_groups: ["log_id", "group_index", "content"],
   trajectory_outlines: [
@@ -293,6 +299,8 @@ const keptColumns: KeptColumns = {
     "completion_tokens",
     "training_tokens",
   ],
+  project_bytes: ["project_id", "entity", "revision_bytes"],
+  removed_data: ["day", "kind", "entity", "item_count", "byte_count", "last_at"],
 };
 
 export const keptTables: readonly TableColumns[] = Object.entries(keptColumns).map(([table, columns]) => ({

@@ -7,7 +7,8 @@ import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.t
 import { type Fault, quoted, ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { GroupCommit, type Outcome } from "../group-commit.ts";
-import { readPage } from "../paging.ts";
+import { readPage, sizeOf } from "../paging.ts";
+import { addProjectBytes } from "../retention/project-bytes.ts";
 import { pageBytesMax } from "../../domain/page.ts";
 import type { FeedbackRevisionTable, Schema } from "../schema.ts";
 import { nextSequence, nextSequences } from "../sequences.ts";
@@ -130,6 +131,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
         await numbers.remove(transaction, earlier);
         const fields = await numbers.add(transaction, [{ record, sequence: earlier.sequence }]);
         await outbox.addFeedback(transaction, "feedback.replaced", () => [eventRecord(record)]);
+        await addProjectBytes(transaction, "revision_bytes", projectId, earlier.revisionBytes);
         return { record, fields };
       });
       if (replaced === null) return null;
@@ -151,11 +153,15 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     delete: (projectId, ids) =>
       queries.transaction().execute(async (transaction) => {
         const purged: FeedbackRecord[] = [];
-        for (let start = 0; start < ids.length; start += idsMax)
-          purged.push(
-            ...(await removeRecords(transaction, numbers, projectId, ids.slice(start, start + idsMax))),
-          );
+        let revisionBytes = 0;
+        for (let start = 0; start < ids.length; start += idsMax) {
+          const portion = ids.slice(start, start + idsMax);
+          const removed = await removeRecords(transaction, numbers, projectId, portion);
+          purged.push(...removed.records);
+          revisionBytes += removed.revisionBytes;
+        }
         await outbox.addFeedback(transaction, "feedback.purged", () => purged.map(purgedRecord));
+        await addProjectBytes(transaction, "revision_bytes", projectId, -revisionBytes);
       }),
     history: (projectId, id, page) => {
       const rows = queries
@@ -292,7 +298,7 @@ async function removeRecords(
   numbers: FeedbackNumbers,
   projectId: string,
   ids: readonly string[],
-): Promise<readonly FeedbackRecord[]> {
+): Promise<{ readonly records: readonly FeedbackRecord[]; readonly revisionBytes: number }> {
   const gone = await transaction
     .deleteFrom("feedback")
     .where("project_id", "=", projectId)
@@ -301,12 +307,16 @@ async function removeRecords(
     .execute();
   const removed = gone.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
   for (const one of removed) await numbers.remove(transaction, one);
-  await transaction
+  const revisions = await transaction
     .deleteFrom("feedback_revisions")
     .where("project_id", "=", projectId)
     .where("id", "in", ids)
+    .returning(sizeOf(["record"]).as("bytes"))
     .execute();
-  return removed.map(({ record }) => record);
+  return {
+    records: removed.map(({ record }) => record),
+    revisionBytes: revisions.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
 }
 
 /**
@@ -318,7 +328,7 @@ async function putInHistory(
   projectId: string,
   id: string,
   at: Date,
-): Promise<NumberedRecord | null> {
+): Promise<(NumberedRecord & { readonly revisionBytes: number }) | null> {
   const row = await transaction
     .updateTable("feedback")
     .set((row) => ({ last_revision_sequence: row("last_revision_sequence", "+", 1) }))
@@ -328,6 +338,7 @@ async function putInHistory(
     .executeTakeFirst();
   if (row === undefined) return null;
   const record = recordOf(row);
+  const stored = JSON.stringify(record);
   await transaction
     .insertInto("feedback_revisions")
     .values({
@@ -335,10 +346,10 @@ async function putInHistory(
       id,
       sequence: row.last_revision_sequence,
       replaced_at: at.toISOString(),
-      record: JSON.stringify(record),
+      record: stored,
     })
     .execute();
-  return { record, sequence: row.sequence };
+  return { record, sequence: row.sequence, revisionBytes: Buffer.byteLength(stored) };
 }
 
 function keyOf({ projectId, id }: Pick<FeedbackRecord, "projectId" | "id">): string {

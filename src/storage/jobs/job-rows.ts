@@ -110,6 +110,7 @@ export function jobOf(row: JobRow): TrainingJob {
     replayOf: row.replay_of,
     retryOf: row.retry_of,
     comparison: row.comparison === null ? null : (JSON.parse(row.comparison) as ReplayComparison),
+    dataRemovedAt: row.data_removed_at === null ? null : new Date(row.data_removed_at),
   };
 }
 

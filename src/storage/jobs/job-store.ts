@@ -3,6 +3,7 @@
 import type { Kysely, Transaction, Updateable } from "kysely";
 import { present } from "../../domain/assert.ts";
 import {
+  dataRemoved,
   type JobCounts,
   type JobPins,
   type JobProgress,
@@ -20,7 +21,8 @@ import { beginning, jobOf, selectJobs, waitOf } from "./job-rows.ts";
 import { createJob, findByIdempotency } from "./job-submission.ts";
 import { addTrainingUsage } from "./training-usage.ts";
 import { greatestStep, insertVersion, lockModel } from "../models/version-store.ts";
-import { readPage } from "../paging.ts";
+import { readPage, sizeOf } from "../paging.ts";
+import { addModelBytes } from "../retention/model-bytes.ts";
 import type { JobTable, Schema } from "../schema.ts";
 import type { Outbox } from "../webhooks/outbox.ts";
 
@@ -42,7 +44,11 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
     find: (id) => findJob(database, id),
     trajectoryLines: async (id, from) => {
       const job = await findJob(database, id);
-      return job && storedLines(database, "job_groups", job.retryOf ?? id, from);
+      if (job === null) return null;
+      const source = job.retryOf === null ? job : await findJob(database, job.retryOf);
+      const removedAt = source?.dataRemovedAt ?? null;
+      if (removedAt !== null) throw dataRemoved(source?.id ?? id, removedAt);
+      return storedLines(database, "job_groups", job.retryOf ?? id, from);
     },
     list: ({ entity, project = null, modelId, kind, state }, page) => {
       let places = selectJobs(database);
@@ -251,6 +257,7 @@ function endings(
           .execute();
         await addTrainingUsage(transaction, id, { counts, at });
         await appendJobEvent(transaction, id, terminalSequence, { type: "training_ended", data });
+        await countEvents(transaction, id);
         await outbox.addJob(transaction, "training_ended", id);
       }),
     end: (id, state, errorMessage, at, { owner, discard } = {}) =>
@@ -299,7 +306,25 @@ async function endWithFailure(
     type: "training_failed",
     data: { error_message: ending.errorMessage },
   });
+  await countEvents(transaction, id);
   await outbox.addJob(transaction, "training_failed", id);
+}
+
+/** Adds the events of a job that ends to the bytes of its data. */
+async function countEvents(transaction: Transaction<Schema>, id: string): Promise<void> {
+  const { bytes } = await transaction
+    .selectFrom("job_events")
+    .select(({ fn }) => fn.sum<number | null>(sizeOf(["data"])).as("bytes"))
+    .where("job_id", "=", id)
+    .executeTakeFirstOrThrow();
+  const added = bytes ?? 0;
+  const job = await transaction
+    .updateTable("jobs")
+    .set((row) => ({ content_bytes: row("content_bytes", "+", added) }))
+    .where("id", "=", id)
+    .returning("model_id")
+    .executeTakeFirstOrThrow();
+  await addModelBytes(transaction, "job_bytes", job.model_id, added);
 }
 
 async function findJob(database: Kysely<Schema>, id: string): Promise<TrainingJob | null> {

@@ -3,10 +3,12 @@ import { createHash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
 import { present } from "../../domain/assert.ts";
 import { unfolded } from "../../domain/text/folded-lines.ts";
-import type { IdempotencyKey, JobCreation, JobDraft } from "../../domain/job.ts";
+import { dataRemoved, type IdempotencyKey, type JobCreation, type JobDraft } from "../../domain/job.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { storeGroups } from "../groups.ts";
+import { lockModel } from "../models/version-store.ts";
 import { storeOutlines } from "../outlines.ts";
+import { addModelBytes } from "../retention/model-bytes.ts";
 import { retakeOrigin, storeOrigin } from "../rewards/source-store.ts";
 import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
@@ -37,7 +39,9 @@ export async function createJob(
     const id = present(await findByIdempotency(transaction, idempotency), "the job that took the key");
     return { id, isNew: false };
   }
-  const contentHash = await storeContent(transaction, job, lines);
+  await requireData(transaction, job);
+  const { contentHash, bytes } = await storeContent(transaction, job, lines);
+  await addModelBytes(transaction, "job_bytes", job.modelId, bytes);
   const { id: sourceId, modelId, createdAt: recordedAt } = job;
   if (options.outlines !== undefined) {
     const place = { modelId, source: "job", sourceId, split: "train", step: null, recordedAt } as const;
@@ -47,7 +51,11 @@ export async function createJob(
   if (job.retryOf !== null) await retakeOrigin(transaction, job, job.retryOf);
   await transaction
     .updateTable("jobs")
-    .set({ content_hash: contentHash, sequence: await nextSequence(transaction, "jobs") })
+    .set({
+      content_hash: contentHash,
+      content_bytes: bytes,
+      sequence: await nextSequence(transaction, "jobs"),
+    })
     .where("id", "=", job.id)
     .execute();
   return { id: job.id, isNew: true };
@@ -60,28 +68,54 @@ async function keyOfEarlier(transaction: Transaction<Schema>, id: string | null)
   return row?.key_id ?? null;
 }
 
-/** Stores what the job trains on, unless that is stored with the job it tries again; returns the hash of its content. */
+/**
+ * Has what a job trains on that tries or repeats another stay until it has ended: whoever removes such data goes by the row of
+ * the model first.
+ *
+ * @throws ServiceError `conflict` where it is removed already
+ */
+async function requireData(
+  transaction: Transaction<Schema>,
+  { modelId, retryOf, replayOf }: JobDraft,
+): Promise<void> {
+  const sourceId = retryOf ?? replayOf;
+  if (sourceId === null) return;
+  await lockModel(transaction, modelId);
+  const source = await transaction
+    .selectFrom("jobs")
+    .select("data_removed_at")
+    .where("id", "=", sourceId)
+    .executeTakeFirst();
+  const removedAt = source?.data_removed_at ?? null;
+  if (removedAt !== null) throw dataRemoved(sourceId, new Date(removedAt));
+}
+
+/** Stores what the job trains on, unless that is stored with the job it tries again; hashes and counts its content. */
 async function storeContent(
   transaction: Transaction<Schema>,
   job: JobDraft,
   lines: Iterable<string>,
-): Promise<string> {
+): Promise<{ readonly contentHash: string; readonly bytes: number }> {
   if (job.retryOf !== null) {
     const tried = await transaction
       .selectFrom("jobs")
       .select("content_hash")
       .where("id", "=", job.retryOf)
       .executeTakeFirst();
-    return present(tried, "the job that this one tries again").content_hash;
+    return { contentHash: present(tried, "the job that this one tries again").content_hash, bytes: 0 };
   }
   const hash = createHash("sha256").update(`${JSON.stringify(job.task.config)}\n`);
+  let bytes = 0;
   await storeGroups(transaction, {
     table: "job_groups",
     ownerId: job.id,
     lines,
-    onLine: (line) => hash.update(unfolded(line)),
+    onLine: (line) => {
+      hash.update(unfolded(line));
+      bytes += Buffer.byteLength(line);
+    },
   });
-  return hash.digest("hex");
+  return { contentHash: hash.digest("hex"), bytes };
 }
 
 async function refuseFullQueue(

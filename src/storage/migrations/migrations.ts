@@ -18,6 +18,7 @@ import { webhookTables } from "./version-25.ts";
 import { traceTables } from "./version-26.ts";
 import { keyColumns } from "./version-27.ts";
 import { addVersion28 } from "./version-28.ts";
+import { addVersion30 } from "./version-30.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -98,6 +99,7 @@ const steps: readonly Step[] = [
   addVersion28,
   // Where each server keeps its artifacts.
   ["alter table servers add column artifacts text"],
+  addVersion30,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

@@ -10,9 +10,6 @@ import type {
 import type { CompletionKey } from "../../domain/recordings/completion-key.ts";
 import { type Exclusively, jsonBytes, type Tables } from "./memory-tables.ts";
 
-/** Rows that a sweep takes at once. */
-const sweptMax = 10;
-
 export function memoryCompletions(exclusively: Exclusively): CompletionStore {
   return {
     add: (completions) =>
@@ -62,18 +59,6 @@ export function memoryCompletions(exclusively: Exclusively): CompletionStore {
       ),
     delete: (key) => exclusively((tables) => drop(tables, (one) => isSame(one, key)) > 0),
     deleteOfModel: (modelId) => exclusively((tables) => void drop(tables, (one) => one.modelId === modelId)),
-    sweep: ({ endedBefore, countMax }) =>
-      exclusively((tables) => {
-        const oldest = tables.completions.slice(0, sweptMax);
-        const old = oldest.filter(({ endedAt }) => endedBefore !== null && endedAt < endedBefore);
-        const surplus = tables.models.flatMap(({ id }) =>
-          tables.completions
-            .filter((one) => one.modelId === id)
-            .slice(0, -(countMax ?? Infinity) || undefined),
-        );
-        const gone = new Set((old.length > 0 || countMax === null ? old : surplus).slice(0, sweptMax));
-        return drop(tables, (one) => gone.has(one));
-      }),
   };
 }
 

@@ -12,6 +12,7 @@ import { memoryJobs } from "./memory-jobs.ts";
 import { memoryKeys } from "./memory-keys.ts";
 import { memoryUsage } from "./memory-usage.ts";
 import { memoryModels } from "./memory-models.ts";
+import { memoryRetention } from "./memory-retention.ts";
 import { memoryRules } from "./memory-rules.ts";
 import { memoryServers } from "./memory-servers.ts";
 import type { Exclusively, Tables } from "./memory-tables.ts";
@@ -32,6 +33,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     turns: [],
     logs: [],
     outlines: [],
+    outlineCounts: new Map(),
     completions: [],
     completionCount: 0,
     feedback: [],
@@ -51,6 +53,8 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     leases: new Map(),
     uses: [],
     rules: [],
+    removed: [],
+    sweeper: null,
     sources: [],
   };
   const exclusively: Exclusively = async (work) => {
@@ -80,6 +84,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     sources: memorySources(exclusively),
     webhooks: memoryWebhooks(exclusively),
     announcements,
+    retention: memoryRetention(exclusively),
     fault: () => null,
     close: async () => undefined,
   });

@@ -93,7 +93,8 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         const earlier = tables.feedback.find(isRecord(projectId, id));
         if (earlier === undefined) return null;
         const record = { ...content, projectId, id, createdAt: earlier.createdAt };
-        const revision = { id: String(tables.revisions.length), replacedAt: at, record: earlier };
+        const revisionId = String(Number(tables.revisions.at(-1)?.id ?? -1) + 1);
+        const revision = { id: revisionId, replacedAt: at, record: earlier };
         tables.revisions = [...tables.revisions, revision];
         tables.feedback = tables.feedback.map((one) => (one === earlier ? record : one));
         tables.feedbackOrder = [...tables.feedbackOrder, replacedKeyOf(record)];

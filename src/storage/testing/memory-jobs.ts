@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { present } from "../../domain/assert.ts";
 import { unfolded } from "../../domain/text/folded-lines.ts";
 import {
+  dataRemoved,
   type IdempotencyKey,
   type JobCounts,
   type JobEvent,
@@ -66,8 +67,16 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const contentHash = tried?.job.contentHash ?? createHash("sha256").update(content).digest("hex");
         const waiting = { owner: null, hasAdvanced: false, ...noWait };
         const earlier = kept(tables, job.retryOf ?? job.replayOf ?? "");
+        const removedAt = earlier?.job.dataRemovedAt ?? null;
+        if (earlier !== undefined && removedAt !== null) throw dataRemoved(earlier.job.id, removedAt);
         const asked = { idempotency, keyId: keyId ?? earlier?.keyId ?? null };
-        const stored = { job: { ...job, contentHash }, ...waiting, lines, events: new Map(), ...asked };
+        const stored = {
+          job: { ...job, contentHash, dataRemovedAt: null },
+          ...waiting,
+          lines,
+          events: new Map(),
+          ...asked,
+        };
         tables.jobs = [...tables.jobs, stored];
         const { id: sourceId, modelId, createdAt: recordedAt } = job;
         const place = { modelId, source: "job", sourceId, split: "train", step: null, recordedAt } as const;
@@ -79,7 +88,13 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
     findCreated: (idempotency) => exclusively((tables) => idOfCreated(tables, idempotency)),
     find,
     trajectoryLines: async (id, from = 0) => {
-      const lines = await exclusively((tables) => kept(tables, id)?.lines ?? null);
+      const lines = await exclusively((tables) => {
+        const one = kept(tables, id);
+        const source = kept(tables, one?.job.retryOf ?? id);
+        const removedAt = source?.job.dataRemovedAt ?? null;
+        if (source !== undefined && removedAt !== null) throw dataRemoved(source.job.id, removedAt);
+        return one?.lines ?? null;
+      });
       if (lines === null) return null;
       const isThere = async () => (await find(id)) !== null;
       return linesWhile(lines.slice(from), isThere, () => notFound("training job", id));

@@ -15,9 +15,10 @@ export function addOutlines(
   },
   outlines: Iterable<TrajectoryOutline>,
 ): void {
-  const count = ofModel(tables, place.modelId).length;
+  const count = tables.outlineCounts.get(place.modelId) ?? 0;
   const added = [...outlines].map((outline, index) => ({ ...outline, ...place, number: count + index + 1 }));
   tables.outlines = [...tables.outlines, ...added];
+  tables.outlineCounts = new Map([...tables.outlineCounts, [place.modelId, count + added.length]]);
 }
 
 export function memoryOutlines(
@@ -35,7 +36,8 @@ export function memoryOutlines(
         const items = wanted.slice(0, limit);
         return { items, last: items.at(-1)?.number ?? 0, hasMore: wanted.length > limit };
       }),
-    findOutline: (modelId, number) => exclusively((tables) => ofModel(tables, modelId)[number - 1] ?? null),
+    findOutline: (modelId, number) =>
+      exclusively((tables) => ofModel(tables, modelId).find((one) => one.number === number) ?? null),
     countOutlines: (modelId, step) =>
       exclusively((tables) => {
         const all = ofModel(tables, modelId).filter((outline) => step === null || outline.step === step);

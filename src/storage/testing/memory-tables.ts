@@ -7,6 +7,7 @@ import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts"
 import type { UsageRow } from "../../domain/keys/usage.ts";
 import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
 import type { StoredCompletion } from "../../domain/recordings/completion-store.ts";
+import type { RemovedOfDay } from "../../domain/retention/retention-store.ts";
 import type { RuleNote, StandingJob, StoredRule } from "../../domain/rewards/stored-rule.ts";
 import type { TrainingSource } from "../../domain/rewards/training-source.ts";
 import type { ServerLease } from "../../domain/servers/server-store.ts";
@@ -85,6 +86,8 @@ export interface Tables {
   }[];
   /** In the order they came. */
   outlines: readonly (ListedOutline & { readonly modelId: string })[];
+  /** How many each model ever had. */
+  outlineCounts: ReadonlyMap<string, number>;
   /** In the order they came. */
   completions: readonly StoredCompletion[];
   /** How many were ever stored. */
@@ -118,6 +121,10 @@ export interface Tables {
   /** The versions that each server has requests on, by the server's id; those without a lease count for nothing. */
   uses: readonly (VersionKey & { readonly server: string })[];
   rules: readonly KeptRule[];
+  /** In any order. */
+  removed: readonly RemovedOfDay[];
+  /** Who sweeps, and until when. */
+  sweeper: { readonly owner: string; readonly until: Date } | null;
   /** In the order of each job's groups. */
   sources: readonly (TrainingSource & { readonly jobId: string })[];
 }

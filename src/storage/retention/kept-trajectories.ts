@@ -1,0 +1,76 @@
+// Logs of trajectories, by when they were recorded.
+import { sql, type Transaction } from "kysely";
+import { addModelBytes, entityBeyond, type ModelBytes, storedOfModels } from "./model-bytes.ts";
+import type { Schema } from "../schema.ts";
+import { bytesBy, keyText, type KeptRows, type KeptRow } from "./kept-rows.ts";
+
+export function keptTrajectories(): KeptRows {
+  return {
+    window: async (queries, after, _scope, limit) => {
+      const behind = after === null ? sql`` : sql`and (log.recorded_at, log.id) > (${after[0]}, ${after[1]})`;
+      const { rows } = await sql<LogRow>`
+        select log.recorded_at as at, log.id, log.model_id, model.entity, log.content_bytes as bytes
+        from trajectory_logs as log join models as model on model.id = log.model_id
+        where log.removed_at is null ${behind}
+        order by log.recorded_at, log.id limit ${limit}`.execute(queries);
+      return rows.map(rowOf);
+    },
+    entityBeyond: (queries, behind, bytes) => entityBeyond(queries, "log_bytes", behind, bytes),
+    // The newest of a model: its running sums go on from it.
+    needed: async (queries, rows) => {
+      const newest = await queries
+        .selectFrom("trajectory_logs")
+        .innerJoin("models", (join) =>
+          join
+            .onRef("models.id", "=", "trajectory_logs.model_id")
+            .onRef("models.last_log_sequence", "=", "trajectory_logs.sequence"),
+        )
+        .select(["trajectory_logs.recorded_at", "trajectory_logs.id"])
+        .where("trajectory_logs.id", "in", rows.map(idOf))
+        .execute();
+      return new Set(newest.map(({ recorded_at, id }) => keyText([recorded_at, id])));
+    },
+    remove: async (transaction, rows, at) => {
+      const marked = await transaction
+        .updateTable("trajectory_logs")
+        .set({ removed_at: at.toISOString() })
+        .where("id", "in", rows.map(idOf))
+        .where("removed_at", "is", null)
+        .returning("id")
+        .execute();
+      return takenOff(transaction, "log_bytes", rows, marked);
+    },
+    stored: (queries, entity) => storedOfModels(queries, "log_bytes", entity),
+  };
+}
+
+interface LogRow {
+  readonly at: string;
+  readonly id: string;
+  readonly model_id: string;
+  readonly entity: string;
+  readonly bytes: number;
+}
+
+/** Of a row whose key is a time and an id. */
+export function rowOf({ at, id, model_id: modelId, entity, bytes }: LogRow): KeptRow {
+  return { key: [at, id], entity, modelId, at, byteCount: bytes };
+}
+
+export function idOf({ key }: KeptRow): string {
+  return String(key[1]);
+}
+
+/** Takes what was marked as removed off the bytes of its models. @returns those rows */
+export async function takenOff(
+  transaction: Transaction<Schema>,
+  column: ModelBytes,
+  rows: readonly KeptRow[],
+  marked: readonly { readonly id: string }[],
+): Promise<readonly KeptRow[]> {
+  const ids = new Set(marked.map(({ id }) => id));
+  const removed = rows.filter((row) => ids.has(idOf(row)));
+  for (const [modelId, bytes] of bytesBy(removed, (row) => row.modelId))
+    await addModelBytes(transaction, column, modelId, -bytes);
+  return removed;
+}
