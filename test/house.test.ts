@@ -51,6 +51,7 @@ const house: Readonly<Record<string, Room>> = {
   },
   backup: { rank: 3, mayImport: ["domain", "artifacts", "model"], vendors: [] },
   recordings: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
+  retention: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   files: { rank: 2, mayImport: ["domain", "artifacts"], vendors: [] },
   keys: { rank: 3, mayImport: ["domain", "registry"], vendors: [] },
   library: {
@@ -107,6 +108,7 @@ const house: Readonly<Record<string, Room>> = {
       "keys",
       "trajectories",
       "feedback",
+      "retention",
       "rewards",
       "annotation",
       "files",
@@ -144,6 +146,7 @@ const house: Readonly<Record<string, Room>> = {
       "feedback",
       "rewards",
       "recordings",
+      "retention",
       "annotation",
       "files",
       "traces",

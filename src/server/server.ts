@@ -8,7 +8,7 @@ import { systemClock } from "../domain/clock.ts";
 import { freshSeed, seededRandom } from "../domain/random.ts";
 import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
-import { createAuditLog, type AuditLog } from "../telemetry/audit-log.ts";
+import { createAuditLog, trimAudit, type AuditLog } from "../telemetry/audit-log.ts";
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Stores } from "../storage/stores.ts";
@@ -19,6 +19,8 @@ import { PublishedVersions } from "../registry/published-versions.ts";
 import { VersionUses } from "../registry/version-uses.ts";
 import { createModelService } from "../registry/model-service.ts";
 import { createRecorder, type Recorder } from "../recordings/recorder.ts";
+import { keepPolicies, type RetentionSettings, retentionSettingsWith } from "../retention/settings.ts";
+import { createSweeper, type Sweeper } from "../retention/sweeper.ts";
 import { recordingSettingsWith, type RecordingSettings } from "../recordings/settings.ts";
 import { CheckpointFiles, type importLimits } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
@@ -43,7 +45,6 @@ import { createFileService, type FileService } from "../files/file-service.ts";
 import type { HttpDependencies, ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
 import { httpSettingsWith, type HttpSettings } from "../http/settings.ts";
-import { createAttemptMetrics } from "../jobs/attempt-metrics.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
@@ -124,6 +125,7 @@ export interface ServerLimits {
   readonly http?: Partial<HttpSettings>;
   readonly files?: Partial<FileSettings>;
   readonly recordings?: Partial<RecordingSettings>;
+  readonly retention?: Partial<RetentionSettings>;
   readonly annotation?: Partial<AnnotationSettings>;
   readonly traces?: Partial<TraceSettings>;
   readonly training?: Partial<TrainingSettings>;
@@ -147,6 +149,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     http,
     files: fileSettingsWith({ ...config.files, fileBytes: http.trajectoryBodyBytes, ...limits.files }),
     recordings: recordingSettingsWith({ ...config.recordings, ...limits.recordings }),
+    retention: retentionSettingsWith({ ...config.retention, ...limits.retention }),
     annotation: annotationSettingsWith({ ...config.annotation, ...limits.annotation }),
     traces: traceSettingsWith({ ...config.traces, ...limits.traces }),
     training: trainingSettingsWith({ ...config.training, threads: engine.threads, ...limits.training }),
@@ -245,6 +248,7 @@ async function build(
     checkpointFiles,
     files,
     recorder,
+    sweeper,
     keyUse,
     usage,
     traces,
@@ -287,6 +291,7 @@ async function build(
     await start(standingRules);
     await start(deliverer);
   }
+  await start(sweeper);
   const finishChats = async (): Promise<void> => {
     isDraining = true;
     await drain({ isIdle: () => chat.runningCount + embeddings.runningCount === 0, seconds: drainSeconds });
@@ -310,6 +315,7 @@ interface Parts {
   readonly checkpointFiles: CheckpointFiles;
   readonly files: FileService;
   readonly recorder: Recorder;
+  readonly sweeper: Sweeper;
   readonly keyUse: KeyUse;
   readonly usage: UsageMeter;
   readonly traces: ProjectTraces;
@@ -358,7 +364,7 @@ async function construct(
   const baseNames = models.map((model) => model.name);
 
   const device = await usableDevice(config.server.device, builtInModel().folder);
-  const observer = memoryObserver(metrics, logger, baseNames);
+  const observer = memoryObserver(metrics, logger);
   const { bases, memory } = await createServedBases(models, {
     cacheOf,
     settings,
@@ -479,6 +485,18 @@ async function construct(
   );
   const adaptersInUse = (): Iterable<string> =>
     [chat, embeddings, checkpointFiles].flatMap((user) => [...user.adaptersInUse()]);
+  const policies = keepPolicies(settings.retention, settings.recordings);
+  const sweeper = createSweeper({
+    store: database.retention,
+    policies,
+    settings: settings.retention,
+    owner: () => lease.id,
+    trimAudit: (before) => trimAudit(auditFile(config), before, clock.now()),
+    clock,
+    audit,
+    metrics,
+    logger,
+  });
   const uses = new VersionUses({
     store: database.models,
     server: () => lease.id,
@@ -502,7 +520,6 @@ async function construct(
       prepareVersion,
       onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
       clock,
-      metrics: createAttemptMetrics(metrics),
       logger,
       lease,
       announcements: database.announcements,
@@ -623,6 +640,7 @@ async function construct(
     keyUse,
     usage: database.usage,
     announcements: database.announcements,
+    retention: { store: database.retention, sweeper, policies },
     models: modelService,
     checkpointFiles,
     versions: database.models,
@@ -689,6 +707,7 @@ async function construct(
     checkpointFiles,
     files,
     recorder,
+    sweeper,
     keyUse,
     usage,
     traces,

@@ -11,6 +11,7 @@ import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
 import { recordingSettings } from "../recordings/settings.ts";
 import { modelSettings } from "../registry/settings.ts";
+import { retentionSettings } from "../retention/settings.ts";
 import { rewardSettings } from "../rewards/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
 import { transferSettings } from "../transfer/settings.ts";
@@ -138,6 +139,7 @@ export const sections = {
   rewards: rewardSettings,
   files: fileSettings,
   recordings: recordingSettings,
+  retention: retentionSettings,
   annotation: annotationSettings,
   traces: traceSettings,
   http: httpSettings,
@@ -242,6 +244,14 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "recordings.keepDays",
     "recordings.keepPerModel",
     "recordings.bytesMax",
+    "retention.trajectoryDays",
+    "retention.trajectoryBytes",
+    "retention.jobDays",
+    "retention.jobBytes",
+    "retention.recordingBytes",
+    "retention.revisionDays",
+    "retention.revisionBytes",
+    "retention.auditDays",
     "files.unusedDays",
     "files.entityBytes",
     "traces.entityBytes",

@@ -1,10 +1,10 @@
 // The audit log on a real folder: what a line says, when a file is full, and what happens when none can be written.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { createAuditLog, type AuditEntry } from "./audit-log.ts";
+import { appendEntries, createAuditLog, trimAudit, type AuditEntry } from "./audit-log.ts";
 import { silentLogger } from "./testing/silent-logger.ts";
 
 function newFile(t: TestContext): string {
@@ -65,6 +65,30 @@ test("what finds no room in the queue is counted in the next lines", async (t) =
     [{ action: "entries-lost", count: 5 }],
   );
   assert.equal(lines.length, 10_002);
+});
+
+test("lines go by their age: with a full file, and at the latest when they are twice as old", async (t) => {
+  const path = newFile(t);
+  const file = { path, bytesMax: 200, keptCount: 3 };
+  const day = (count: number): Date => new Date(Date.UTC(2026, 0, 1) + count * 86_400_000);
+  await appendEntries(file, [{ ...entry, time: day(0), outcome: "1" }]);
+  await appendEntries(file, [{ ...entry, time: day(1), outcome: "2" }]);
+  utimesSync(`${path}.1`, day(0), day(0));
+  const kept = (): readonly string[] =>
+    ["", ".1", ".2", ".3"].flatMap((end) =>
+      existsSync(path + end) ? [/"outcome":"(\d)"/.exec(readFileSync(path + end, "utf8"))?.[1] ?? ""] : [],
+    );
+  await trimAudit(file, day(-1), day(1));
+  assert.deepEqual(kept(), ["2", "1"]);
+  await trimAudit(file, day(0.5), day(2.5));
+  assert.deepEqual(kept(), ["2"]);
+  await trimAudit(file, day(1.5), day(3.5));
+  assert.deepEqual([existsSync(path), kept()], [false, ["2"]]);
+  utimesSync(`${path}.1`, day(1), day(1));
+  await appendEntries(file, [{ ...entry, time: day(4), outcome: "3" }]);
+  await trimAudit(file, day(1.5), day(4));
+  assert.deepEqual(kept(), ["3"]);
+  await trimAudit({ ...file, path: `${path}-none` }, day(9), day(9));
 });
 
 test("a file that cannot be written is an error in the log, and stops nobody", async (t) => {

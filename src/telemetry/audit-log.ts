@@ -1,6 +1,6 @@
 // Who changed what: one JSON object a line, in a file that is rotated by its size. Written behind its callers, so that no
 // request waits for the disk; what does not fit in the queue, or cannot be written, is counted in the log itself.
-import { appendFile, rename, rm, stat } from "node:fs/promises";
+import { appendFile, open, rename, rm, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import type { Logger } from "./logger.ts";
@@ -36,6 +36,9 @@ export interface AuditFile {
 
 /** Lines that may wait for the disk. */
 const queueLengthMax = 10_000;
+/** Of a file, what has the time of its first line. */
+const beginningBytes = 64;
+
 /** Between two writes: lines that come close together go together. */
 const pauseMs = 20;
 
@@ -87,16 +90,49 @@ function lineOf({ time, keyId, requestId, ...rest }: AuditEntry): object {
   return { time: time.toISOString(), key_id: keyId, ...rest, request_id: requestId };
 }
 
-async function makeRoom({ path, bytesMax, keptCount }: AuditFile, addedBytes: number): Promise<void> {
+async function makeRoom(file: AuditFile, addedBytes: number): Promise<void> {
+  const { path, bytesMax } = file;
   const size = await stat(path).then(
     (found) => found.size,
     () => 0,
   );
   if (size === 0 || size + addedBytes <= bytesMax) return;
+  await rotate(file);
+}
+
+async function rotate({ path, keptCount }: AuditFile): Promise<void> {
   await rm(`${path}.${keptCount}`, { force: true });
   for (let number = keptCount; number >= 1; number--) {
     const from = number === 1 ? path : `${path}.${number - 1}`;
     await rename(from, `${path}.${number}`).catch(ignoreMissing);
+  }
+}
+
+/**
+ * Removes full files whose last line is from before a time, and begins another file where the first line of the present one is:
+ * so a line goes once it is as old, and at the latest once it is twice as old.
+ */
+export async function trimAudit(file: AuditFile, before: Date, now: Date): Promise<void> {
+  const { path, keptCount } = file;
+  for (let number = 1; number <= keptCount; number++) {
+    const full = `${path}.${number}`;
+    const { mtime } = await stat(full).catch(() => ({ mtime: now }));
+    if (mtime < before) await rm(full, { force: true });
+  }
+  const first = await firstTime(path);
+  if (first !== null && first < before) await rotate(file);
+}
+
+/** Of the first line; null where there is none, or it has no time. */
+async function firstTime(path: string): Promise<Date | null> {
+  const handle = await open(path).catch(() => null);
+  if (handle === null) return null;
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(beginningBytes), 0, beginningBytes, 0);
+    const match = /^\{"time":"([^"]+)"/.exec(buffer.toString("utf8", 0, bytesRead));
+    return match && new Date(match[1]);
+  } finally {
+    await handle.close();
   }
 }
 
