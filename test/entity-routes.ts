@@ -544,6 +544,13 @@ function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attem
       { ...get(`/v1/preview/usage/export?entity=${entity}`, 403), statusOfOwner: 200 },
       get(`/v1/preview/usage/export?key_id=key-${entity}`, 200),
     ],
+    "GET /v1/preview/retention": [
+      { ...get(`/v1/preview/retention?entity=${entity}`, 403), statusOfOwner: 200 },
+    ],
+    "POST /v1/preview/retention/sweep": forAdmins(
+      post("/v1/preview/retention/sweep", { dry_run: true }, 403),
+      post("/v1/preview/retention/sweep", {}, 403),
+    ),
     "POST /v1/preview/keys": forAdmins(post(keys, { entity }, 403), post(keys, { role: "owner" }, 403)),
     "GET /v1/preview/keys/:key_id": forAdmins(get(one, 403)),
     "POST /v1/preview/keys/:key_id": forAdmins(post(one, { scopes: ["read"] }, 403)),

@@ -43,6 +43,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "jobs cancel": ["hone jobs cancel 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs retry": ["hone jobs retry 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs replay": ["hone jobs replay 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
+  "retention show": ["hone retention", "hone retention show --entity acme --json"],
+  "retention sweep": ["hone retention sweep --dry-run"],
   "rules list": ["hone rules", "hone rules list --project p --json"],
   "rules add": [
     "hone rules add p thumbs --reactions 👍=1,👎=0",

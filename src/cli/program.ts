@@ -17,6 +17,7 @@ import { addModelsCommand } from "./commands/models.ts";
 import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addExamples } from "./examples.ts";
+import { addRetentionCommand } from "./retention/retention-command.ts";
 import { addRulesCommand } from "./rules/rules-command.ts";
 import { addRecordingCommands } from "./recordings/recording-commands.ts";
 import { addTopCommand } from "./top/top-command.ts";
@@ -40,6 +41,7 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addFeedbackCommand(program);
   addWebhooksCommand(program);
   addKeysCommand(program);
+  addRetentionCommand(program);
   addBackupCommands(program);
   addMoveCommands(program);
   addSchemasCommand(program, limits);

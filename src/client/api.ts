@@ -3357,6 +3357,36 @@ export type RecordedSampling = {
   readonly is_held: boolean;
 };
 
+export type Removed = {
+  /**
+   * `trajectories` that were logged, what `jobs` that have ended trained on with their events, `recordings`
+   * of completions, and `revisions` of feedback.
+   */
+  readonly kind: "trajectories" | "jobs" | "recordings" | "revisions";
+  readonly entity: string;
+  /** Logs, jobs, completions or revisions. */
+  readonly count: number;
+  /** Of what was theirs alone. */
+  readonly bytes: number;
+};
+
+export type RemovedOfDay = {
+  /** `YYYY-MM-DD` in UTC. */
+  readonly day: string;
+  /**
+   * `trajectories` that were logged, what `jobs` that have ended trained on with their events, `recordings`
+   * of completions, and `revisions` of feedback.
+   */
+  readonly kind: "trajectories" | "jobs" | "recordings" | "revisions";
+  readonly entity: string;
+  /** Logs, jobs, completions or revisions. */
+  readonly count: number;
+  /** Of what was theirs alone. */
+  readonly bytes: number;
+  /** When the last of it was removed. */
+  readonly last_at: string;
+};
+
 export type Replay = {
   /** Whether it is the version byte for byte. */
   readonly is_equal: boolean;
@@ -3782,6 +3812,40 @@ export type ResponseTool = {
   /** Of a custom tool: what its text is held to. */
   readonly format?: CustomToolFormat | null;
   readonly [name: string]: any;
+};
+
+export type Retention = {
+  readonly rules: readonly RetentionRule[];
+  /** What was removed by them, the latest day first; at most 1000 rows of the last 400 days. */
+  readonly removed: readonly RemovedOfDay[];
+};
+
+export type RetentionRule = {
+  /**
+   * `trajectories` that were logged, what `jobs` that have ended trained on with their events, `recordings`
+   * of completions, and `revisions` of feedback.
+   */
+  readonly kind: "trajectories" | "jobs" | "recordings" | "revisions";
+  /** How long it stays; null for ever. */
+  readonly days: number | null;
+  /** Of an entity the newest so many bytes stay; null for all. */
+  readonly entity_bytes: number | null;
+  /** Of a model the newest so many stay; null for all. */
+  readonly model_count: number | null;
+  /** What there is of it. */
+  readonly stored_bytes: number;
+};
+
+export type RetentionSweep = {
+  readonly dry_run: boolean;
+  readonly removed: readonly Removed[];
+  /** False where there was no time for all of it: the server goes on by itself. */
+  readonly is_complete: boolean;
+};
+
+export type RetentionSweepCreate = {
+  /** Removes nothing, and says what would be. Default: `false`. */
+  readonly dry_run?: boolean | null;
 };
 
 export type RewardRule = {
@@ -4471,6 +4535,8 @@ export type TrainingJob = {
   readonly retry_of: string | null;
   /** Of a replay that succeeded. */
   readonly replay: Replay | null;
+  /** When what it trained on was removed, as the server's retention says; null while it is there. */
+  readonly data_removed_at: string | null;
 };
 
 export type TrainingJobCreate = {
@@ -5390,6 +5456,19 @@ export interface Operations {
       readonly entity?: string;
     };
     readonly bytes: true;
+  };
+  /** Read what stays, and what was removed. */
+  readonly "GET /v1/preview/retention": {
+    readonly query?: {
+      /** Only this entity's; another than the key's for admins. */
+      readonly entity?: string;
+    };
+    readonly answer: Retention;
+  };
+  /** Remove at once what does not stay. */
+  readonly "POST /v1/preview/retention/sweep": {
+    readonly body: RetentionSweepCreate;
+    readonly answer: RetentionSweep;
   };
   /** Register a model to train. */
   readonly "POST /v1/preview/models": {

@@ -58,7 +58,9 @@ test("every operation of the API has a call, or a reason", async () => {
   const fetch = fetchFrom(server, (method, path) => void requests.push({ method, path }));
   const hone = new Hone({ baseUrl: "http://host", apiKey: keys.member, fetch, retries: 0 });
   await callAll(hone, server);
-  await callKeys(new Hone({ baseUrl: "http://host", apiKey: keys.admin, fetch, retries: 0 }));
+  const admin = new Hone({ baseUrl: "http://host", apiKey: keys.admin, fetch, retries: 0 });
+  await callKeys(admin);
+  await callRetention(admin);
 
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -231,6 +233,13 @@ async function callKeys({ keys: calls }: Hone): Promise<void> {
   assert.deepEqual(await calls.usage({ key_id: made.id }).all(), []);
   const pieces = await drained(await calls.exportUsage({ from: "2999-01-01" }));
   assert.match(Buffer.concat(pieces).toString(), /^day,key_id,entity,model,requests,.*\r\n$/);
+}
+
+async function callRetention({ retention: calls }: Hone): Promise<void> {
+  const { rules, removed } = await calls.get({ entity: "acme" });
+  assert.deepEqual([rules.map(({ kind }) => kind).length, removed], [4, []]);
+  const swept = await calls.sweep({ dry_run: true });
+  assert.deepEqual(swept, { dry_run: true, removed: [], is_complete: true });
 }
 
 async function callQueues({ queues }: Hone): Promise<void> {

@@ -7,6 +7,7 @@ import { FileCalls } from "./calls/file-calls.ts";
 import { ChatCalls, CompletionCalls, ResponseCalls } from "./calls/generation-calls.ts";
 import { JobCalls } from "./calls/job-calls.ts";
 import { KeyCalls } from "./calls/key-calls.ts";
+import { RetentionCalls } from "./calls/retention-calls.ts";
 import { MessageCalls } from "./calls/message-calls.ts";
 import { ModelCalls, ServedCalls } from "./calls/model-calls.ts";
 import { RuleCalls } from "./calls/rule-calls.ts";
@@ -45,6 +46,7 @@ export class Hone implements HoneCalls {
   readonly queues: QueueCalls;
   readonly webhooks: WebhookCalls;
   readonly keys: KeyCalls;
+  readonly retention: RetentionCalls;
   readonly objects: ObjectCalls;
   readonly server: ServerCalls;
 
@@ -74,6 +76,7 @@ export class Hone implements HoneCalls {
     this.queues = new QueueCalls(calls);
     this.webhooks = new WebhookCalls(calls);
     this.keys = new KeyCalls(calls);
+    this.retention = new RetentionCalls(calls);
     this.objects = new ObjectCalls(calls);
     this.server = new ServerCalls(calls);
   }

@@ -9,6 +9,7 @@ import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
 import type { Announcements } from "../domain/servers/announcements.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
+import type { KeptKind, RetentionStore } from "../domain/retention/retention-store.ts";
 import type { TrajectoryStore } from "../domain/trajectory.ts";
 import type { AnnotationService } from "../annotation/annotation-service.ts";
 import type { ChatService } from "../chat/complete-chat.ts";
@@ -20,6 +21,8 @@ import type { FileService } from "../files/file-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
 import type { KeyService } from "../keys/key-service.ts";
 import type { KeyUse } from "../keys/key-use.ts";
+import type { KeepPolicy } from "../retention/settings.ts";
+import type { Sweeper } from "../retention/sweeper.ts";
 import type { RewardService } from "../rewards/reward-service.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import type { ModelService } from "../registry/model-service.ts";
@@ -120,6 +123,12 @@ export interface HttpDependencies {
   readonly keyUse: Pick<KeyUse, "note">;
   readonly usage: Pick<UsageStore, "list">;
   readonly announcements: Announcements;
+  /** What does not stay of what is stored. */
+  readonly retention: {
+    readonly store: Pick<RetentionStore, "removed" | "stored">;
+    readonly sweeper: Pick<Sweeper, "sweep">;
+    readonly policies: Readonly<Record<KeptKind, KeepPolicy>>;
+  };
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
   /** For what is logged of a model's versions, and when one was made. */

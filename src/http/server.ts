@@ -43,6 +43,7 @@ import { pageRoutes } from "./browsers/page-routes.ts";
 import { keyRoutes } from "./routes/keys/keys.ts";
 import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { usageRoutes } from "./routes/keys/usage.ts";
+import { retentionRoutes } from "./routes/retention/retention.ts";
 import { promptTransferRoute } from "./routes/prompt-transfers.ts";
 import { callRoutes } from "./weave/call-routes.ts";
 import { tracedFileRoutes } from "./weave/file-routes.ts";
@@ -174,6 +175,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     ownKeyRoute(scope);
     keyRoutes(scope, dependencies);
     usageRoutes(scope, dependencies);
+    retentionRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
     checkpointExportRoute(scope, dependencies);

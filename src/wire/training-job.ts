@@ -228,6 +228,10 @@ export const trainingJobSchema = Type.Object(
       description: "The job that failed or was cancelled and whose data it trains on.",
     }),
     replay: orNull(replaySchema, { description: "Of a replay that succeeded." }),
+    data_removed_at: orNull(dateTime, {
+      description:
+        "When what it trained on was removed, as the server's retention says; null while it is there.",
+    }),
   },
   { title: "TrainingJob" },
 );
@@ -305,6 +309,7 @@ export function trainingJobBody(
     replay_of: job.replayOf,
     retry_of: job.retryOf,
     replay: job.comparison === null ? null : replayBody(job.comparison),
+    data_removed_at: job.dataRemovedAt?.toISOString() ?? null,
   };
 }
 

@@ -35,6 +35,7 @@ const sections: Readonly<Record<string, string>> = {
   annotation: "Annotation queues",
   webhooks: "Webhooks",
   keys: "Keys",
+  retention: "Retention",
   weave: "Clients of Weave",
   health: "Health",
 };

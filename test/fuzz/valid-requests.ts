@@ -840,6 +840,8 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
     get(`${keys}?limit=2&entity=local`),
     get("/v1/preview/usage?from=2026-01-01&to=2026-12-31&entity=local&limit=3"),
     get("/v1/preview/usage/export?model=tiny"),
+    get("/v1/preview/retention?entity=local"),
+    post("/v1/preview/retention/sweep", { dry_run: true }, { names: ["dry_run"] }),
     get(`${keys}/${jobId}`),
     post(`${keys}/${jobId}`, { scopes: ["read"], name: null }, { names: namesIn(keyChangeForm.schema) }),
     post(`${keys}/${jobId}/rotate`, { grace_seconds: 60 }, { names: ["grace_seconds"] }),

@@ -20,6 +20,7 @@ const job: TrainingJob = {
   replay_of: null,
   retry_of: null,
   replay: null,
+  data_removed_at: null,
   error_message: null,
   result_step: null,
   phase: "training",

@@ -13,6 +13,7 @@ const unlimited = [
   "POST /v1/preview/keys",
   "POST /v1/preview/keys/{key_id}",
   "POST /v1/preview/keys/{key_id}/rotate",
+  "POST /v1/preview/retention/sweep",
   "POST /v1/preview/webhooks",
   "POST /v1/preview/webhooks/{webhook_id}",
   "POST /v1/preview/webhooks/{webhook_id}/replay",

@@ -44,7 +44,12 @@ const rows: readonly Row[] = [
     writes: ["chat"],
   },
   { pattern: /^\S+ \/v1\/files\b/, reads: ["train", "read"], writes: ["train"], isWholeEntitys: true },
-  { pattern: /^\S+ \/v1\/preview\/(webhooks|usage)\b/, reads: ["read"], writes: [], isWholeEntitys: true },
+  {
+    pattern: /^\S+ \/v1\/preview\/(webhooks|usage|retention)\b/,
+    reads: ["read"],
+    writes: [],
+    isWholeEntitys: true,
+  },
   {
     pattern: /^\S+ \/v1\/preview\/(models|reward-rules|((sft|preference)-)?training-jobs)\b/,
     reads: ["train", "read"],

@@ -28,6 +28,8 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/v1/preview/keys/{key_id}/rotate": ["post"],
   "/v1/preview/usage": ["get"],
   "/v1/preview/usage/export": ["get"],
+  "/v1/preview/retention": ["get"],
+  "/v1/preview/retention/sweep": ["post"],
   "/v1/preview/models": ["get", "post"],
   "/v1/preview/models/{model_id}": ["delete", "get"],
   "/v1/preview/models/{model_id}/checkpoints": ["delete", "get", "post"],

@@ -46,6 +46,9 @@ import { defaultGrammarLimits } from "../../regex/limits.ts";
 import { createModelDirectory } from "../../registry/model-directory.ts";
 import { createModelService } from "../../registry/model-service.ts";
 import { modelSettings } from "../../registry/settings.ts";
+import { recordingSettingsWith } from "../../recordings/settings.ts";
+import { keepPolicies, retentionSettingsWith } from "../../retention/settings.ts";
+import { createSweeper } from "../../retention/sweeper.ts";
 import { RewardService } from "../../rewards/reward-service.ts";
 import { rewardSettingsWith } from "../../rewards/settings.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
@@ -190,6 +193,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     clock,
     onFault: (error) => assert(false, `the use of a key is not written: ${String(error)}`),
   });
+  const policies = keepPolicies(retentionSettingsWith(), recordingSettingsWith());
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
   const audited: AuditEntry[] = [];
@@ -259,6 +263,21 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     keyUse,
     usage: database.usage,
     announcements: database.announcements,
+    retention: {
+      store: database.retention,
+      sweeper: createSweeper({
+        store: database.retention,
+        policies,
+        settings: retentionSettingsWith({ stepPauseMs: 0 }),
+        owner: () => "server",
+        trimAudit: async () => undefined,
+        clock,
+        audit: { record: (entry) => void audited.push(entry) },
+        metrics: createMetrics({ processMetrics: false }),
+        logger: silentLogger,
+      }),
+      policies,
+    },
     models: createModelService({
       store: models,
       directory,

@@ -1,8 +1,6 @@
 // What keys have used: an entity's own for its keys, everybody's for administrators.
 import type { FastifyInstance } from "fastify";
-import { reachOf, refuseOtherOwner, type Caller } from "../../../domain/access.ts";
 import { usageId, type UsageFilter, type UsageStore } from "../../../domain/keys/usage.ts";
-import { quoted } from "../../../domain/service-error.ts";
 import {
   usageBody,
   usageCsv,
@@ -12,10 +10,10 @@ import {
   usageQuerySchema,
 } from "../../../wire/keys/usage.ts";
 import { pageAnswer, pageRequest } from "../../../wire/page.ts";
-import { locate } from "../../../wire/places.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { readQuery } from "../../input/query.ts";
+import { askedEntity } from "./asked-entity.ts";
 import { sendPieces } from "../../patient-answer.ts";
 
 const documented = { tags: ["keys"], security: [{ bearer: [] }] };
@@ -36,7 +34,7 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
     },
     (request, reply) => {
       const query = readQuery(usageQuerySchema, request, reply);
-      const filter = usageFilter(query, entityOf(request.caller, query.entity));
+      const filter = usageFilter(query, askedEntity(request.caller, query.entity));
       const page = usage.list(filter, pageRequest(query, "desc")).then(({ rows, hasMore }) => ({
         items: rows.map((row) => ({ ...row, id: usageId(row) })),
         hasMore,
@@ -58,23 +56,11 @@ export function usageRoutes(app: FastifyInstance, { usage, settings }: HttpDepen
     },
     (request, reply) => {
       const query = readQuery(usageExportQuerySchema, request, reply);
-      const filter = usageFilter(query, entityOf(request.caller, query.entity));
+      const filter = usageFilter(query, askedEntity(request.caller, query.entity));
       reply.type("text/csv; charset=utf-8").header("content-disposition", 'attachment; filename="usage.csv"');
       return sendPieces(reply, linesOf(usage, filter), settings);
     },
   );
-}
-
-/** Whose use is asked for; null for everybody's. @throws ServiceError `forbidden` for another entity's */
-function entityOf(caller: Caller, asked: string | undefined): string | null {
-  const entity = asked ?? reachOf(caller)?.entity ?? null;
-  if (entity === null) return null;
-  try {
-    refuseOtherOwner(caller, { entity, project: null }, `The entity ${quoted(entity)}`, "entity");
-  } catch (error) {
-    throw locate(error, { entity: ["query", "entity"] });
-  }
-  return entity;
 }
 
 /** A piece for each page. */
