@@ -25,7 +25,7 @@ const house: Readonly<Record<string, Room>> = {
     mayImport: [],
     vendors: ["openai", "@ai-sdk/openai-compatible", "@langchain/openai", "@openai/agents"],
   },
-  artifacts: { rank: 1, mayImport: ["domain"], vendors: [] },
+  artifacts: { rank: 1, mayImport: ["domain"], vendors: ["@aws-sdk/client-s3"] },
   archives: { rank: 1, mayImport: ["domain"], vendors: ["tar"] },
   "model-files": { rank: 1, mayImport: ["domain"], vendors: [] },
   dashboard: {

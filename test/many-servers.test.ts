@@ -1,76 +1,13 @@
 // Several servers on one PostgreSQL, as their users run them: each has a data folder of its own, and all share one for
 // adapters and files. What one of them takes in, makes or revokes holds for all.
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { hashSecret } from "../src/domain/access.ts";
 import { sampleKey } from "../src/storage/contract/storage-under-test.ts";
-import { openPostgres } from "../src/storage/postgres/postgres-dialect.ts";
-import { openStores, type Stores } from "../src/storage/stores.ts";
-import { createPostgres, withoutPostgres } from "../src/storage/testing/postgres-databases.ts";
-import {
-  call,
-  eventually,
-  newDataFolder,
-  removeDataFolder,
-  type RunningServer,
-  startServer,
-} from "./running-server.ts";
-import { finish, firstStep, model, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
-
-const adminKey = "hone_of_all_servers_0123456789";
-
-/** A database and a folder that servers share, and what starts one. */
-async function shared(t: TestContext): Promise<{
-  readonly stores: Stores;
-  readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
-}> {
-  const { url, drop } = await createPostgres();
-  const blobs = newDataFolder();
-  const folders = [blobs];
-  const servers: RunningServer[] = [];
-  const stores = await openStores(openPostgres({ url, connections: 2 }));
-  t.after(async () => {
-    await Promise.all(servers.map((server) => server.kill()));
-    await stores.close();
-    await drop();
-    folders.forEach(removeDataFolder);
-  });
-  const start = async (...flags: readonly string[]): Promise<RunningServer> => {
-    const dataFolder = newDataFolder();
-    folders.push(dataFolder);
-    const shares = ["--database-url", url, "--blobs", blobs, "--api-key", adminKey];
-    const started = await startServer({
-      dataFolder,
-      flags: [...model, ...shares, ...flags],
-      // A server that dies is noticed soon.
-      limits: { jobs: { leaseMs: 4000 } },
-    });
-    const server = { ...started, apiKey: adminKey };
-    servers.push(server);
-    return server;
-  };
-  return { stores, start };
-}
-
-async function ask(server: RunningServer, method: string, path: string, body?: unknown): Promise<any> {
-  const answer = await call(server, method, path, { body });
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  return answer.body;
-}
-
-const question = { role: "user", content: "Who are you?" };
-
-/** What a server answers of the model's newest version, and which that is. */
-async function answerOf(server: RunningServer, modelId: string): Promise<unknown> {
-  const chat = { model: modelId, messages: [question], max_tokens: 8, seed: 1, temperature: 0 };
-  const { choices, system_fingerprint: fingerprint } = await ask(
-    server,
-    "POST",
-    "/v1/chat/completions",
-    chat,
-  );
-  return { choices, fingerprint };
-}
+import { withoutPostgres } from "../src/storage/testing/postgres-databases.ts";
+import { call, eventually, newDataFolder, removeDataFolder, type RunningServer } from "./running-server.ts";
+import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-jobs.ts";
+import { adminKey, answerOf, ask, question, shared } from "./several-servers.ts";
 
 test(
   "two servers start at once, serve what either trains, and take a request that is repeated once",

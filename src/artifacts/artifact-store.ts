@@ -15,8 +15,9 @@ export interface ArtifactStore {
   /** The same of a single file. */
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**
-   * Where this machine reads the files, or the file, until it is removed. Nothing is there where there is no such artifact:
-   * who reads it hears of that.
+   * Where this machine reads the files that were put, or the file: until it is removed, or from a store elsewhere for some
+   * minutes. Whether what lies below the key is there too depends on the store. Nothing is there where there is no such
+   * artifact: who reads it hears of that.
    *
    * @param seal what it has to be; null asks for nothing, and costs no reading
    * @throws ServiceError `conflict` for another one than sealed, or none
@@ -29,6 +30,8 @@ export interface ArtifactStore {
    * @returns false where there is no such artifact
    */
   copyTo(key: string, path: string): Promise<boolean>;
+  /** The same, where this machine has it already; null where it would have to be fetched. Asks no other machine. */
+  localPath(key: string): Promise<string | null>;
   /** The bytes of a file. @throws ServiceError `not_found` */
   open(key: string): Promise<Readable>;
   has(key: string): Promise<boolean>;

@@ -12,8 +12,10 @@ import {
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { test, type TestContext } from "node:test";
+import { after, test, type TestContext } from "node:test";
 import { checkArtifacts } from "./contract/check-artifacts.ts";
+import { BucketArtifacts } from "./s3/bucket-artifacts.ts";
+import { startBucketServer } from "./testing/bucket-server.ts";
 import { removeEarlierLeftovers } from "./earlier-leftovers.ts";
 import { FolderArtifacts } from "./folder-artifacts.ts";
 import { ServerFolder } from "./server-folder.ts";
@@ -33,6 +35,14 @@ checkArtifacts("folder", (t) => {
 checkArtifacts("memory", (t) => {
   const shared = sharedMemory();
   return (writer) => memoryArtifacts(shared, { scratch: newRoot(t), ...writer });
+});
+
+const buckets = await startBucketServer();
+after(() => buckets.close());
+
+checkArtifacts("bucket", (t) => {
+  const bucket = buckets.newPlace();
+  return (writer) => new BucketArtifacts({ bucket, cache: { folder: newRoot(t), bytesMax: 1e9 }, ...writer });
 });
 
 /** What is synced from now on: its path in the root, and whether what is put had its name by then. */

@@ -8,6 +8,7 @@ import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { notFound } from "../domain/service-error.ts";
+import type { PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
 import { isMissing, namesIn } from "./folder-names.ts";
 import { flush, makeFolder } from "./flush.ts";
@@ -23,23 +24,16 @@ type Among<Name extends "sweepAbandoned" | "sweep"> = Parameters<ArtifactStore[N
   ? 1
   : 0];
 
-/** What another process of the same server needs to know of it. */
-export interface ArtifactPlace {
-  readonly root: string;
-  readonly server: string;
-}
-
-export class FolderArtifacts implements ArtifactStore {
+export class FolderArtifacts implements PlacedArtifacts {
   readonly #options: FolderArtifactsOptions;
 
   constructor(options: FolderArtifactsOptions) {
     this.#options = options;
   }
 
-  /** Of now: it is another one after the server's lease was lost. */
-  get place(): ArtifactPlace {
+  get place(): PlacedArtifacts["place"] {
     const { root, server } = this.#options;
-    return { root, server: server() };
+    return { kind: "folder", root, server: server() };
   }
 
   async placeId(): Promise<string> {
@@ -87,6 +81,10 @@ export class FolderArtifacts implements ArtifactStore {
 
   copyTo(key: string, path: string): Promise<boolean> {
     return linkFiles(this.#pathOf(key), path);
+  }
+
+  async localPath(key: string): Promise<string | null> {
+    return this.#pathOf(key);
   }
 
   async open(key: string): Promise<Readable> {

@@ -74,7 +74,7 @@ export class ServerFolder {
     for (const server of await namesIn(join(root, workFolder)))
       if (!(await isLive(server))) left.push(`${workFolder}/${server}`);
     const added = (await namesIn(join(root, modelsFolder))).map((name) => join(modelsFolder, name, ownCache));
-    for (const cache of ["cache", ...added])
+    for (const cache of ["cache", join("cache", "blobs"), ...added])
       for (const name of await namesIn(join(root, cache)))
         if (name.endsWith(".partial")) left.push(join(cache, name));
     for (const name of left) await rm(join(root, name), { recursive: true, force: true });

@@ -36,6 +36,7 @@ export type Obstacle =
   | "full-disk"
   | "busy-database"
   | "database-away"
+  | "blobs-away"
   | "missing-base"
   | "unloaded-base"
   | "training-only";

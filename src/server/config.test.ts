@@ -118,8 +118,20 @@ test("a folder for adapters and files is one, and becomes a full path", () => {
   withDataFolder(undefined, (data) => {
     assert.equal(readConfig({ data }, {}).server.blobs, null);
     assert.equal(readConfig({ data }, { HONE_BLOBS: "shared" }).server.blobs, join(process.cwd(), "shared"));
-    for (const blobs of ["s3://bucket/hone", ""])
-      assert.throws(() => readConfig({ data, blobs }, {}), /HONE_BLOBS is ".*"; it must be a folder/);
+    const bucket = "s3://bucket/hone";
+    assert.equal(readConfig({ data, blobs: bucket }, {}).server.blobs, bucket);
+    for (const blobs of ["https://bucket/hone", ""])
+      assert.throws(
+        () => readConfig({ data, blobs }, {}),
+        /HONE_BLOBS is ".*"; it must be a folder or a bucket/,
+      );
+    for (const blobs of [
+      "s3://",
+      "s3://No_Bucket/hone",
+      "s3://bucket/a/../b",
+      `s3://bucket/${"a".repeat(300)}`,
+    ])
+      assert.throws(() => readConfig({ data, blobs }, {}), /it must be `s3:..<bucket>`/);
   });
 });
 

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
+import { isBucketUrl, readBucketUrl } from "../artifacts/s3/bucket-place.ts";
 import { isLoopback } from "../domain/loopback.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
@@ -94,7 +95,7 @@ export function readConfig(
   }
   values.server["data"] = dataFolder;
   const blobs = textOf(values.server["blobs"]);
-  if (blobs !== undefined) values.server["blobs"] = blobsFolder(blobs);
+  if (blobs !== undefined) values.server["blobs"] = blobsPlace(blobs);
   // The record was filled from the sections' own schemas.
   const config = values as unknown as HoneConfig;
   refuseUnsafe(config);
@@ -102,12 +103,16 @@ export function readConfig(
   return Object.freeze(config);
 }
 
-/** @throws ServiceError `invalid` for what is no folder */
-function blobsFolder(given: string): string {
+/** @throws ServiceError `invalid` for what is neither a folder nor a bucket */
+function blobsPlace(given: string): string {
+  if (isBucketUrl(given)) {
+    readBucketUrl(given);
+    return given;
+  }
   if (given !== "" && !/^[a-z][a-z\d+.-]+:\/\//i.test(given)) return resolve(given);
   throw new ServiceError({
     code: "invalid",
-    message: `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder, which all servers on the database reach.`,
+    message: `HONE_BLOBS is ${JSON.stringify(given)}; it must be a folder or a bucket (s3://<bucket>/<prefix>), which all servers on the database reach.`,
   });
 }
 
@@ -261,6 +266,12 @@ export function readHubSettings(environment: NodeJS.ProcessEnv = process.env): {
     endpoint: (given("HF_ENDPOINT") ?? "https://huggingface.co").replace(/\/+$/, ""),
     token: given("HF_TOKEN"),
   };
+}
+
+/** Where the store of buckets is, as its own programs read it from the environment; null for AWS, or as their files say. */
+export function readStoreEndpoint(environment: NodeJS.ProcessEnv = process.env): string | null {
+  const given = environment["AWS_ENDPOINT_URL_S3"]?.trim() || environment["AWS_ENDPOINT_URL"]?.trim();
+  return given?.replace(/\/+$/, "") ?? null;
 }
 
 /** Adds variables to what the processes that this one starts will see; those that are set stay as they are. */

@@ -31,7 +31,7 @@ function checkModes(folder: string, modes: Readonly<Record<string, number>>): vo
 test("a new data folder and all that is made in it are their owner's", async (t) => {
   const dataFolder = join(newFolder(t), "deep", "data");
   await keepDataPrivate(
-    { data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") },
+    { data: dataFolder, blobs: dataFolder, database: placeOf(dataFolder, "hone.db") },
     silentLogger,
   );
   const database = await openStores(openSqlite({ file: join(dataFolder, "hone.db") }));
@@ -50,11 +50,17 @@ test("an existing data folder is tightened, and says so; what others made stays 
   chmodSync(folder, 0o755);
   const paths: unknown[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void paths.push(fields) };
-  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(folder, "other.db") }, logger);
+  await keepDataPrivate(
+    { data: dataFolder, blobs: dataFolder, database: placeOf(folder, "other.db") },
+    logger,
+  );
   const tightened = { data: 0o700, "data/adapters": 0o700, "data/hone.db": 0o600, "other.db-wal": 0o600 };
   checkModes(folder, { ".": 0o755, ...tightened, "other.db": 0o600, "data/hone.json": 0o644 });
   assert.equal(paths.length, 5);
-  await keepDataPrivate({ data: dataFolder, blobs: null, database: placeOf(folder, "other.db") }, logger);
+  await keepDataPrivate(
+    { data: dataFolder, blobs: dataFolder, database: placeOf(folder, "other.db") },
+    logger,
+  );
   assert.equal(paths.length, 5);
 });
 
@@ -73,7 +79,7 @@ test("the folder of adapters and files is made, and tightened as the data folder
 test("a folder that is for everybody, such as /tmp, keeps its rights", async (t) => {
   const folder = newFolder(t);
   chmodSync(folder, 0o1777);
-  await keepDataPrivate({ data: folder, blobs: null, database: placeOf(folder, "hone.db") }, silentLogger);
+  await keepDataPrivate({ data: folder, blobs: folder, database: placeOf(folder, "hone.db") }, silentLogger);
   assert.equal(statSync(folder).mode & 0o7777, 0o1777);
 });
 
@@ -81,7 +87,7 @@ test("a file that goes while it is looked at is no fault", async (t) => {
   const dataFolder = newFolder(t);
   symlinkSync("nothing", join(dataFolder, "hone.db-shm"));
   await keepDataPrivate(
-    { data: dataFolder, blobs: null, database: placeOf(dataFolder, "hone.db") },
+    { data: dataFolder, blobs: dataFolder, database: placeOf(dataFolder, "hone.db") },
     silentLogger,
   );
 });

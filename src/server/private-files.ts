@@ -18,8 +18,8 @@ const ownFiles = /^(admin-key|artifacts-id|audit\.jsonl(\.\d+)?|hone\.db(-wal|-s
 /** Where a server's data lies. */
 export interface DataPlaces {
   readonly data: string;
-  /** Of adapters and files, where that is another folder. */
-  readonly blobs: string | null;
+  /** Of adapters and files; may be the same. */
+  readonly blobs: string;
   readonly database: Pick<DatabasePlace, "folder" | "files">;
 }
 
@@ -27,10 +27,10 @@ export interface DataPlaces {
 export async function keepDataPrivate({ data, blobs, database }: DataPlaces, logger: Logger): Promise<void> {
   keepNewFilesPrivate();
   await makeFolder(data, "--data");
-  if (blobs !== null) await makeFolder(blobs, "--blobs");
+  if (blobs !== data) await makeFolder(blobs, "--blobs");
   await makeFolder(database.folder, "--database-url");
   const paths = new Set<string>();
-  for (const folder of blobs === null ? [data] : [data, blobs]) {
+  for (const folder of new Set([data, blobs])) {
     const own = (await readdir(folder)).filter((name) => folderNames.includes(name) || ownFiles.test(name));
     for (const path of [folder, ...own.map((name) => join(folder, name))]) paths.add(path);
   }

@@ -1,5 +1,7 @@
 // The composition root: everything is built here, in reading order, and started and stopped here.
-import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
+import type { ArtifactPlace } from "../artifacts/artifact-place.ts";
+import { storeEnvironment } from "../artifacts/s3/bucket-client.ts";
+import { openArtifacts } from "../artifacts/open-artifacts.ts";
 import { ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { KeyStore } from "../domain/access.ts";
@@ -66,9 +68,11 @@ import { readAllowedPlaces } from "../webhooks/allowed-places.ts";
 import { Deliverer } from "../webhooks/deliverer.ts";
 import { webhookSettingsWith, type WebhookSettings } from "../webhooks/settings.ts";
 import { createWebhookService } from "../webhooks/webhook-service.ts";
-import type { HoneConfig } from "./config.ts";
+import { artifactPlaceOf } from "./artifact-place.ts";
+import { addToChildEnvironment, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
+import { createBucketCheck } from "./checks/bucket-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
 import { settleChildEnvironment } from "./bases/engines-ahead.ts";
 import { exposeGauges } from "./gauges/gauges.ts";
@@ -197,10 +201,13 @@ async function build(
 ): Promise<Facts> {
   requireServed();
   settleChildEnvironment();
-  const { host, port, data, blobs, drainSeconds } = config.server;
+  const { host, port, data, drainSeconds } = config.server;
+  const artifactPlace = artifactPlaceOf(config);
+  if (artifactPlace.kind === "bucket") addToChildEnvironment(storeEnvironment);
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
   const logger = createLogger(log);
   const place = databasePlace(config);
+  const blobs = artifactPlace.kind === "folder" ? artifactPlace.root : data;
   await keepDataPrivate({ data, blobs, database: place }, logger);
   const database = await place.open({
     isShared: false,
@@ -224,6 +231,7 @@ async function build(
   let address: Address = { host, port };
   const ground = {
     place,
+    artifactPlace,
     database,
     keys,
     log,
@@ -331,6 +339,7 @@ interface Parts {
 /** What the parts stand on. */
 interface Ground {
   readonly place: DatabasePlace;
+  readonly artifactPlace: ArtifactPlace;
   readonly database: Stores;
   /** The database's, whose changes the audit log has. */
   readonly keys: KeyStore;
@@ -347,15 +356,14 @@ interface Ground {
 async function construct(
   config: HoneConfig,
   settings: ReturnType<typeof settingsOfParts>,
-  { place, database, keys, log, logger, audit, isUp, isDraining, listening }: Ground,
+  { place, artifactPlace, database, keys, log, logger, audit, isUp, isDraining, listening }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
   const metrics = createMetrics({ processMetrics: true });
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel, quantize: quantization } = config.server;
   const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
-  const blobsFolder = config.server.blobs ?? dataFolder;
-  const artifacts = new FolderArtifacts({ root: blobsFolder, server: () => lease.id });
+  const artifacts = openArtifacts(artifactPlace, { server: () => lease.id });
   const folder = new ServerFolder({ root: dataFolder, server: () => lease.id });
   const cacheOf = (model: string): string => folder.cacheOf(model);
   const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheOf(file));
@@ -618,7 +626,11 @@ async function construct(
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {
-      disk: createDiskCheck([dataFolder, blobsFolder, place.folder], clock),
+      disk: createDiskCheck(
+        [dataFolder, ...(artifactPlace.kind === "folder" ? [artifactPlace.root] : []), place.folder],
+        clock,
+      ),
+      ...(artifactPlace.kind === "bucket" ? { blobs: createBucketCheck(artifactPlace.bucket, clock) } : {}),
       adapters: createAdapterCheck({ models: database.models, artifacts, clock, logger }),
       data_folder: async () => {
         const fault = await comparisonFault(compared, comparedStores);

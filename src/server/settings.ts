@@ -32,7 +32,22 @@ const serverSettings = {
     kind: "text",
     default: null,
     about:
-      "Folder for adapters and files, which servers on one PostgreSQL share. Default: the data folder, which is one server's.",
+      "Where adapters and files are, which servers on one PostgreSQL share: a folder, or a bucket of an S3-compatible store (`s3://bucket/prefix`; address and credentials by the usual `AWS_*` variables). Default: the data folder, which is one server's.",
+  },
+  blobsPathStyle: {
+    kind: "choice",
+    default: "auto",
+    choices: ["auto", "on", "off"],
+    about:
+      "Whether requests name the bucket in their path (`host/bucket`) or in their host (`bucket.host`); `auto` is the path where `AWS_ENDPOINT_URL` names a store.",
+  },
+  blobsCacheBytes: {
+    kind: "integer",
+    default: 20_000_000_000,
+    min: 100_000_000,
+    max: 1e15,
+    about:
+      "Bytes of a bucket's adapters and files that this machine keeps in the data folder; what was used in the last ten minutes stays beyond it.",
   },
   databaseUrl: {
     kind: "text",
@@ -161,6 +176,8 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.port",
     "server.data",
     "server.blobs",
+    "server.blobsPathStyle",
+    "server.blobsCacheBytes",
     "server.databaseUrl",
     "server.databaseConnections",
     "server.roles",

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { setPriority } from "node:os";
 import { createInterface } from "node:readline";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
-import { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
+import { openArtifacts } from "../artifacts/open-artifacts.ts";
 import { unreachable } from "../domain/assert.ts";
 import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
@@ -163,8 +163,8 @@ async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<L
   // The rotary tables need no more rows than the longest sequence.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
-  const { root, server } = places.artifacts;
-  const artifacts = new FolderArtifacts({ root, server: () => server, mayPut: refuseOrphan });
+  const { server } = places.artifacts;
+  const artifacts = openArtifacts(places.artifacts, { server: () => server, mayPut: refuseOrphan });
   const template = await loadChatTemplate(folder, { toolsAsText });
   return {
     artifacts,

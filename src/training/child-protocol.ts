@@ -1,5 +1,5 @@
 // What a training process and its parent say to each other. Trajectories go through a file: large messages are slow.
-import type { ArtifactPlace } from "../artifacts/folder-artifacts.ts";
+import type { PlacedArtifacts } from "../artifacts/artifact-place.ts";
 import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../domain/job.ts";
 import type { Failure } from "../processes/carried-error.ts";
 import type { JobSettings } from "./settings.ts";
@@ -16,7 +16,7 @@ export interface TrainingLoad {
     readonly toolsAsText: boolean;
   };
   readonly settings: JobSettings;
-  readonly artifacts: ArtifactPlace;
+  readonly artifacts: PlacedArtifacts["place"];
   /** Where converted weights lie. */
   readonly cacheFolder: string;
 }

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
+import type { PlacedArtifacts } from "../artifacts/artifact-place.ts";
 import { jobKey, type ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
@@ -26,7 +26,7 @@ import { snapshotStates } from "./steps/job-snapshots.ts";
 import { TrainingProcess } from "./training-process.ts";
 
 export interface ChildJobRunnerOptions {
-  readonly artifacts: FolderArtifacts;
+  readonly artifacts: PlacedArtifacts;
   readonly folder: ServerFolder;
   /** Folders of base models by name. */
   readonly baseFolders: ReadonlyMap<string, string>;

@@ -83,6 +83,7 @@ export function memoryArtifacts(
       }
       return found.length > 0;
     },
+    localPath: async () => null,
     open: async (key) => {
       const file = files.get(key);
       if (file === undefined) throw notFound("artifact", key);

@@ -16,7 +16,7 @@ export function addPlaceFlags(command: Command): Command {
   return command
     .option("--data <folder>", "the server's data folder (HONE_DATA; default .hone)")
     .option("--database-url <url>", "its database, where it is not in the data folder (HONE_DATABASE_URL)")
-    .option("--blobs <folder>", "its adapters and files, where they are not in the data folder (HONE_BLOBS)")
+    .option("--blobs <place>", "its adapters and files, where they are not in the data folder (HONE_BLOBS)")
     .option("--json", "as JSON");
 }
 

@@ -1,8 +1,9 @@
 // What `hone backup`, `restore`, `verify`, `export` and `import` do with a data folder and its database: those of the
 // configuration, as `hone serve` reads it.
 import { relative, resolve, sep } from "node:path";
-import { FolderArtifacts } from "../../artifacts/folder-artifacts.ts";
-import { ServerFolder } from "../../artifacts/server-folder.ts";
+import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
+import { openArtifacts } from "../../artifacts/open-artifacts.ts";
+import { storeEnvironment } from "../../artifacts/s3/bucket-client.ts";
 import { openArchive } from "../../backup/archive/archive-reader.ts";
 import type { Manifest } from "../../backup/archive/manifest.ts";
 import type { Fault } from "../../backup/fault.ts";
@@ -16,7 +17,8 @@ import type { DatabaseTables } from "../../domain/backup/tables.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { newUuid } from "../../domain/ids.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { readConfig, type HoneConfig } from "../config.ts";
+import { artifactPlaceOf } from "../artifact-place.ts";
+import { addToChildEnvironment, readConfig, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import { makeFolder } from "../make-folder.ts";
 import { packageVersion } from "../package.ts";
@@ -43,7 +45,7 @@ export async function backup(folder: string, flags: PlaceFlags, watching: Watchi
   const { config, place } = existingPlace(flags);
   const { data } = config.server;
   const target = resolve(folder);
-  for (const folder of [data, blobsFolder(config)]) refuseWithin(target, folder);
+  for (const folder of [data, ...blobsFolders(config)]) refuseWithin(target, folder);
   return withTables(place, { isShared: true }, (tables) =>
     withStaging(data, (staging) =>
       makeBackup(
@@ -80,8 +82,8 @@ export async function restore(folder: string, flags: PlaceFlags, watching: Watch
       await restoreArchive(archive, { tables, artifacts }, watching);
       return archive.manifest;
     } finally {
-      const work = new ServerFolder({ root: blobsFolder(config), server: () => server });
-      await work.sweep(async (other) => other !== server);
+      const isLive = async (other: string): Promise<boolean> => other !== server;
+      await artifacts.sweepAbandoned({ isLive, isKnown: async () => true });
     }
   });
 }
@@ -169,7 +171,7 @@ async function newPlace(flags: PlaceFlags): Promise<ConfiguredPlace> {
   const config = readConfig({ ...flags });
   keepNewFilesPrivate();
   await makeFolder(config.server.data, "--data");
-  await makeFolder(blobsFolder(config), "--blobs");
+  for (const folder of blobsFolders(config)) await makeFolder(folder, "--blobs");
   const place = databasePlace(config);
   await makeFolder(place.folder, "--database-url");
   return { config, place };
@@ -188,13 +190,16 @@ async function withTables<Result>(
   }
 }
 
-/** Where adapters and files lie, which servers may share. */
-function blobsFolder({ server: { data, blobs } }: HoneConfig): string {
-  return blobs ?? data;
+/** Where adapters and files lie, which servers may share; none where that is a bucket. */
+function blobsFolders(config: HoneConfig): readonly string[] {
+  const place = artifactPlaceOf(config);
+  return place.kind === "folder" ? [place.root] : [];
 }
 
-function artifactsOf(config: HoneConfig, server = "reader"): FolderArtifacts {
-  return new FolderArtifacts({ root: blobsFolder(config), server: () => server });
+function artifactsOf(config: HoneConfig, server = "reader"): ArtifactStore {
+  const place = artifactPlaceOf(config);
+  if (place.kind === "bucket") addToChildEnvironment(storeEnvironment);
+  return openArtifacts(place, { server: () => server });
 }
 
 /** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */

@@ -17,7 +17,7 @@ const namedMax = 5;
 
 export interface AdapterCheckDependencies {
   readonly models: Pick<ModelStore, "list" | "newestVersion">;
-  readonly artifacts: Pick<ArtifactStore, "path">;
+  readonly artifacts: Pick<ArtifactStore, "localPath">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -33,7 +33,10 @@ async function checkAll({ models, artifacts, logger }: AdapterCheckDependencies)
   for await (const { id } of allItems((page) => models.list(all, page))) {
     const version = await models.newestVersion(id);
     if (version === null || version.adapterFolder === null) continue;
-    const fault = faultOf(await artifacts.path(version.adapterFolder, null));
+    const folder = await artifacts.localPath(version.adapterFolder);
+    // What this machine does not have is checked as it is fetched.
+    if (folder === null) continue;
+    const fault = faultOf(folder);
     // Another server may have deleted it, and its model, since.
     if (fault === null || (await models.newestVersion(id))?.step !== version.step) continue;
     broken.push(`${id}:step${version.step}`);

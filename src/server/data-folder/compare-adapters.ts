@@ -62,9 +62,12 @@ function named(folders: readonly string[]): string {
 async function missingAdapters({ artifacts, models }: ComparedStores): Promise<readonly string[]> {
   const missing: string[] = [];
   const all = { entity: null, project: null, name: null };
-  for await (const { id } of allItems((page) => models.list(all, page)))
+  for await (const { id } of allItems((page) => models.list(all, page))) {
+    // Asked once for each model: a store elsewhere takes its time to answer.
+    const there = new Set((await artifacts.names(adaptersOf(id))).map((name) => `${adaptersOf(id)}/${name}`));
     for await (const { adapterFolder } of allItems((page) => models.listVersions(id, page)))
-      if (adapterFolder !== null && !(await artifacts.has(adapterFolder))) missing.push(adapterFolder);
+      if (adapterFolder !== null && !there.has(adapterFolder)) missing.push(adapterFolder);
+  }
   return missing;
 }
 

@@ -5,18 +5,26 @@ import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemClock } from "../../domain/clock.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
+import { type BucketPlace, bucketUrl } from "../../artifacts/s3/bucket-place.ts";
+import { storeEnvironment } from "../../artifacts/s3/bucket-client.ts";
+import { checkBucket } from "../../artifacts/s3/check-bucket.ts";
+import { artifactPlaceOf } from "../artifact-place.ts";
 import { createDiskCheck } from "../checks/disk-check.ts";
-import type { HoneConfig } from "../config.ts";
+import { addToChildEnvironment, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
 /** What there is to say of a data folder, in the order in which one thing stands on another. */
 export async function dataFindings(config: HoneConfig): Promise<readonly Finding[]> {
-  const { data, blobs } = config.server;
+  const { data } = config.server;
+  const artifacts = artifactPlaceOf(config);
   return [
     await folderFinding({ check: "data folder", folder: data, flag: "--data" }),
     await diskFinding(data),
-    ...(blobs === null ? [] : [await folderFinding({ check: "blobs", folder: blobs, flag: "--blobs" })]),
+    ...(artifacts.kind === "bucket" ? [await bucketFinding(artifacts.bucket)] : []),
+    ...(artifacts.kind === "folder" && artifacts.root !== data
+      ? [await folderFinding({ check: "blobs", folder: artifacts.root, flag: "--blobs" })]
+      : []),
     await databaseFinding(databasePlace(config)),
     keyFinding(config),
   ];
@@ -46,6 +54,21 @@ async function folderFinding({
     return ok(check, folder);
   } catch (error) {
     return fault(check, `${folder} cannot be written: ${reasonOf(error)}`, cure);
+  }
+}
+
+/** An object is put there and removed again. */
+async function bucketFinding(bucket: BucketPlace): Promise<Finding> {
+  addToChildEnvironment(storeEnvironment);
+  try {
+    await checkBucket(bucket);
+    return ok("blobs", `${bucketUrl(bucket)} can be written and read`);
+  } catch (error) {
+    return fault(
+      "blobs",
+      reasonOf(error),
+      "Name the bucket with --blobs, the store with AWS_ENDPOINT_URL, and credentials with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+    );
   }
 }
 

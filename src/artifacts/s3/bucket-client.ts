@@ -1,0 +1,188 @@
+// A bucket as a few verbs over whole objects, each with a deadline and tried again while it may help. Every object is small
+// enough to be in memory. Knows nothing of what objects mean. The client's library is loaded at the first request.
+import { createHash } from "node:crypto";
+import { addAbortSignal, type Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import type { S3Client } from "@aws-sdk/client-s3";
+import { type Clock, systemClock } from "../../domain/clock.ts";
+import { newUuid } from "../../domain/ids.ts";
+import { seededRandom } from "../../domain/random.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type * as storeLibrary from "./library.ts";
+import { bucketError, isNoObject, isPassing } from "./bucket-errors.ts";
+import type { BucketPlace } from "./bucket-place.ts";
+
+export interface BucketEntry {
+  readonly key: string;
+  /** When it was put, by the store's clock. */
+  readonly at: Date;
+}
+
+/** For the environment of processes that use it: the library says in their logs which versions of itself are to come. */
+export const storeEnvironment = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: "true" };
+
+type Library = typeof storeLibrary;
+
+interface Opened {
+  readonly library: Library;
+  readonly client: S3Client;
+}
+
+/** As requests name an object. */
+interface BucketKey {
+  readonly Bucket: string;
+  readonly Key: string;
+}
+
+/** Milliseconds until a connection is there. */
+const connectMs = 5000;
+
+/** Of a request: how often it is tried, and how long a try may take, with what it sends and reads, in milliseconds. */
+interface Limits {
+  readonly triesMax: number;
+  readonly tryMs: number;
+}
+const patiently: Limits = { triesMax: 5, tryMs: 60_000 };
+const urgently: Limits = { triesMax: 1, tryMs: 2000 };
+
+export interface HowToRead {
+  /** Whether somebody waits who has another way: tried once, and not for long. */
+  readonly isUrgent?: boolean;
+}
+/** Objects that a store lists at once. */
+const listedMax = 1000;
+/** After the first try; doubles, and varies by half so that servers do not come back together. */
+const firstPauseMs = 200;
+/** The region of requests where nobody names one: stores other than AWS ask for none. */
+const otherRegion = "us-east-1";
+
+export class BucketClient {
+  readonly #place: BucketPlace;
+  readonly #clock: Clock;
+  readonly #random = seededRandom(newUuid());
+  #opened: Promise<Opened> | null = null;
+
+  constructor(place: BucketPlace, clock: Clock = systemClock) {
+    this.#place = place;
+    this.#clock = clock;
+  }
+
+  /** Null where there is no such object. @throws ServiceError `unavailable`, as all of these do */
+  async read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
+    const limits = isUrgent ? urgently : patiently;
+    return await this.#ask(
+      "read",
+      key,
+      async ({ library, client }, object, signal) => {
+        const { Body } = await client.send(new library.GetObjectCommand(object), { abortSignal: signal });
+        // In Node the body is a stream of Node's.
+        return buffer(addAbortSignal(signal, Body as Readable));
+      },
+      limits,
+    ).catch(orWhereMissing(null));
+  }
+
+  /** It is there, whole, when this resolves; a store that can compares what has come with its SHA-256. */
+  async write(key: string, bytes: Uint8Array): Promise<void> {
+    const ChecksumSHA256 = createHash("sha256").update(bytes).digest("base64");
+    await this.#ask("written", key, ({ library, client }, object, signal) =>
+      client.send(new library.PutObjectCommand({ ...object, Body: bytes, ChecksumSHA256 }), {
+        abortSignal: signal,
+      }),
+    );
+  }
+
+  /** False also where there is no such bucket. */
+  async has(key: string): Promise<boolean> {
+    return await this.#ask("looked for", key, async ({ library, client }, object, signal) => {
+      await client.send(new library.HeadObjectCommand(object), { abortSignal: signal });
+      return true;
+    }).catch(orWhereMissing(false));
+  }
+
+  /** That there is no such object is no error. */
+  async remove(key: string): Promise<void> {
+    await this.#ask("removed", key, ({ library, client }, object, signal) =>
+      client.send(new library.DeleteObjectCommand(object), { abortSignal: signal }),
+    ).catch(orWhereMissing(null));
+  }
+
+  /** All objects whose keys begin so, or no more than so many. Not grouped by folders, which not every store does well. */
+  async list(start: string, countMax = Infinity): Promise<readonly BucketEntry[]> {
+    const found: BucketEntry[] = [];
+    const own = this.#place.prefix.length;
+    let token: string | undefined;
+    do {
+      const page = await this.#ask(
+        "listed",
+        start,
+        ({ library, client }, { Bucket, Key: Prefix }, signal) => {
+          const MaxKeys = Math.min(countMax - found.length, listedMax);
+          const asked = {
+            Bucket,
+            Prefix,
+            MaxKeys,
+            ...(token === undefined ? {} : { ContinuationToken: token }),
+          };
+          return client.send(new library.ListObjectsV2Command(asked), { abortSignal: signal });
+        },
+      );
+      for (const { Key = "", LastModified = new Date(0) } of page.Contents ?? [])
+        found.push({ key: Key.slice(own), at: LastModified });
+      token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (token !== undefined && found.length < countMax);
+    return found;
+  }
+
+  async #ask<Answer>(
+    what: string,
+    key: string,
+    send: (opened: Opened, object: BucketKey, signal: AbortSignal) => Promise<Answer>,
+    { triesMax, tryMs }: Limits = patiently,
+  ): Promise<Answer> {
+    const object = { Bucket: this.#place.bucket, Key: this.#place.prefix + key };
+    for (let tried = 1; ; tried++) {
+      try {
+        return await send(await (this.#opened ??= open(this.#place)), object, AbortSignal.timeout(tryMs));
+      } catch (error) {
+        if (tried === triesMax || isNoObject(error) || !isPassing(error))
+          throw bucketError(this.#place, { what, key: object.Key }, error);
+        await this.#clock.sleep(firstPauseMs * 2 ** (tried - 1) * (0.5 + this.#random.uniform()));
+      }
+    }
+  }
+}
+
+/** For `catch`: answers with this where the error is that there is no such object. */
+function orWhereMissing<None>(none: None): (error: unknown) => None {
+  return (error) => {
+    if (error instanceof ServiceError && isNoObject(error.cause)) return none;
+    throw error;
+  };
+}
+
+async function open({ endpoint, isPathStyle }: BucketPlace): Promise<Opened> {
+  const library = await import("./library.ts");
+  const client = (region: string | null): S3Client =>
+    new library.S3Client({
+      ...(region === null ? {} : { region }),
+      ...(endpoint === null ? {} : { endpoint }),
+      forcePathStyle: isPathStyle,
+      // Tried again here, with what they read.
+      maxAttempts: 1,
+      // What is stored has hashes of its own, and not every store knows those that the client would add.
+      requestChecksumCalculation: "WHEN_REQUIRED",
+      responseChecksumValidation: "WHEN_REQUIRED",
+      requestHandler: {
+        connectionTimeout: connectMs,
+        requestTimeout: patiently.tryMs,
+        throwOnRequestTimeout: true,
+      },
+    });
+  const named = client(null);
+  const isNamed = await named.config.region().then(
+    () => true,
+    () => false,
+  );
+  return { library, client: isNamed ? named : client(otherRegion) };
+}

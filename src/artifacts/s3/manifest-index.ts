@@ -1,0 +1,68 @@
+// Which artifacts there are in a bucket: `index/<key>.json` is the manifest of each. The ending tells an artifact from what lies
+// below it, also for stores that keep objects as files.
+import type { BucketClient, HowToRead } from "./bucket-client.ts";
+import { type Manifest, manifestText, readManifest } from "./manifest.ts";
+
+const root = "index";
+const ending = ".json";
+
+export class ManifestIndex {
+  readonly #bucket: BucketClient;
+
+  constructor(bucket: BucketClient) {
+    this.#bucket = bucket;
+  }
+
+  async find(key: string, how: HowToRead = {}): Promise<Manifest | null> {
+    const object = objectOf(key);
+    const text = await this.#bucket.read(object, how);
+    return text === null ? null : readManifest(text.toString("utf8"), object);
+  }
+
+  /** In place of what is there. */
+  async put(key: string, manifest: Manifest): Promise<void> {
+    await this.#bucket.write(objectOf(key), Buffer.from(manifestText(manifest)));
+  }
+
+  async remove(key: string): Promise<void> {
+    await this.#bucket.remove(objectOf(key));
+  }
+
+  /** Whether there is one of the key or below it. */
+  async has(key: string): Promise<boolean> {
+    if (await this.#bucket.has(objectOf(key))) return true;
+    return (await this.#bucket.list(`${root}/${key}/`, 1)).length > 0;
+  }
+
+  /** The names right below a key. */
+  async names(key: string): Promise<readonly string[]> {
+    return [...(await this.latest(key)).keys()];
+  }
+
+  /** The keys at and below a key. */
+  async keysAt(key: string): Promise<readonly string[]> {
+    const below = await this.#bucket.list(`${root}/${key}/`);
+    return [key, ...below.map((entry) => withoutEnding(entry.key.slice(root.length + 1)))];
+  }
+
+  /** By name right below a key, when the latest of it and below was put. */
+  async latest(key: string): Promise<ReadonlyMap<string, Date>> {
+    const start = `${root}/${key}/`;
+    const latest = new Map<string, Date>();
+    for (const entry of await this.#bucket.list(start)) {
+      const path = entry.key.slice(start.length);
+      const name = path.includes("/") ? path.slice(0, path.indexOf("/")) : withoutEnding(path);
+      const known = latest.get(name);
+      if (known === undefined || known < entry.at) latest.set(name, entry.at);
+    }
+    return latest;
+  }
+}
+
+function objectOf(key: string): string {
+  return `${root}/${key}${ending}`;
+}
+
+function withoutEnding(name: string): string {
+  return name.endsWith(ending) ? name.slice(0, -ending.length) : name;
+}

@@ -1,0 +1,82 @@
+// Files to objects and back, in pieces: each is sent, and tried again, by itself, and checked against its hash as it arrives.
+import { open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { flush } from "../flush.ts";
+import { notAsStored } from "../seal.ts";
+import { eachAtOnce } from "./at-once.ts";
+import type { BucketClient } from "./bucket-client.ts";
+import { type FileManifest, hashOfPiece, pieceBytes } from "./manifest.ts";
+
+/** @param to what the keys of the pieces begin with @param path of the file @param name in the manifest */
+export async function storeFile(
+  bucket: BucketClient,
+  to: string,
+  { path, name }: { readonly path: string; readonly name: string },
+): Promise<FileManifest> {
+  const { size: byteCount } = await stat(path);
+  const pieces: string[] = Array.from({ length: Math.ceil(byteCount / pieceBytes) });
+  const handle = await open(path);
+  try {
+    await eachAtOnce(pieces.keys(), async (index) => {
+      const start = index * pieceBytes;
+      const bytes = new Uint8Array(Math.min(pieceBytes, byteCount - start));
+      await readWhole(handle, bytes, start);
+      pieces[index] = hashOfPiece(bytes);
+      await bucket.write(keyOfPiece(to, name, index), bytes);
+    });
+  } finally {
+    await handle.close();
+  }
+  return { name, byteCount, pieces };
+}
+
+/**
+ * Writes the files to the path, whole and flushed, or throws.
+ *
+ * @returns false where a piece is gone, as of an artifact that was replaced or removed
+ * @throws ServiceError `conflict` for a piece that is not the one that was stored
+ */
+export async function fetchFiles(
+  bucket: BucketClient,
+  from: string,
+  { path, files }: { readonly path: string; readonly files: readonly FileManifest[] },
+): Promise<boolean> {
+  let isWhole = true;
+  for (const { name, byteCount, pieces } of files) {
+    const target = join(path, name);
+    const handle = await open(target, "w");
+    try {
+      await handle.truncate(byteCount);
+      await eachAtOnce(pieces.entries(), async ([index, hash]) => {
+        const key = keyOfPiece(from, name, index);
+        const bytes = await bucket.read(key);
+        if (bytes === null) isWhole = false;
+        else if (hashOfPiece(bytes) !== hash)
+          throw notAsStored("artifact", `${JSON.stringify(key)} in the bucket has other bytes`);
+        else await handle.write(bytes, 0, bytes.length, index * pieceBytes);
+      });
+    } finally {
+      await handle.close();
+    }
+    if (!isWhole) return false;
+    await flush(target);
+  }
+  return true;
+}
+
+function keyOfPiece(start: string, name: string, index: number): string {
+  const file = name === "" ? "file" : name;
+  return `${start}/${file}${index === 0 ? "" : `.${index}`}`;
+}
+
+async function readWhole(
+  handle: Awaited<ReturnType<typeof open>>,
+  bytes: Uint8Array,
+  start: number,
+): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesRead } = await handle.read(bytes, done, bytes.length - done, start + done);
+    if (bytesRead === 0) throw new Error("A file became shorter while it was stored.");
+    done += bytesRead;
+  }
+}

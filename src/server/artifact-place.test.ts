@@ -1,0 +1,31 @@
+// Where artifacts are kept, as flags and the environment name it.
+import assert from "node:assert/strict";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { artifactPlaceOf } from "./artifact-place.ts";
+import { readConfig } from "./config.ts";
+
+test("artifacts are in the data folder, in another one, or in a bucket of a store that the environment names", () => {
+  const placeOf = (flags: Readonly<Record<string, string>>, environment: NodeJS.ProcessEnv = {}) =>
+    artifactPlaceOf(readConfig({ data: "data", ...flags }, environment), environment);
+  const data = resolve("data");
+  assert.deepEqual(placeOf({}), { kind: "folder", root: data });
+  assert.deepEqual(placeOf({ blobs: "/mnt/hone" }), { kind: "folder", root: resolve("/mnt/hone") });
+  const cache = { folder: join(data, "cache", "blobs"), bytesMax: 20e9 };
+  const bucket = { bucket: "models", prefix: "a/b/", endpoint: null, isPathStyle: false };
+  assert.deepEqual(placeOf({ blobs: "s3://models/a//b/" }), { kind: "bucket", bucket, cache });
+  const endpoint = "http://store.example:9000";
+  const elsewhere = { AWS_ENDPOINT_URL: `${endpoint}/` };
+  assert.deepEqual(placeOf({ blobs: "s3://models/a/b" }, elsewhere), {
+    kind: "bucket",
+    bucket: { ...bucket, endpoint, isPathStyle: true },
+    cache,
+  });
+  const hosted = { blobs: "s3://models", "blobs-path-style": "off", "blobs-cache-bytes": "500000000" };
+  const of = placeOf(hosted, { AWS_ENDPOINT_URL: "http://other", AWS_ENDPOINT_URL_S3: endpoint });
+  assert.deepEqual(of, {
+    kind: "bucket",
+    bucket: { bucket: "models", prefix: "", endpoint, isPathStyle: false },
+    cache: { ...cache, bytesMax: 500_000_000 },
+  });
+});

@@ -1,0 +1,66 @@
+// Several servers on one PostgreSQL, for tests: each has a data folder of its own, and they share a place for adapters and files.
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { openPostgres } from "../src/storage/postgres/postgres-dialect.ts";
+import { openStores, type Stores } from "../src/storage/stores.ts";
+import { createPostgres } from "../src/storage/testing/postgres-databases.ts";
+import { call, newDataFolder, removeDataFolder, type RunningServer, startServer } from "./running-server.ts";
+import { model } from "./served-jobs.ts";
+
+export const adminKey = "hone_of_all_servers_0123456789";
+
+/** A database that servers share, and what starts one. @param bucketUrl what else they share; a folder unless given */
+export async function shared(
+  t: TestContext,
+  bucketUrl: string | null = null,
+): Promise<{
+  readonly stores: Stores;
+  readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
+}> {
+  const { url, drop } = await createPostgres();
+  const folder = newDataFolder();
+  const folders = [folder];
+  const servers: RunningServer[] = [];
+  const stores = await openStores(openPostgres({ url, connections: 2 }));
+  t.after(async () => {
+    await Promise.all(servers.map((server) => server.kill()));
+    await stores.close();
+    await drop();
+    folders.forEach(removeDataFolder);
+  });
+  const start = async (...flags: readonly string[]): Promise<RunningServer> => {
+    const dataFolder = newDataFolder();
+    folders.push(dataFolder);
+    const shares = ["--database-url", url, "--blobs", bucketUrl ?? folder, "--api-key", adminKey];
+    const started = await startServer({
+      dataFolder,
+      flags: [...model, ...shares, ...flags],
+      // A server that dies is noticed soon.
+      limits: { jobs: { leaseMs: 4000 } },
+    });
+    const server = { ...started, apiKey: adminKey };
+    servers.push(server);
+    return server;
+  };
+  return { stores, start };
+}
+
+export async function ask(server: RunningServer, method: string, path: string, body?: unknown): Promise<any> {
+  const answer = await call(server, method, path, { body });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+export const question = { role: "user", content: "Who are you?" };
+
+/** What a server answers of the model's newest version, and which that is. */
+export async function answerOf(server: RunningServer, modelId: string): Promise<unknown> {
+  const chat = { model: modelId, messages: [question], max_tokens: 8, seed: 1, temperature: 0 };
+  const { choices, system_fingerprint: fingerprint } = await ask(
+    server,
+    "POST",
+    "/v1/chat/completions",
+    chat,
+  );
+  return { choices, fingerprint };
+}
