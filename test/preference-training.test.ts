@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { FeedbackCreateReq, FeedbackPreferenceJobCreate, TrainingEvent } from "../src/client/api.ts";
 import { Hone } from "../src/client/hone.ts";
 import { callReference } from "../src/domain/recordings/call-reference.ts";
+import { searchedOf } from "../src/domain/testing/search.ts";
 import {
   call,
   eventually,
@@ -102,9 +103,12 @@ async function check(name: string, train: (client: Hone, modelId: string) => Pro
   assert.ok(after.preferred >= before.preferred + 0.15 && after.other < before.other, shown);
 }
 
+/** What a model learns of, each as a test. */
+const ways = new Map<string, () => Promise<void>>();
+
 const small = { batch_size: 4, learning_rate: 3e-4, epochs: 4 };
 
-test("of pairs a model learns to say what people preferred", () =>
+ways.set("of pairs a model learns to say what people preferred", () =>
   check("pairs", async (client, modelId) => {
     const job = await client.jobs.createPreference({ model_id: modelId, pairs, config: small });
     const taken = await stepsOfJob(client, job);
@@ -115,9 +119,10 @@ test("of pairs a model learns to say what people preferred", () =>
     assert.ok(
       last["logps/chosen"] - last["logps/rejected"] > first["logps/chosen"] - first["logps/rejected"],
     );
-  }));
+  }),
+);
 
-test("of single thumbs it does so too", () =>
+ways.set("of single thumbs it does so too", () =>
   check("thumbs", async (client, modelId) => {
     const thumbs = pairs.flatMap(({ prompt, chosen, rejected }) => [
       { prompt, completion: chosen, label: true },
@@ -128,7 +133,8 @@ test("of single thumbs it does so too", () =>
     const taken = await stepsOfJob(client, job);
     assert.ok(taken.every((step) => step["kl"] >= 0));
     assert.ok(taken[taken.length - 1]["loss"] < taken[0]["loss"]);
-  }));
+  }),
+);
 
 /** Its own answers are of more kinds than two: much of what it says is neither, and would be driven out too. */
 const gentle = { learning_rate: 1e-4, epochs: 4 };
@@ -186,7 +192,7 @@ function checkFeedback(
 
 const isPreferred = ({ text }: Answer): boolean => text === preferred;
 
-test("of ratings of its recorded answers it learns to say what people preferred", () =>
+ways.set("of ratings of its recorded answers it learns to say what people preferred", () =>
   checkFeedback(
     "rated",
     (answers) =>
@@ -199,9 +205,10 @@ test("of ratings of its recorded answers it learns to say what people preferred"
       rule: { terms: [{ kind: "reaction", rewards: { "👍": 1, "👎": 0 } }] },
       config: { ...gentle, beta: 0.5 },
     },
-  ));
+  ),
+);
 
-test("of choices as they were answered, by their tokens", () =>
+ways.set("of choices as they were answered, by their tokens", () =>
   check("choices", async (client, modelId) => {
     const chosenPairs = [];
     for (const [seed, content] of questions.entries()) {
@@ -217,9 +224,10 @@ test("of choices as they were answered, by their tokens", () =>
     const job = await client.jobs.createPreference({ model_id: modelId, pairs: chosenPairs, config: small });
     const [first] = await stepsOfJob(client, job);
     assert.ok(Math.abs(first["loss"] - Math.LN2) < 1e-3);
-  }));
+  }),
+);
 
-test("of which answer is better than which, by another loss", () =>
+ways.set("of which answer is better than which, by another loss", () =>
   checkFeedback(
     "compared",
     (answers) =>
@@ -236,9 +244,10 @@ test("of which answer is better than which, by another loss", () =>
       rule: { terms: [{ kind: "preference" }] },
       config: { ...gentle, loss: "simpo", gamma: 2 },
     },
-  ));
+  ),
+);
 
-test("of answers as people corrected them", () =>
+ways.set("of answers as people corrected them", () =>
   checkFeedback(
     "corrected",
     (answers) =>
@@ -250,7 +259,10 @@ test("of answers as people corrected them", () =>
           vendor_ref: answer.call,
         })),
     { corrections: {}, config: { ...gentle, loss: "ipo", beta: 0.5 } },
-  ));
+  ),
+);
+
+for (const [name, learn] of searchedOf([...ways], 4)) test(name, learn);
 
 test("a job whose server is killed goes on behind its last step, to the version that it makes undisturbed", async () => {
   const dataFolder = newDataFolder();

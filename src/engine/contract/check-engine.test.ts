@@ -88,7 +88,7 @@ for (const [bits, logprobTolerance] of [
     failing: { code: "not_found", make: () => embedded(emptyFolder, 1, bits) },
     rounding: { answer: answers[bits], logprobTolerance },
   };
-  checkEngine(under);
+  checkEngine(under, 8);
 }
 
 const naive = {
@@ -99,7 +99,7 @@ const naive = {
     make: () => new NaiveEngine({ modelFolder: emptyFolder, vocabulary, waitingCountMax: 1 }),
   },
 } as const satisfies EngineUnderTest;
-checkEngine(naive, 5);
+checkEngine(naive, 3);
 
 const onDemand = (folder: string, waitingCountMax: number): OnDemandEngine =>
   new OnDemandEngine({
@@ -122,7 +122,7 @@ checkEngine(
     make: ({ waitingCountMax }) => onDemand(modelFolder, waitingCountMax),
     failing: { code: "not_found", make: () => onDemand(emptyFolder, 1) },
   },
-  5,
+  3,
 );
 
 for (const [name, features] of [
@@ -152,5 +152,5 @@ for (const [name, features] of [
     make: ({ waitingCountMax }) => make(waitingCountMax, false),
     failing: { code: "unavailable", make: () => make(1, true) },
   };
-  checkEngine(under, features.length === 0 ? 5 : undefined);
+  checkEngine(under, features.length === 0 ? 3 : 8);
 }
