@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobRunner, JobStore } from "../domain/job.ts";
 import type { ModelStore, ModelVersion } from "../domain/model.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { AttemptMetrics } from "./attempt-metrics.ts";
 
 export interface AttemptDependencies {
   readonly jobs: JobStore;
@@ -19,6 +20,8 @@ export interface AttemptDependencies {
   /** Called when a model has a new version; what it does may wait until the next one, or the next start. */
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
+  /** Absent where nothing is counted. */
+  readonly metrics?: AttemptMetrics;
   readonly logger: Logger;
   /** Whom the job was claimed for. */
   readonly owner: string;

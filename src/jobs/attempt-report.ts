@@ -4,12 +4,14 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { AttemptMetrics } from "./attempt-metrics.ts";
 
 export interface ReportDependencies {
   readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning" | "findRunning">;
   /** Whom the job runs for. */
   readonly owner: string;
   readonly clock: Clock;
+  readonly metrics?: Pick<AttemptMetrics, "stepped">;
   /** Of the attempt. */
   readonly logger: Logger;
   /** Called after every event is durable. */
@@ -27,7 +29,7 @@ const tenthsLinesMin = 1000;
 /** The report of one attempt at the job. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
-  { jobs, owner, clock, logger, onEvent, onAdvanced }: ReportDependencies,
+  { jobs, owner, clock, metrics: meter, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
   // An earlier attempt reported what it kept; this one reports at once if it cannot go on from there.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
@@ -85,6 +87,7 @@ export function createReport(
       );
       requireFinite(metrics);
       await jobs.appendEvent(jobId, owner, index + 1, { type: "gradient_step", data: metrics });
+      meter?.stepped();
       await update({ gradientStepCount: index + 1, endsAt: after(secondsLeft) });
       onEvent();
     },

@@ -71,9 +71,12 @@ export class Attempt {
   async run(): Promise<Ending["kind"] | null> {
     let kind: Ending["kind"] | null = null;
     let assignment: JobAssignment | null = null;
+    const { clock, metrics } = this.#dependencies;
+    const startedMs = clock.monotonicMs();
     try {
       const attempted = await this.#attempt();
       ({ assignment } = attempted);
+      metrics?.ended(attempted.ending, clock.monotonicMs() - startedMs);
       this.#logger.info({ ending: attempted.ending.kind }, "attempt over");
       await this.#settleAtLast(attempted.ending, assignment);
       ({ kind } = attempted.ending);

@@ -38,9 +38,9 @@ async function recording(
     logger: { ...silentLogger, warn },
   });
   const lost = async (): Promise<readonly string[]> =>
-    [...(await metrics.expose()).text.matchAll(/hone_recordings_lost_total\{reason="(.*)"\} (\d+)/g)].map(
-      ([, reason, count]) => `${count} ${reason}`,
-    );
+    [
+      ...(await metrics.expose()).text.matchAll(/hone_recordings_lost_total\{reason="(.*)"\} ([1-9]\d*)/g),
+    ].map(([, reason, count]) => `${count} ${reason}`);
   return { completions, recorder, clock, lost, named };
 }
 

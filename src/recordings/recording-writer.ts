@@ -21,6 +21,8 @@ interface Waiting {
   readonly end: (isWritten: boolean) => void;
 }
 
+const lossReasons = ["too many waiting", "not written", "fault"] as const;
+
 /** Of those that are lost together, so many are named in the log. */
 const namedMax = 100;
 
@@ -44,6 +46,7 @@ export class RecordingWriter {
       name: "hone_recordings_lost_total",
       help: "Completions that should have been recorded and were not: too many waited, or the database could not be written.",
       labels: ["reason"],
+      known: lossReasons.map((reason) => ({ reason })),
     });
     const waiting = { name: "hone_recordings_waiting", help: "Completions that wait to be recorded." };
     metrics.gauge(waiting, () => [{ value: this.#waiting.length }]);
@@ -112,7 +115,7 @@ export class RecordingWriter {
   /** Counts and logs what is not recorded. */
   lose(
     lost: readonly Pick<RecordedCompletion, "requestId">[],
-    reason: "too many waiting" | "not written" | "fault",
+    reason: (typeof lossReasons)[number],
     error?: unknown,
   ): void {
     this.#lost.increase({ reason }, lost.length);

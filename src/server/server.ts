@@ -47,6 +47,7 @@ import { createFileService, type FileService } from "../files/file-service.ts";
 import type { HttpDependencies, ListedBase } from "../http/dependencies.ts";
 import { createHttpServer } from "../http/server.ts";
 import { httpSettingsWith, type HttpSettings } from "../http/settings.ts";
+import { createAttemptMetrics } from "../jobs/attempt-metrics.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
 import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
@@ -372,7 +373,7 @@ async function construct(
   const baseNames = models.map((model) => model.name);
 
   const device = await usableDevice(config.server.device, builtInModel().folder);
-  const observer = memoryObserver(metrics, logger);
+  const observer = memoryObserver(metrics, logger, baseNames);
   const { bases, memory } = await createServedBases(models, {
     cacheOf,
     settings,
@@ -528,6 +529,7 @@ async function construct(
       prepareVersion,
       onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
       clock,
+      metrics: createAttemptMetrics(metrics),
       logger,
       lease,
       announcements: database.announcements,

@@ -9,6 +9,7 @@ const samplesOf = (text: string): readonly string[] =>
 test("a scrape shows counters, histograms, and gauges as they are at that moment", async () => {
   const metrics = createMetrics({ processMetrics: false });
   const requests = metrics.counter({ name: "hone_requests_total", help: "Requests.", labels: ["status"] });
+  metrics.counter({ name: "hone_lost_total", help: "Lost.", labels: ["why"], known: [{ why: "full" }] });
   requests.increase({ status: "200" });
   requests.increase({ status: "200" }, 2);
   requests.increase({ status: "404" });
@@ -26,6 +27,7 @@ test("a scrape shows counters, histograms, and gauges as they are at that moment
   assert.deepEqual(samplesOf(text), [
     'hone_requests_total{status="200"} 3',
     'hone_requests_total{status="404"} 1',
+    'hone_lost_total{why="full"} 0',
     'hone_wait_seconds_bucket{le="0.1"} 1',
     'hone_wait_seconds_bucket{le="1"} 2',
     'hone_wait_seconds_bucket{le="+Inf"} 2',

@@ -15,7 +15,12 @@ type ReadSamples = () => readonly { readonly labels?: Labels; readonly value: nu
 
 /** Everything a process measures of itself. */
 export interface Metrics {
-  counter(options: MetricOptions): { increase(labels?: Labels, by?: number): void };
+  counter(
+    options: MetricOptions & {
+      /** Shown as 0 from the start: what is counted there for the first time is then an increase. */
+      readonly known?: readonly Labels[];
+    },
+  ): { increase(labels?: Labels, by?: number): void };
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): {
     observe(value: number, labels?: Labels): void;
   };
@@ -32,8 +37,9 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
   const registry = new Registry();
   if (options.processMetrics) collectDefaultMetrics({ register: registry });
   return {
-    counter: ({ name, help, labels = [] }) => {
+    counter: ({ name, help, labels = [], known = [] }) => {
       const counter = new Counter({ name, help, labelNames: [...labels], registers: [registry] });
+      for (const values of known) counter.inc(values, 0);
       return { increase: (values = {}, by = 1) => counter.inc(values, by) };
     },
     histogram: ({ name, help, labels = [], buckets }) => {

@@ -69,6 +69,7 @@ export class Deliverer implements Service {
       name: "hone_webhook_attempts_total",
       help: "Requests to the receivers of webhooks, by what came of them.",
       labels: ["outcome"],
+      known: [{ outcome: "delivered" }, { outcome: "failed" }],
     });
     metrics.gauge({ name: "hone_webhook_requests", help: "Requests to receivers under way." }, () => [
       { value: this.#sending.size },

@@ -6,11 +6,12 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 const secondsBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /** Registers the metrics; once per registry. */
-export function memoryObserver(metrics: Metrics, logger: Logger): MemoryObserver {
+export function memoryObserver(metrics: Metrics, logger: Logger, bases: readonly string[]): MemoryObserver {
   const loads = metrics.counter({
     name: "hone_model_loads_total",
     help: "Loads of base models, by how they ended: `loaded` or `failed`.",
     labels: ["base_model", "outcome"],
+    known: bases.flatMap((base_model) => ["loaded", "failed"].map((outcome) => ({ base_model, outcome }))),
   });
   const unloads = metrics.counter({
     name: "hone_model_unloads_total",
