@@ -17,7 +17,20 @@ const house: Readonly<Record<string, Room>> = {
   jinja: { rank: 1, mayImport: ["domain"], vendors: [] },
   regex: { rank: 1, mayImport: ["domain"], vendors: [] },
   validation: { rank: 1, mayImport: ["domain"], vendors: [] },
-  telemetry: { rank: 1, mayImport: ["domain"], vendors: ["pino", "prom-client"] },
+  telemetry: {
+    rank: 1,
+    mayImport: ["domain"],
+    vendors: [
+      "pino",
+      "prom-client",
+      "@opentelemetry/api",
+      "@opentelemetry/otlp-exporter-base",
+      "@opentelemetry/otlp-transformer",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-metrics",
+      "@opentelemetry/sdk-trace",
+    ],
+  },
   processes: { rank: 1, mayImport: ["domain"], vendors: [] },
   storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql", "pg"] },
   client: {

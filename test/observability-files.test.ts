@@ -11,7 +11,9 @@ const folder = "deploy/observability";
 const rulesFile = `${folder}/alerts.yaml`;
 const dashboardFile = `${folder}/grafana-dashboard.json`;
 const page = "docs/observability.md";
-const serverOfTests = serverOfFile({ flags: model });
+/** Nobody listens there: what is sent is lost, and counted. */
+const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
+const serverOfTests = serverOfFile({ flags: model, environment });
 let scraped: Promise<string> | null = null;
 
 /** What /metrics answers once the server has done a little of everything. */

@@ -25,6 +25,8 @@ export interface RunningServer {
 export interface ServerOptions {
   readonly flags?: readonly string[];
   readonly limits?: ServerLimits;
+  /** Variables beside those of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Far beyond what anything here takes: a wait that is over it would never end. */
@@ -64,7 +66,7 @@ export async function startServer(
     readonly openFilesMax?: number;
   },
 ): Promise<RunningServer> {
-  const { dataFolder, flags = [], limits = {}, clockFile, openFilesMax } = options;
+  const { dataFolder, flags = [], limits = {}, clockFile, openFilesMax, environment = {} } = options;
   const shell =
     openFilesMax === undefined ? [] : ["bash", "-c", `ulimit -n ${openFilesMax} && exec "$@"`, "--"];
   const [command, ...commandFlags] = [...shell, process.execPath];
@@ -84,7 +86,7 @@ export async function startServer(
       "warn",
       ...flags,
     ],
-    { stdio: ["ignore", "pipe", "pipe"] },
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...environment } },
   );
   dieWithTests(child);
   let output = "";
@@ -171,10 +173,11 @@ const fileServers = new Map<string, FileServer>();
 export function serverOfFile({
   flags = [],
   limits = {},
+  environment = {},
   onStart = () => undefined,
 }: ServerOptions & { readonly onStart?: (server: RunningServer) => void } = {}): () => RunningServer {
-  const key = JSON.stringify([flags, limits]);
-  const shared = fileServers.get(key) ?? startedByTests({ flags, limits });
+  const key = JSON.stringify([flags, limits, environment]);
+  const shared = fileServers.get(key) ?? startedByTests({ flags, limits, environment });
   fileServers.set(key, shared);
   shared.onStart.push(onStart);
   return shared.server;

@@ -19,8 +19,10 @@ import type { ChatRecorder, ChatRecording } from "../domain/recordings/chat-reco
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { GenAiMeter, Span } from "../telemetry/tracing.ts";
 import { createChatMetrics, type ChatMetrics } from "./measures/chat-metrics.ts";
 import { noUsage, startTimeline, type ChatTimeline } from "./measures/chat-timeline.ts";
+import { genAiRequestOf, traceChat } from "./measures/trace-chat.ts";
 import { createVllmMetrics, type VllmMetrics } from "./measures/vllm-metrics.ts";
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { ModelDirectory, ResolvedModel } from "../registry/model-directory.ts";
@@ -67,6 +69,8 @@ export interface BeginOptions {
   readonly signal: AbortSignal;
   /** Called once the engine has the request: what can be known to be wrong with it was thrown before. */
   readonly onSubmitted?: () => void;
+  /** Within which it is traced; absent or null where it is not. */
+  readonly span?: Span | null;
   /** What is thrown of an error, such as one that names fields as the caller knows them; absent throws it as it is. */
   readonly located?: (error: unknown) => unknown;
 }
@@ -82,6 +86,8 @@ export interface ChatDependencies {
   readonly usage?: UsageCounter | null;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** Null where nobody wants it. */
+  readonly genAi?: GenAiMeter | null;
   readonly logger: Logger;
 }
 
@@ -167,7 +173,7 @@ class Completion implements ChatCompletion {
 
   /** The whole of it. What comes first is empty: the header is there then. */
   async *#run(): AsyncGenerator<readonly ChatDelta[], void> {
-    const { clock, metrics, vllm, timelines } = this.#shared;
+    const { clock, metrics, timelines } = this.#shared;
     const timeline = this.#timeline;
     const startedAt = clock.now();
     timelines.add(timeline);
@@ -193,7 +199,7 @@ class Completion implements ChatCompletion {
           if (deltas.length > 0) {
             if (timeline.firstTokenMs === null) {
               timeline.firstTokenMs = clock.monotonicMs();
-              vllm.firstToken(base.model.name, timeline.firstTokenMs - timeline.requestedMs);
+              this.#shared.vllm.firstToken(base.model.name, timeline.firstTokenMs - timeline.requestedMs);
             }
             for (const { finish, choiceTokens: tokenCount } of deltas)
               if (finish !== null) timeline.finishes.push({ reason: finish.reason, tokenCount });
@@ -218,8 +224,20 @@ class Completion implements ChatCompletion {
       timelines.delete(timeline);
       timeline.endedMs = clock.monotonicMs();
       metrics.ended(timeline.outcome, timeline.endedMs - timeline.requestedMs);
-      if (timeline.model !== null) vllm.ended(timeline.model.base, timeline);
+      this.#observe();
     }
+  }
+
+  /** What is over is counted, timed and traced. */
+  #observe(): void {
+    const { vllm, genAi = null } = this.#shared;
+    const timeline = this.#timeline;
+    const { span = null } = this.#asked;
+    if (timeline.model !== null) {
+      vllm.ended(timeline.model.base, timeline);
+      genAi?.record(genAiRequestOf(timeline, timeline.model.base));
+    }
+    if (span !== null) traceChat(span, timeline);
   }
 
   async #submit(): Promise<{ base: ServedBase; plan: GenerationPlan; generation: Generation }> {

@@ -32,6 +32,7 @@ import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import type { WebhookService } from "../webhooks/webhook-service.ts";
 import type { HttpSettings } from "./settings.ts";
 
@@ -150,6 +151,8 @@ export interface HttpDependencies {
   /** True once the server is stopping: new work is then answered 503. */
   readonly isDraining: () => boolean;
   readonly metrics: Metrics;
+  /** Null where nothing is traced. */
+  readonly tracing?: Tracing | null;
   readonly logger: Logger;
   readonly audit: AuditLog;
   readonly clock: Clock;

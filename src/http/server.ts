@@ -25,7 +25,8 @@ import { breakOffOnClose, guard } from "./request-scope.ts";
 import { limitExposure } from "./browsers/exposure.ts";
 import { answerBesideRoutes, noteAnswers, refuseConnection } from "./refuse-connection.ts";
 import { Connections } from "./connections.ts";
-import { measureRequests } from "./request-metrics.ts";
+import { measureRequests } from "./measures/request-metrics.ts";
+import { traceRequests } from "./measures/request-trace.ts";
 import { idFor } from "./request-id.ts";
 import { RouteTable } from "./route-table.ts";
 import { addAnsweringRoute } from "./routes/answer-chat.ts";
@@ -118,6 +119,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   app.decorate("revocations", new RevocationWatch(dependencies, clock));
   beginInTurn(app);
   breakOffOnClose(app, clock, inFlight);
+  traceRequests(app, { tracing: dependencies.tracing ?? null, clock });
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
   logBrokenOff(app, logger);
   app.addHook("onRequest", async (request, reply) => {

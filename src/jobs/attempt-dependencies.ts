@@ -3,6 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { JobRunner, JobStore } from "../domain/job.ts";
 import type { ModelStore, ModelVersion } from "../domain/model.ts";
 import type { Logger } from "../telemetry/logger.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import type { AttemptMetrics } from "./attempt-metrics.ts";
 
 export interface AttemptDependencies {
@@ -20,6 +21,8 @@ export interface AttemptDependencies {
   /** Called when a model has a new version; what it does may wait until the next one, or the next start. */
   readonly onNewVersion?: (modelId: string) => Promise<void>;
   readonly clock: Clock;
+  /** Null where nothing is traced. */
+  readonly tracing?: Tracing | null;
   /** Absent where nothing is counted. */
   readonly metrics?: AttemptMetrics;
   readonly logger: Logger;

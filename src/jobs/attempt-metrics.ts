@@ -3,7 +3,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { Ending } from "./ending.ts";
 
 /** How an attempt ended, as it is counted: a job that has ended by its state. */
-type EndingName = "succeeded" | "failed" | "cancelled" | "lost" | "waits" | "parked" | "left";
+export type EndingName = "succeeded" | "failed" | "cancelled" | "lost" | "waits" | "parked" | "left";
 
 export interface AttemptMetrics {
   ended(ending: Ending, durationMs: number): void;
@@ -42,7 +42,7 @@ export function createAttemptMetrics(metrics: Metrics): AttemptMetrics {
   });
   return {
     ended: (ending, durationMs) => {
-      const name = nameOf(ending);
+      const name = endingName(ending);
       attempts.increase({ ending: name });
       seconds.observe(durationMs / 1000, { ending: name });
     },
@@ -50,7 +50,8 @@ export function createAttemptMetrics(metrics: Metrics): AttemptMetrics {
   };
 }
 
-function nameOf(ending: Ending): EndingName {
+/** How an attempt ended, in a word. */
+export function endingName(ending: Ending): EndingName {
   if (ending.kind === "end") return ending.state;
   return names[ending.kind];
 }

@@ -5,6 +5,7 @@ import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from ".
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { AttemptMetrics } from "./attempt-metrics.ts";
+import type { JobTrace } from "./job-trace.ts";
 
 export interface ReportDependencies {
   readonly jobs: Pick<JobStore, "appendEvent" | "updateProgress" | "advance" | "addWarning" | "findRunning">;
@@ -12,6 +13,8 @@ export interface ReportDependencies {
   readonly owner: string;
   readonly clock: Clock;
   readonly metrics?: Pick<AttemptMetrics, "stepped">;
+  /** Of the attempt; null where nothing is traced. */
+  readonly trace?: JobTrace | null;
   /** Of the attempt. */
   readonly logger: Logger;
   /** Called after every event is durable. */
@@ -29,7 +32,7 @@ const tenthsLinesMin = 1000;
 /** The report of one attempt at the job. */
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
-  { jobs, owner, clock, metrics: meter, logger, onEvent, onAdvanced }: ReportDependencies,
+  { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
 ): JobReport {
   // An earlier attempt reported what it kept; this one reports at once if it cannot go on from there.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
@@ -74,6 +77,7 @@ export function createReport(
       onEvent();
     },
     entered: async (phase) => {
+      trace?.enter(phase);
       await update({ phase });
       // What is published next would take the place of what another server published, which took the job since.
       if ((await jobs.findRunning(jobId, owner)) === null) throw notOwned(jobId);
@@ -88,6 +92,7 @@ export function createReport(
       requireFinite(metrics);
       await jobs.appendEvent(jobId, owner, index + 1, { type: "gradient_step", data: metrics });
       meter?.stepped();
+      trace?.stepped(index);
       await update({ gradientStepCount: index + 1, endsAt: after(secondsLeft) });
       onEvent();
     },

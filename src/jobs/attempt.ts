@@ -7,6 +7,7 @@ import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { AttemptDependencies } from "./attempt-dependencies.ts";
 import { assign, AttemptFailure, ofRunner } from "./assignment.ts";
+import { endingName } from "./attempt-metrics.ts";
 import { createReport, requireFinite } from "./attempt-report.ts";
 import {
   type AttemptResult,
@@ -17,6 +18,7 @@ import {
   type Interruption,
   refusedStart,
 } from "./ending.ts";
+import { JobTrace } from "./job-trace.ts";
 import type { JobSettings } from "./settings.ts";
 
 export class Attempt {
@@ -27,6 +29,7 @@ export class Attempt {
   readonly #onEvent: () => void;
   readonly #waitCount: number;
   readonly #logger: Logger;
+  readonly #trace: JobTrace | null;
   readonly #running = new AbortController();
   /** Aborts when the server stops: nothing waits any longer then. */
   readonly #parking = new AbortController();
@@ -38,13 +41,24 @@ export class Attempt {
     dependencies: AttemptDependencies,
     settings: JobSettings,
     job: TrainingJob,
-    { waitCount, onEvent }: { readonly waitCount: number; readonly onEvent: () => void },
+    {
+      waitCount,
+      link,
+      onEvent,
+    }: {
+      readonly waitCount: number;
+      /** The `traceparent` of the request that made the job, where it is known. */
+      readonly link?: string | undefined;
+      readonly onEvent: () => void;
+    },
   ) {
     this.#dependencies = dependencies;
     this.#settings = settings;
     this.#job = job;
     this.#onEvent = onEvent;
     this.#waitCount = waitCount;
+    const { tracing = null, clock } = dependencies;
+    this.#trace = tracing && new JobTrace(tracing, clock, job, link);
     this.#logger = dependencies.logger.child({ jobId: job.id, attempt: job.attemptCount });
   }
 
@@ -73,6 +87,7 @@ export class Attempt {
     let assignment: JobAssignment | null = null;
     const { clock, metrics } = this.#dependencies;
     const startedMs = clock.monotonicMs();
+    let ended = "left";
     try {
       const attempted = await this.#attempt();
       ({ assignment } = attempted);
@@ -80,6 +95,7 @@ export class Attempt {
       this.#logger.info({ ending: attempted.ending.kind }, "attempt over");
       await this.#settleAtLast(attempted.ending, assignment);
       ({ kind } = attempted.ending);
+      ended = endingName(attempted.ending);
     } catch (error) {
       // A store that cannot be asked may still have it.
       if ((await this.#find().catch(() => this.#job)) !== null) {
@@ -89,6 +105,7 @@ export class Attempt {
         this.#logger.warn({ err: error }, "the job went with its model, or is another's; nothing is written");
       }
     }
+    this.#trace?.end(ended);
     if (kind === "succeed" || kind === "end") await this.#discard(null);
     else if (await this.#isGone()) await this.#discard(assignment);
     this.#onEvent();
@@ -142,6 +159,7 @@ export class Attempt {
       assignment = await assign(this.#dependencies, this.#settings, job);
       // The model went, and its jobs with it.
       if (assignment === null) return { assignment, ending: { kind: "leave" } };
+      this.#trace?.enter("preparing");
       result = { kind: "done", outcome: await this.#run(assignment) };
     } catch (error) {
       if (!(error instanceof AttemptFailure)) throw error;
@@ -159,6 +177,7 @@ export class Attempt {
     const report = createReport(this.#job, {
       ...this.#dependencies,
       logger: this.#logger,
+      trace: this.#trace,
       onEvent: this.#onEvent,
       onAdvanced: () => void (this.#hasAdvanced = true),
     });

@@ -15,10 +15,14 @@ import {
   type SettingsSchema,
 } from "../domain/settings.ts";
 import { isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
+import { readOpenTelemetry, type OpenTelemetrySettings } from "../telemetry/open-telemetry/environment.ts";
 import { goneSettings } from "./gone-settings.ts";
 import { sections, settingGroups, type SectionName } from "./settings.ts";
 
-export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> };
+export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> } & {
+  /** By the variables of OpenTelemetry's specification; null where it sends nothing. */
+  readonly openTelemetry: OpenTelemetrySettings | null;
+};
 
 /** A setting with all its spellings. */
 export interface SettingSpelling {
@@ -97,7 +101,7 @@ export function readConfig(
   const blobs = textOf(values.server["blobs"]);
   if (blobs !== undefined) values.server["blobs"] = blobsPlace(blobs);
   // The record was filled from the sections' own schemas.
-  const config = values as unknown as HoneConfig;
+  const config = { ...values, openTelemetry: readOpenTelemetry(environment) } as unknown as HoneConfig;
   refuseUnsafe(config);
   for (const section of Object.values(config)) Object.freeze(section);
   return Object.freeze(config);
@@ -228,9 +232,11 @@ function refuseUnsafe(config: HoneConfig): void {
 
 /** The configuration for people, without secrets. */
 export function shownConfig(config: HoneConfig): object {
-  const { server, transfer } = config;
+  // What is no setting of ours, and holds keys of collectors, is not shown.
+  const { openTelemetry: _, ...settings } = config;
+  const { server, transfer } = settings;
   return {
-    ...config,
+    ...settings,
     server: {
       ...server,
       apiKey: server.apiKey && "(set)",

@@ -28,7 +28,7 @@ export async function answerFirstChats(
   http: HttpDependencies,
   chat: Pick<ChatDependencies, "directory" | "bases" | "clock">,
 ): Promise<void> {
-  const unseen = { metrics: createMetrics({ processMetrics: false }), logger: noLogger };
+  const unseen = { metrics: createMetrics({ processMetrics: false }), tracing: null, logger: noLogger };
   const app = await createHttpServer({
     ...http,
     ...unseen,

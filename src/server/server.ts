@@ -12,7 +12,9 @@ import type { Engine } from "../domain/generation.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createAuditLog, trimAudit, type AuditLog } from "../telemetry/audit-log.ts";
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
-import { createMetrics } from "../telemetry/metrics.ts";
+import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
+import { startOpenTelemetry } from "../telemetry/open-telemetry/open-telemetry.ts";
+import type { Telemetry } from "../telemetry/tracing.ts";
 import type { Stores } from "../storage/stores.ts";
 import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../registry/base-models.ts";
@@ -207,6 +209,15 @@ async function build(
   if (artifactPlace.kind === "bucket") addToChildEnvironment(storeEnvironment);
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
   const logger = createLogger(log);
+  const metrics = createMetrics({ processMetrics: true });
+  const telemetry = await startOpenTelemetry(config.openTelemetry, {
+    version: packageVersion(),
+    clock: systemClock,
+    metrics,
+    logger,
+  });
+  // Stopped last: what the others do then is still traced.
+  await start(telemetry);
   const place = databasePlace(config);
   const blobs = artifactPlace.kind === "folder" ? artifactPlace.root : data;
   await keepDataPrivate({ data, blobs, database: place }, logger);
@@ -237,6 +248,8 @@ async function build(
     keys,
     log,
     logger,
+    metrics,
+    telemetry,
     audit,
     isUp: () => isUp,
     isDraining: () => isDraining,
@@ -346,6 +359,8 @@ interface Ground {
   readonly keys: KeyStore;
   readonly log: LogStyle;
   readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly telemetry: Telemetry;
   readonly audit: AuditLog;
   /** Whether requests are answered as fast as they will be. */
   readonly isUp: () => boolean;
@@ -357,10 +372,22 @@ interface Ground {
 async function construct(
   config: HoneConfig,
   settings: ReturnType<typeof settingsOfParts>,
-  { place, artifactPlace, database, keys, log, logger, audit, isUp, isDraining, listening }: Ground,
+  {
+    place,
+    artifactPlace,
+    database,
+    keys,
+    log,
+    logger,
+    metrics,
+    telemetry,
+    audit,
+    isUp,
+    isDraining,
+    listening,
+  }: Ground,
 ): Promise<Parts> {
   const clock = systemClock;
-  const metrics = createMetrics({ processMetrics: true });
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel, quantize: quantization } = config.server;
   const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
@@ -441,6 +468,7 @@ async function construct(
     usage,
     clock,
     metrics,
+    genAi: telemetry.genAi,
     logger,
   });
   const embeddings = createEmbeddingService({ directory, bases: shelf, metrics, usage });
@@ -530,6 +558,7 @@ async function construct(
       onNewVersion: (modelId) => modelService.deleteOlderVersions(modelId),
       clock,
       metrics: createAttemptMetrics(metrics),
+      tracing: telemetry.tracing,
       logger,
       lease,
       announcements: database.announcements,
@@ -680,6 +709,7 @@ async function construct(
     isServing,
     isDraining,
     metrics,
+    tracing: telemetry.tracing,
     logger,
     audit,
     clock,

@@ -13,6 +13,19 @@ export interface MetricOptions {
 /** What a scrape asks for. */
 type ReadSamples = () => readonly { readonly labels?: Labels; readonly value: number }[];
 
+/** A metric at one moment. A histogram's samples are those of its `_bucket`, `_sum` and `_count`. */
+export interface MetricReading {
+  readonly name: string;
+  readonly help: string;
+  readonly kind: "counter" | "gauge" | "histogram";
+  readonly samples: readonly {
+    /** Of the sample, such as `hone_wait_seconds_bucket`. */
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string | number>>;
+    readonly value: number;
+  }[];
+}
+
 /** Everything a process measures of itself. */
 export interface Metrics {
   counter(
@@ -28,6 +41,8 @@ export interface Metrics {
   gauge(options: MetricOptions, read: ReadSamples): void;
   /** As `gauge`, of what only grows, until what counts it begins anew. */
   countedElsewhere(options: MetricOptions, read: ReadSamples): void;
+  /** What the exposition has, as data. */
+  read(): Promise<readonly MetricReading[]>;
   /** The exposition text and its content type. */
   expose(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
@@ -77,6 +92,24 @@ export function createMetrics(options: { readonly processMetrics: boolean }): Me
           counter.reset();
           for (const { labels: values = {}, value } of read()) counter.inc(values, value);
         },
+      });
+    },
+    read: async () => {
+      const all = await registry.getMetricsAsJSON();
+      return all.flatMap(({ name, help, type, values }) => {
+        // The library numbers kinds in its types, and has them in words.
+        const kind = String(type);
+        if (kind !== "counter" && kind !== "gauge" && kind !== "histogram") return [];
+        // Those of a histogram have names of their own, which the library's types leave out.
+        const named = values as readonly (Omit<MetricReading["samples"][number], "name"> & {
+          readonly metricName?: string;
+        })[];
+        const samples = named.map(({ metricName, labels, value }) => ({
+          name: metricName ?? name,
+          labels,
+          value,
+        }));
+        return [{ name, help, kind, samples }];
       });
     },
     expose: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),

@@ -13,6 +13,8 @@ export interface RequestLine {
   readonly entity: string | null;
   /** Null where the connection was closed before anybody asked. */
   readonly address: string | null;
+  /** Where traces are sent. */
+  readonly traceId?: string | undefined;
   /** With what a model answered, as far as it came; left out where none did. */
   readonly model?: string;
   readonly promptTokens?: number;

@@ -90,7 +90,10 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const signal = abandonedSignal(reply);
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(endedFor(error, signal));
-      return noted(await dependencies.chat.begin(chat, request.caller, { ...options, located }), request);
+      return noted(
+        await dependencies.chat.begin(chat, request.caller, { ...options, located, span: request.span }),
+        request,
+      );
     };
     return answerChat(ask(read, begin), { reply, signal, budget }, dependencies);
   };

@@ -65,11 +65,16 @@ export async function submitJob(
   const job = newJob({ id, modelId: model.id, task, configNotApplied, warnings, createdAt: clock.now() });
   try {
     const outlined = outlines === undefined ? {} : { outlines: outlinesIn(outlines) };
-    const { keyId } = request.caller;
-    return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, keyId })).id;
+    const by = { keyId: request.caller.keyId, ...tracedBy(request) };
+    return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, ...by })).id;
   } catch (error) {
     throw locate(error, { ...keyPlace, ...trainerPlaces(task.kind) });
   }
+}
+
+/** What attempts at a job that the request makes are linked to. */
+export function tracedBy({ span }: FastifyRequest): { readonly traceparent?: string } {
+  return span === null ? {} : { traceparent: span.traceparent };
 }
 
 /** Where a job of a kind asks for what a trainer may lack. */
@@ -98,7 +103,7 @@ export function submitWith(
     lines: Iterable<string>,
     more: Pick<JobCreation, "outlines" | "feedback">,
   ): Promise<{ readonly id: string }> =>
-    jobQueue.submit(job, lines, idempotency, { ...more, keyId: request.caller.keyId });
+    jobQueue.submit(job, lines, idempotency, { ...more, keyId: request.caller.keyId, ...tracedBy(request) });
 }
 
 /** Names the options that nothing reads, since the sender may count on them; known ones that are not done were refused. */

@@ -1,16 +1,16 @@
 // Counts and times every request, and writes one log line for each, and one into the audit log for each that changes
 // something or is refused for its credentials. Never logs headers or bodies.
-import type { FastifyInstance } from "fastify";
-import type { Caller } from "../domain/access.ts";
-import type { Clock } from "../domain/clock.ts";
-import { cut } from "../domain/service-error.ts";
-import type { AuditLog } from "../telemetry/audit-log.ts";
-import type { Logger } from "../telemetry/logger.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import { requestMessage, type RequestLine } from "../telemetry/request-line.ts";
-import type { RefusalAudit } from "./credentials/refusal-audit.ts";
-import { generatedFor } from "./routes/generated-tokens.ts";
-import type { InFlight } from "./in-flight.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Caller } from "../../domain/access.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { cut } from "../../domain/service-error.ts";
+import type { AuditLog } from "../../telemetry/audit-log.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { Metrics } from "../../telemetry/metrics.ts";
+import { requestMessage, type RequestLine } from "../../telemetry/request-line.ts";
+import type { RefusalAudit } from "../credentials/refusal-audit.ts";
+import { generatedFor } from "../routes/generated-tokens.ts";
+import type { InFlight } from "../in-flight.ts";
 
 interface Meters {
   readonly metrics: Metrics;
@@ -68,6 +68,7 @@ export function measureRequests(
         status,
         durationMs,
         ...who,
+        ...traceOf(request),
         ...generatedFor(request),
       };
       logger.info(line, requestMessage);
@@ -78,6 +79,11 @@ export function measureRequests(
       else audit.record(entry);
     });
   });
+}
+
+/** The id of its trace, where it is traced. */
+function traceOf({ span }: Pick<FastifyRequest, "span">): Pick<RequestLine, "traceId"> {
+  return span === null ? {} : { traceId: span.traceparent.split("-")[1] };
 }
 
 /** Sent by POST, but change nothing. */

@@ -1,0 +1,300 @@
+// Traces and metrics of a running server, as a collector receives them: a chat is one tree of spans within its client's trace,
+// a job is linked to the request that made it, and a collector that is away, slow or talks rubbish holds nobody up.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test, type TestContext } from "node:test";
+import { startOtlpReceiver, type OtlpReceiver, type ReceivedSpan } from "./otlp-receiver.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  startServer,
+  type RunningServer,
+} from "./running-server.ts";
+import { finish, model, registerModel } from "./served-jobs.ts";
+
+async function traced(
+  t: TestContext,
+  environment: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
+): Promise<{ readonly server: RunningServer; readonly receiver: OtlpReceiver }> {
+  const receiver = await startOtlpReceiver();
+  const dataFolder = newDataFolder();
+  const server = await startServer({
+    dataFolder,
+    flags: [...model, "--log-format", "json", ...flags],
+    environment: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+      OTEL_METRIC_EXPORT_INTERVAL: "200",
+      ...environment,
+    },
+  });
+  t.after(async () => {
+    await server.kill();
+    await receiver.close();
+    removeDataFolder(dataFolder);
+  });
+  await eventually("the server is up", async () =>
+    (await call(server, "GET", "/health")).status === 200 ? true : null,
+  );
+  return { server, receiver };
+}
+
+const secret = "a word that nobody else knows";
+const chat = {
+  model: "tiny",
+  messages: [{ role: "user", content: secret }],
+  max_tokens: 5,
+  temperature: 0.5,
+  n: 2,
+};
+/** The example of the recommendation: https://www.w3.org/TR/trace-context/ */
+const remote = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
+const headers = { traceparent: `00-${remote.traceId}-${remote.spanId}-01` };
+
+/** The spans of a trace once it has one of that name. */
+function traceWith(
+  { spans }: OtlpReceiver,
+  name: string,
+  traceId?: string,
+): Promise<readonly ReceivedSpan[]> {
+  return eventually(name, async () => {
+    const named = spans.find((span) => span.name === name && (traceId ?? span.traceId) === span.traceId);
+    return named === undefined ? null : spans.filter((span) => span.traceId === named.traceId);
+  });
+}
+
+function childrenOf(spans: readonly ReceivedSpan[], parent: ReceivedSpan): readonly ReceivedSpan[] {
+  const children = spans.filter(({ parentId }) => parentId === parent.spanId);
+  for (const { name, startNs, endNs } of children)
+    assert.ok(
+      startNs >= parent.startNs && endNs <= parent.endNs && startNs <= endNs,
+      `${name} in ${parent.name}`,
+    );
+  return children.toSorted((one, other) => Number(one.startNs - other.startNs));
+}
+
+/** Each begins where the one before ends. */
+function checkFollow(spans: readonly ReceivedSpan[]): void {
+  for (const [index, { name, startNs }] of spans.entries())
+    if (index > 0) assert.equal(startNs, spans[index - 1]?.endNs, name);
+}
+
+test("a chat is one trace within its client's, under the names of the conventions, and says nothing of what was said", async (t) => {
+  const resource = {
+    OTEL_SERVICE_NAME: "answers",
+    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+  };
+  const { server, receiver } = await traced(t, { ...resource, OTEL_EXPORTER_OTLP_HEADERS: "api-key=k%3D1" });
+  const answered = await call(server, "POST", "/v1/chat/completions", { body: chat, headers });
+  assert.equal(answered.status, 200, JSON.stringify(answered.body));
+  const spans = await traceWith(receiver, "POST /v1/chat/completions", remote.traceId);
+  const [root, ...others] = spans.filter(({ parentId }) => parentId === remote.spanId);
+  assert.deepEqual([others, root?.kind, root?.status], [[], 2, 0]);
+  assert.ok(root !== undefined);
+  assert.equal(root.attributes["http.response.status_code"], 200);
+  assert.equal(root.attributes["http.route"], "/v1/chat/completions");
+  const [generation, ...more] = childrenOf(spans, root);
+  assert.ok(generation !== undefined && more.length === 0);
+  assert.equal(generation.name, "chat tiny");
+  const { usage, choices, id } = answered.body;
+  const { attributes } = generation;
+  const expected = {
+    "gen_ai.operation.name": "chat",
+    "gen_ai.provider.name": "hone",
+    "gen_ai.request.model": "tiny",
+    "gen_ai.request.choice.count": 2,
+    "gen_ai.request.max_tokens": 5,
+    "gen_ai.request.temperature": 0.5,
+    "gen_ai.usage.input_tokens": usage.prompt_tokens,
+    "gen_ai.usage.output_tokens": usage.completion_tokens,
+    "gen_ai.response.finish_reasons": choices.map(
+      (choice: { finish_reason: string }) => choice.finish_reason,
+    ),
+  };
+  for (const [name, value] of Object.entries(expected)) assert.deepEqual(attributes[name], value, name);
+  assert.ok(String(id).endsWith(String(attributes["gen_ai.response.id"])));
+  const parts = childrenOf(spans, generation);
+  assert.deepEqual(
+    parts.map(({ name }) => name),
+    ["model", "prompt", "queue", "prefill", "decode"],
+  );
+  checkFollow(parts);
+  assert.equal(parts[0]?.startNs, generation.startNs);
+  assert.equal(parts.at(-1)?.endNs, generation.endNs);
+  assert.equal(spans.length, 7, "and no other");
+  assert.equal(root.resource["service.name"], "answers");
+  assert.equal(root.resource["deployment.environment.name"], "test");
+  for (const { headers: sent, body } of receiver.requests) {
+    assert.equal(sent["api-key"], "k=1");
+    for (const text of [secret, choices[0].message.content].filter(({ length }) => length > 8))
+      assert.ok(!body.includes(text));
+  }
+});
+
+test("a refused request is a trace of its own, with its error; one that its client does not sample is none", async (t) => {
+  const { server, receiver } = await traced(t);
+  await call(server, "POST", "/v1/chat/completions", {
+    body: chat,
+    headers: { traceparent: `00-${remote.traceId}-${remote.spanId}-00` },
+  });
+  const refused = await call(server, "POST", "/v1/chat/completions", { body: { ...chat, model: "none" } });
+  assert.equal(refused.status, 404);
+  const spans = await traceWith(receiver, "POST /v1/chat/completions");
+  const generation = spans.find(({ name }) => name === "chat");
+  assert.deepEqual([generation?.attributes["error.type"], generation?.status], ["not_found", 2]);
+  assert.ok(receiver.spans.every(({ traceId }) => traceId !== remote.traceId));
+  assert.ok(receiver.spans.every(({ name }) => !name.includes("/health")));
+});
+
+test("a job's trace is linked to the request that made it, and has what it does one after the other", async (t) => {
+  const { server, receiver } = await traced(t, {}, ["--training-batch-tokens", "750"]);
+  const modelId = await registerModel(server, "traced");
+  const question = { role: "user", content: "go on" };
+  const rolled = await call(server, "POST", "/v1/chat/completions", {
+    body: { model: modelId, messages: [question], n: 4, max_tokens: 100, seed: 1 },
+  });
+  const trajectories = rolled.body.choices.map((choice: unknown, index: number) => ({
+    messages_and_choices: [question, choice],
+    reward: index,
+  }));
+  const made = await call(server, "POST", "/v1/preview/training-jobs", {
+    body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
+    headers,
+  });
+  assert.equal(made.status, 200, JSON.stringify(made.body));
+  await finish(server, made.body.id);
+  const [asked] = (await traceWith(receiver, "POST /v1/preview/training-jobs")).filter(
+    ({ parentId }) => parentId === remote.spanId,
+  );
+  const spans = await traceWith(receiver, "train rl");
+  const [job] = spans.filter(({ parentId }) => parentId === "");
+  assert.ok(job !== undefined);
+  assert.deepEqual(
+    [job.kind, job.status, job.links],
+    [5, 0, [{ traceId: remote.traceId, spanId: asked?.spanId }]],
+  );
+  assert.equal(job.attributes["hone.job.id"], made.body.id);
+  assert.equal(job.attributes["hone.job.ending"], "succeeded");
+  const parts = childrenOf(spans, job);
+  assert.deepEqual(
+    parts.map(({ name }) => name),
+    ["claim", "sequences", "steps", "publish"],
+  );
+  checkFollow(parts);
+  const steps = childrenOf(spans, parts[2] ?? job);
+  const { body } = await call(server, "GET", `/v1/preview/training-jobs/${made.body.id}`);
+  assert.deepEqual(
+    steps.map(({ name, attributes }) => [name, attributes["hone.job.step"]]),
+    steps.map((_, index) => ["step", index]),
+  );
+  assert.ok(steps.length > 0, JSON.stringify(body));
+});
+
+test("metrics are those of /metrics, and those of the conventions, as clients count them", async (t) => {
+  const { server, receiver } = await traced(t, { OTEL_EXPORTER_OTLP_COMPRESSION: "gzip" });
+  const answered = await call(server, "POST", "/v1/chat/completions", { body: chat });
+  const { usage } = answered.body;
+  const duration = await eventually("a request is measured", async () => {
+    return receiver.metrics.get("gen_ai.server.request.duration") ?? null;
+  });
+  assert.deepEqual([duration.kind, duration.unit, duration.points[0]?.count], ["histogram", "s", 1]);
+  const tokens = receiver.metrics.get("gen_ai.client.token.usage")?.points ?? [];
+  assert.deepEqual(
+    tokens.map(({ attributes, value }) => [attributes["gen_ai.token.type"], value]),
+    [
+      ["input", usage.prompt_tokens],
+      ["output", usage.completion_tokens],
+    ],
+  );
+  for (const name of ["time_to_first_token", "time_per_output_token"])
+    assert.equal(receiver.metrics.get(`gen_ai.server.${name}`)?.points[0]?.count, 1, name);
+  const own = receiver.metrics.get("hone_chat_first_output_seconds");
+  const [point] = own?.points ?? [];
+  assert.ok(own !== undefined && point !== undefined);
+  assert.deepEqual(
+    [own.kind, own.unit, point.count, point.attributes],
+    ["histogram", "s", 1, { base: "tiny" }],
+  );
+  assert.equal(point.bucketCounts.length, point.bounds.length + 1);
+  assert.equal(
+    point.bucketCounts.reduce((one, other) => one + other),
+    1,
+  );
+  assert.equal(receiver.metrics.get("hone_chat_requests_total")?.kind, "sum");
+  assert.equal(receiver.metrics.get("hone_engine_ready")?.points[0]?.value, 1);
+  assert.ok(![...receiver.metrics.keys()].some((name) => name.startsWith("vllm:")));
+});
+
+test("what waits is sent when the server stops, also as JSON", async (t) => {
+  const { server, receiver } = await traced(t, {
+    OTEL_BSP_SCHEDULE_DELAY: "600000",
+    OTEL_METRICS_EXPORTER: "none",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+  });
+  await call(server, "POST", "/v1/chat/completions", { body: chat, headers });
+  assert.equal(receiver.requests.length, 0);
+  assert.equal(await server.terminate(), 0);
+  assert.ok(
+    receiver.spans.some(
+      ({ name, parentId }) => name === "POST /v1/chat/completions" && parentId === remote.spanId,
+    ),
+  );
+  assert.deepEqual(new Set(receiver.requests.map(({ path }) => path)), new Set(["/v1/traces"]));
+});
+
+for (const [name, answer] of [
+  ["refuses", (response) => void response.writeHead(400).end()],
+  ["talks rubbish", (response) => void response.socket?.end("\0rubbish\r\n\r\n")],
+  ["never answers", () => undefined],
+] satisfies [string, OtlpReceiver["answer"]][])
+  test(`a collector that ${name} costs spans, which are counted, and nothing else`, async (t) => {
+    const { server, receiver } = await traced(t, {
+      OTEL_BSP_MAX_QUEUE_SIZE: "8",
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "4",
+      OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
+      OTEL_METRICS_EXPORTER: "none",
+    });
+    receiver.answer = answer;
+    for (let seed = 0; seed < 4; seed++) {
+      const { status } = await call(server, "POST", "/v1/chat/completions", { body: { ...chat, seed } });
+      assert.equal(status, 200);
+    }
+    const shown = await eventually("spans are lost", async () => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      return /^hone_telemetry_lost_total\{signal="traces",.*\} [1-9]/m.test(text) ? text : null;
+    });
+    const waiting = Number(/^hone_telemetry_spans_waiting (\d+)$/m.exec(shown)?.[1]);
+    assert.ok(waiting <= 8, shown);
+    assert.equal(await server.terminate(), 0);
+    const said = server
+      .output()
+      .split("\n")
+      .filter((line) => line.includes("telemetry cannot be sent"));
+    assert.ok(said.length <= 1, said.join("\n"));
+    if (name === "refuses") assert.equal(said.length, 1);
+  });
+
+test("where no endpoint is set nothing of OpenTelemetry is loaded, but for what the library of metrics brings", () => {
+  const script = `
+    const { createRequire } = await import("node:module");
+    const { cache } = createRequire(process.cwd() + "/");
+    const count = () => Object.keys(cache).filter((path) => /@opentelemetry[^a-z](?!api[^a-z-])/.test(path)).length;
+    const { startOpenTelemetry } = await import("./dist/src/telemetry/open-telemetry/open-telemetry.js");
+    const { readConfig } = await import("./dist/src/server/config.js");
+    await import("./dist/src/server/server.js");
+    const { createMetrics } = await import("./dist/src/telemetry/metrics.js");
+    const { systemClock } = await import("./dist/src/domain/clock.js");
+    const { silentLogger } = await import("./dist/src/telemetry/testing/silent-logger.js");
+    const dependencies = { version: "1", clock: systemClock, metrics: createMetrics({ processMetrics: false }), logger: silentLogger };
+    await startOpenTelemetry(readConfig({}, {}).openTelemetry, dependencies);
+    const off = count();
+    const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
+    const on = await startOpenTelemetry(readConfig({}, environment).openTelemetry, dependencies);
+    console.log(off, count() > 0);
+    process.exit();`;
+  const printed = execFileSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+  assert.equal(printed.trim(), "0 true");
+});
