@@ -67,6 +67,7 @@ const house: Readonly<Record<string, Room>> = {
   retention: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   files: { rank: 2, mayImport: ["domain", "artifacts"], vendors: [] },
   keys: { rank: 3, mayImport: ["domain", "registry"], vendors: [] },
+  users: { rank: 3, mayImport: ["domain", "registry"], vendors: ["jose"] },
   library: {
     rank: 3,
     mayImport: ["domain", "artifacts", "model-files", "model", "tokenizer"],
@@ -119,6 +120,7 @@ const house: Readonly<Record<string, Room>> = {
       "chat",
       "jobs",
       "keys",
+      "users",
       "trajectories",
       "feedback",
       "retention",
@@ -155,6 +157,7 @@ const house: Readonly<Record<string, Room>> = {
       "registry",
       "jobs",
       "keys",
+      "users",
       "trajectories",
       "feedback",
       "rewards",

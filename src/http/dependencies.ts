@@ -26,6 +26,7 @@ import type { Sweeper } from "../retention/sweeper.ts";
 import type { RewardService } from "../rewards/reward-service.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import type { ModelService } from "../registry/model-service.ts";
+import type { SignedInUsers } from "../users/signed-in-users.ts";
 import type { ObjectService } from "../traces/object-service.ts";
 import type { ProjectTraces } from "../traces/project-traces.ts";
 import type { PromptExchange } from "../transfer/prompt-exchange.ts";
@@ -158,6 +159,10 @@ export interface HttpDependencies {
   readonly clock: Clock;
   readonly settings: HttpSettings;
   readonly auth: "on" | "off";
+  /** Who is let in without a key. */
+  readonly users: SignedInUsers;
+  /** Whether metrics, the system check and the documentation want a key. */
+  readonly operatorRoutes: "open" | "key";
   /** Where models registered without an entity go when authentication is off. */
   readonly defaultEntity: string;
   readonly version: string;

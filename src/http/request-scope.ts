@@ -8,13 +8,17 @@ import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   authenticate,
+  authenticateUser,
   openCaller,
   sentCredentials,
+  sentScheme,
   type AuthenticationScheme,
 } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
 import type { RevocationWatch } from "./credentials/revocation-watch.ts";
-import { refuseRoute } from "./credentials/route-scopes.ts";
+import { isForOperators, refuseRoute } from "./credentials/route-scopes.ts";
+import { corsRules } from "./browsers/cors.ts";
+import { refuseOtherSites } from "./browsers/exposure.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -54,15 +58,10 @@ export function guard(
   scope: FastifyInstance,
   scheme: AuthenticationScheme,
   dependencies: HttpDependencies,
-  { inFlight, failedLogins, connections }: GuardCounts,
+  counts: GuardCounts,
 ): void {
-  const { keys, clock } = dependencies;
-  const authentication = ({ ip: address, id: requestId }: FastifyRequest) => ({
-    keys,
-    clock,
-    onUnknownKey: () => failedLogins.count({ address, requestId }),
-  });
-  scope.addHook("onRequest", async (request: FastifyRequest, reply: FastifyReply) => {
+  const admit = admission(() => scheme, dependencies, counts);
+  scope.addHook("onRequest", async (request, reply) => {
     if (!dependencies.isServing) {
       throw new ServiceError({
         code: "unavailable",
@@ -70,6 +69,46 @@ export function guard(
         obstacle: "training-only",
       });
     }
+    await admit(request, reply);
+  });
+}
+
+/** Guards the routes that are for operators where they are not open, with either scheme. */
+export function guardOperatorRoutes(
+  app: FastifyInstance,
+  dependencies: HttpDependencies,
+  counts: GuardCounts,
+): void {
+  if (dependencies.operatorRoutes === "open") return;
+  const admit = admission(sentScheme, dependencies, counts);
+  app.addHook("onRequest", async (request, reply) => {
+    if (isForOperators(request.routeOptions.url ?? "")) await admit(request, reply);
+  });
+}
+
+function admission(
+  schemeOf: (headers: FastifyRequest["headers"]) => AuthenticationScheme,
+  dependencies: HttpDependencies,
+  { inFlight, failedLogins, connections }: GuardCounts,
+): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const { keys, users, clock } = dependencies;
+  const cors = corsRules(dependencies.settings.corsOrigins);
+  const keyCaller = (request: FastifyRequest, scheme: AuthenticationScheme): Promise<Caller> => {
+    const { ip: address, id: requestId, headers } = request;
+    const onUnknownKey = (): void => failedLogins.count({ address, requestId });
+    return authenticate({ keys, users, clock, onUnknownKey }, scheme, sentCredentials(headers, scheme));
+  };
+  const callerOf = async (request: FastifyRequest): Promise<Caller> => {
+    if (dependencies.auth === "off") return openCaller(dependencies.defaultEntity);
+    const scheme = schemeOf(request.headers);
+    const from = { headers: request.headers, address: request.ip };
+    const user = await authenticateUser(users, scheme, from);
+    if (user === null) return keyCaller(request, scheme);
+    // The proxy signs in whatever the user's browser sends, also for another site's page.
+    refuseOtherSites(request, cors);
+    return user;
+  };
+  return async (request, reply) => {
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
       throw new ServiceError({
         code: "unavailable",
@@ -77,16 +116,13 @@ export function guard(
         retryAfterSeconds: 5,
       });
     }
-    request.caller =
-      dependencies.auth === "off"
-        ? openCaller(dependencies.defaultEntity)
-        : await authenticate(authentication(request), scheme, sentCredentials(request.headers, scheme));
+    request.caller = await callerOf(request);
     if (reply.raw.destroyed) throw wentAway();
     refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
     if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);
     onceOver(reply.raw, inFlight.enter(request.caller.keyId));
     onceOver(reply.raw, connections.enter(request.raw.socket));
-  });
+  };
 }
 
 /**

@@ -21,7 +21,7 @@ import { beginInTurn, onceOver } from "./request-end.ts";
 import { countPages, readBudget } from "./reading/stored-reads.ts";
 import { lingerFor } from "./bodies/linger.ts";
 import { logBrokenOff } from "./bodies/broken-off.ts";
-import { breakOffOnClose, guard } from "./request-scope.ts";
+import { breakOffOnClose, guard, guardOperatorRoutes } from "./request-scope.ts";
 import { limitExposure } from "./browsers/exposure.ts";
 import { answerBesideRoutes, noteAnswers, refuseConnection } from "./refuse-connection.ts";
 import { Connections } from "./connections.ts";
@@ -157,6 +157,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   // Schemas document; bodies are checked where they are read, and written as they are.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
+  guardOperatorRoutes(app, dependencies, counts);
   routes.watch(app);
   await documentRoutes(app, dependencies.version);
   healthRoutes(app, dependencies, inFlight);

@@ -62,6 +62,13 @@ export const httpSettings = {
     max: 1_000_000,
     about: "Requests of one key that may be in flight; more are answered 429.",
   },
+  operatorRoutes: {
+    kind: "choice",
+    default: "auto",
+    choices: ["auto", "open", "key"],
+    about:
+      "Whether `/metrics`, `/v1/system-check`, `/docs` and `/openapi.json` are `open` to everybody or want a `key`; `auto` wants one where the server listens on other than a loopback address and authentication is on.",
+  },
   corsOrigins: {
     kind: "list",
     default: [],

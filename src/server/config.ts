@@ -5,6 +5,7 @@ import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { isBucketUrl, readBucketUrl } from "../artifacts/s3/bucket-place.ts";
 import { isLoopback } from "../domain/loopback.ts";
+import { checkUserSettings } from "../users/signed-in-users.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   defaultsOf,
@@ -202,6 +203,14 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
 
 function refuseUnsafe(config: HoneConfig): void {
   const { auth, host, databaseUrl, roles } = config.server;
+  checkUserSettings(config.users);
+  if (auth === "off" && (config.users.header !== null || config.users.issuer !== null)) {
+    throw new ServiceError({
+      code: "invalid",
+      message:
+        "HONE_AUTH=off lets everyone in as admin, whoever users.header or users.issuer name; leave authentication on.",
+    });
+  }
   if (auth === "off" && !isLoopback(host)) {
     throw new ServiceError({
       code: "invalid",

@@ -6,6 +6,7 @@ import { ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { KeyStore } from "../domain/access.ts";
 import type { ModelVersion } from "../domain/model.ts";
+import { isLoopback } from "../domain/loopback.ts";
 import { systemClock } from "../domain/clock.ts";
 import { freshSeed, seededRandom } from "../domain/random.ts";
 import type { Engine } from "../domain/generation.ts";
@@ -71,6 +72,7 @@ import { readAllowedPlaces } from "../webhooks/allowed-places.ts";
 import { Deliverer } from "../webhooks/deliverer.ts";
 import { webhookSettingsWith, type WebhookSettings } from "../webhooks/settings.ts";
 import { createWebhookService } from "../webhooks/webhook-service.ts";
+import { createSignedInUsers } from "../users/signed-in-users.ts";
 import { artifactPlaceOf } from "./artifact-place.ts";
 import { addToChildEnvironment, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
@@ -716,6 +718,12 @@ async function construct(
     settings: { ...settings.http, connections },
     auth: config.server.auth,
     defaultEntity: config.server.entity,
+    users: createSignedInUsers({
+      settings: config.users,
+      defaultEntity: config.server.entity,
+      clock: systemClock,
+    }),
+    operatorRoutes: operatorRoutesOf(config),
     version,
   };
   exposeGauges(metrics, { bases, memory, jobQueue });
@@ -776,6 +784,12 @@ function beginning(bases: readonly EngineBase[]): Service {
     stop: async () =>
       void (await Promise.all(bases.flatMap(({ engine, texts }) => [engine.stop(), texts.stop()]))),
   });
+}
+
+/** `auto` is open where only this machine is served, or where nothing asks for a key. */
+function operatorRoutesOf({ http, server: { auth, host } }: HoneConfig): "open" | "key" {
+  if (http.operatorRoutes === "auto") return auth === "off" || isLoopback(host) ? "open" : "key";
+  return http.operatorRoutes;
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

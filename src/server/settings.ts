@@ -15,6 +15,7 @@ import { retentionSettings } from "../retention/settings.ts";
 import { rewardSettings } from "../rewards/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
 import { transferSettings } from "../transfer/settings.ts";
+import { userSettings } from "../users/settings.ts";
 import { webhookSettings } from "../webhooks/settings.ts";
 
 const serverSettings = {
@@ -158,6 +159,7 @@ export const sections = {
   annotation: annotationSettings,
   traces: traceSettings,
   http: httpSettings,
+  users: userSettings,
   transfer: transferSettings,
   webhooks: webhookSettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
@@ -187,7 +189,19 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "server.apiKey",
     "server.entity",
     "http.corsOrigins",
+    "http.operatorRoutes",
     "http.requestsPerKey",
+  ],
+  "Users who are signed in elsewhere": [
+    "users.header",
+    "users.groupsHeader",
+    "users.proxies",
+    "users.issuer",
+    "users.audience",
+    "users.tokenHeader",
+    "users.nameClaim",
+    "users.groupsClaim",
+    "users.groups",
   ],
   "Models and how they answer": [
     "server.model",

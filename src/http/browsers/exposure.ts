@@ -55,6 +55,29 @@ function refuseForeign({ headers: given, url }: FastifyRequest, isNamed: boolean
     throw foreign("sec-fetch-site", "The request is another site's");
 }
 
+/**
+ * For users whom a proxy signs in by what their browser keeps, such as a cookie: another site's page could make the browser
+ * ask for changes in their name.
+ */
+export function refuseOtherSites(request: FastifyRequest, { names }: CorsRules): void {
+  const { method, headers: given } = request;
+  if (method === "GET" || method === "HEAD" || names(given.origin)) return;
+  const site = given["sec-fetch-site"];
+  // Programs send neither. Browsers send the first where the page came over TLS or from this machine, and the second always.
+  if (site !== undefined && site !== "same-origin" && site !== "none")
+    throw otherSite("sec-fetch-site", "The request is another site's");
+  const hosts = [given.host, given["x-forwarded-host"]];
+  const isOwn =
+    given.origin === undefined || (URL.canParse(given.origin) && hosts.includes(new URL(given.origin).host));
+  if (site === undefined && !isOwn)
+    throw otherSite("origin", `The origin ${JSON.stringify(cut(given.origin ?? ""))} is another site`);
+}
+
+function otherSite(header: string, what: string): HttpRefusal {
+  const message = `${what}, and nobody who is signed in by the proxy is asked for by one. Name the origin in http.corsOrigins, or send a key.`;
+  return refusal(403, "forbidden", { location: ["header", header], message, type: "forbidden" });
+}
+
 function isLocal(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname);
 }

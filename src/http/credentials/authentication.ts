@@ -1,10 +1,13 @@
-// Who is asking: a key in a Bearer or a Basic header becomes a Caller. Each part of the API knows one scheme.
+// Who is asking: a key in a Bearer or a Basic header becomes a Caller, and so does what the operator's own sign-in says of a
+// user. Each part of the API knows one scheme; what is for operators takes both.
 // Compares SHA-256 hashes in constant time, and never says which part of the credentials was wrong. That who was let in
 // may be turned out again is not known here.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { endOf, hashSecret, type AccessKey, type Caller, type KeyStore } from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { SignedInUsers } from "../../users/signed-in-users.ts";
 import { HttpRefusal } from "../errors.ts";
 
 export type AuthenticationScheme = "Bearer" | "Basic";
@@ -32,20 +35,39 @@ export function sentCredentials(
   return authorization ?? (scheme === "Bearer" && typeof key === "string" ? `Bearer ${key}` : undefined);
 }
 
+/** The scheme in which a request's credentials are, where both are taken: a browser that has none asks for a name and a key. */
+export function sentScheme({ authorization, "x-api-key": key }: IncomingHttpHeaders): AuthenticationScheme {
+  if (authorization === undefined) return key === undefined ? "Basic" : "Bearer";
+  return /^\s*basic\b/i.test(authorization) ? "Basic" : "Bearer";
+}
+
+/** A user whom the operator's proxy names, without a key; null where it names nobody. As `authenticate` otherwise. */
+export function authenticateUser(
+  users: Pick<SignedInUsers, "ofHeaders">,
+  scheme: AuthenticationScheme,
+  { headers, address }: { readonly headers: IncomingHttpHeaders; readonly address: string },
+): Promise<Caller | null> {
+  return users.ofHeaders(headers, address).catch((error: unknown) => {
+    throw challenged(error, scheme);
+  });
+}
+
 interface AuthenticationDependencies {
   readonly keys: Pick<KeyStore, "findByHash">;
+  readonly users: Pick<SignedInUsers, "ofToken">;
   readonly clock: Clock;
   /** Called before a key that is not known is refused; may refuse it in other words. */
   readonly onUnknownKey: () => void;
 }
 
 /**
- * Finds the caller that the header names.
+ * Finds the caller that the header names: by a key, or by a token of the operator's users.
  *
- * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants
+ * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants; as
+ *   `SignedInUsers.ofToken` does
  */
 export async function authenticate(
-  { keys, clock, onUnknownKey }: AuthenticationDependencies,
+  { keys, users, clock, onUnknownKey }: AuthenticationDependencies,
   scheme: AuthenticationScheme,
   header: string | undefined,
 ): Promise<Caller> {
@@ -57,6 +79,10 @@ export async function authenticate(
   }
   if (rest.length > 0) throw refusal(scheme, "There is something after the credentials");
   const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
+  const user = await users.ofToken(secret).catch((error: unknown) => {
+    throw challenged(error, scheme);
+  });
+  if (user !== null) return user;
   const secretHash = hashSecret(secret);
   const key = await keys.findByHash(secretHash);
   const isOwn = isSameHash(key?.secretHash, secretHash);
@@ -91,7 +117,17 @@ function passwordOf(credentials: string): string {
 }
 
 function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
-  const message = `${what}. Send ${forms[scheme]}, with a key of this server.`;
+  return unauthorized(scheme, `${what}. Send ${forms[scheme]}, with a key of this server.`);
+}
+
+/** What is wrong with a user, as this part of the API answers it. */
+function challenged(error: unknown, scheme: AuthenticationScheme): unknown {
+  return error instanceof ServiceError && error.code === "unauthorized"
+    ? unauthorized(scheme, error.message)
+    : error;
+}
+
+function unauthorized(scheme: AuthenticationScheme, message: string): HttpRefusal {
   return new HttpRefusal({
     status: 401,
     code: "unauthorized",

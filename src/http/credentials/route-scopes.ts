@@ -24,6 +24,14 @@ interface Row {
 const everyScope = ["chat", "train", "feedback", "read"] as const;
 const readingAnything = ["train", "feedback", "read"] as const;
 
+/** What shows the server as a whole: for whoever runs it, and for probes and scrapers. */
+const operatorRoutes = /^\/(metrics|v1\/system-check|openapi\.json|docs(\/.*)?)$/;
+
+/** Whether a key is asked for there only where `http.operatorRoutes` says so. @param route as it is registered */
+export function isForOperators(route: string): boolean {
+  return operatorRoutes.test(route);
+}
+
 /** The first that matches is a route's. */
 const rows: readonly Row[] = [
   // Who asks, and what can be asked: of no use without more.
@@ -32,6 +40,7 @@ const rows: readonly Row[] = [
     reads: everyScope,
     writes: everyScope,
   },
+  { pattern: /^GET \/(metrics|v1\/system-check|openapi\.json|docs)(\/|$)/, reads: everyScope, writes: [] },
   {
     pattern: /^(GET|HEAD|DELETE) \/v1\/(chat|preview)\/completions\b/,
     reads: readingAnything,

@@ -374,6 +374,8 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     settings: httpSettingsWith(options.settings),
     auth: options.auth ?? "on",
     defaultEntity: "local",
+    users: { ofHeaders: async () => null, ofToken: async () => null },
+    operatorRoutes: "open",
     version: "0.0.0",
     ...options.services?.(database),
   };

@@ -1,0 +1,123 @@
+// Who asks without a key: a user whom a reverse proxy names in a header, or whom a token of an OpenID Connect issuer names.
+import type { IncomingHttpHeaders } from "node:http";
+import type { Caller } from "../domain/access.ts";
+import type { Clock } from "../domain/clock.ts";
+import { isLoopback } from "../domain/loopback.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
+import { callerOf, isUserName, readGroupRules, type SignedInUser } from "./group-rules.ts";
+import { createIdTokens, isTokenLike } from "./id-tokens.ts";
+import type { UserSettings } from "./settings.ts";
+import { createTrustedProxies } from "./trusted-proxies.ts";
+
+export interface SignedInUsers {
+  /**
+   * The user whom a proxy's headers name; null where they name nobody.
+   *
+   * @param address whom the connection is from
+   * @throws ServiceError `unauthorized` for a header of somebody who is no proxy of this server's, and as `ofToken` does
+   */
+  ofHeaders(headers: IncomingHttpHeaders, address: string): Promise<Caller | null>;
+  /**
+   * The user of a token that came in the place of a key; null for what is no token.
+   *
+   * @throws ServiceError `unauthorized` for a token that does not hold, `forbidden` for a user without a group here,
+   *   `unavailable` when the issuer cannot be asked
+   */
+  ofToken(secret: string): Promise<Caller | null>;
+}
+
+interface UserOptions {
+  readonly settings: UserSettings;
+  /** Of users where no groups are told apart, and of administrators. */
+  readonly defaultEntity: string;
+  readonly clock: Clock;
+}
+
+const nobody: SignedInUsers = { ofHeaders: async () => null, ofToken: async () => null };
+
+/** @param options with settings that `checkUserSettings` found right */
+export function createSignedInUsers({ settings, defaultEntity, clock }: UserOptions): SignedInUsers {
+  const rules = readGroupRules(settings.groups);
+  const asCaller = (user: SignedInUser): Caller => callerOf(user, rules, defaultEntity);
+  const { header, groupsHeader, issuer, audience, tokenHeader, nameClaim, groupsClaim } = settings;
+  if (header !== null) {
+    const isProxy = createTrustedProxies(settings.proxies);
+    return {
+      ...nobody,
+      ofHeaders: async (headers, address) => {
+        const name = textOf(headers, header);
+        if (name === "") return null;
+        if (!isProxy(address)) throw notAProxy(header, address);
+        if (!isUserName(name)) throw unauthorized(`${header} holds no name of a user`);
+        const groups = groupsHeader === null ? [] : textOf(headers, groupsHeader).split(",");
+        return asCaller({ name, groups: groups.map((group) => group.trim()) });
+      },
+    };
+  }
+  if (issuer === null || audience === null) return nobody;
+  const tokens = createIdTokens({ issuer, audience, clock });
+  const ofToken: SignedInUsers["ofToken"] = async (secret) => {
+    if (!isTokenLike(secret)) return null;
+    const claims = await tokens.claimsOf(secret);
+    const name = claims[nameClaim];
+    if (!isUserName(name))
+      throw unauthorized(
+        `The token has no claim ${quoted(nameClaim)} with a user's name; see users.nameClaim`,
+      );
+    const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === "string");
+    return asCaller({ name, groups });
+  };
+  return {
+    ofToken,
+    ofHeaders: async (headers) => {
+      const token = tokenHeader === null ? "" : textOf(headers, tokenHeader).replace(/^Bearer /i, "");
+      if (token === "") return null;
+      const caller = await ofToken(token);
+      if (caller === null) throw unauthorized(`${tokenHeader} holds no token`);
+      return caller;
+    },
+  };
+}
+
+/** Empty where there is none; a header that came twice is what Node makes of it. */
+function textOf(headers: IncomingHttpHeaders, name: string): string {
+  return [headers[name.toLowerCase()] ?? ""].flat().join(",").trim();
+}
+
+/** @throws ServiceError `invalid` for what cannot be read, or does not go together */
+export function checkUserSettings(settings: UserSettings): void {
+  const { header, proxies, issuer, audience, tokenHeader, groupsHeader } = settings;
+  readGroupRules(settings.groups);
+  createTrustedProxies(proxies);
+  for (const [name, given] of Object.entries({ header, groupsHeader, tokenHeader }))
+    if (given !== null && !/^[A-Za-z0-9-]+$/.test(given))
+      throw invalid(`users.${name} is ${quoted(given)}; it must be the name of a header.`);
+  if (header !== null && issuer !== null)
+    throw invalid("users.header and users.issuer are both set; people sign in by one of them.");
+  if (header !== null && proxies.length === 0)
+    throw invalid(
+      "users.header is set without users.proxies: name the addresses of your proxy, since anybody else could send the header.",
+    );
+  if (issuer === null) return;
+  if (audience === null)
+    throw invalid(
+      "users.issuer is set without users.audience: name the client's id, since the issuer's tokens for other services would be taken too.",
+    );
+  const url = URL.canParse(issuer) ? new URL(issuer) : null;
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
+  if (!isSafe) throw invalid(`users.issuer is ${quoted(issuer)}; it must be an https:// address.`);
+}
+
+function notAProxy(header: string, address: string): ServiceError {
+  return unauthorized(
+    `${header} names a user, and comes from ${address}, which is none of the proxies of this server (users.proxies)`,
+  );
+}
+
+function unauthorized(what: string): ServiceError {
+  return new ServiceError({ code: "unauthorized", message: `${what}.` });
+}
+
+function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}
