@@ -16,14 +16,14 @@ export interface SignedInUsers {
    * @param address whom the connection is from
    * @throws ServiceError `unauthorized` for a header of somebody who is no proxy of this server's, and as `ofToken` does
    */
-  ofHeaders(headers: IncomingHttpHeaders, address: string): Promise<Caller | null>;
+  readonly ofHeaders: (headers: IncomingHttpHeaders, address: string) => Promise<Caller | null>;
   /**
    * The user of a token that came in the place of a key; null for what is no token.
    *
    * @throws ServiceError `unauthorized` for a token that does not hold, `forbidden` for a user without a group here,
    *   `unavailable` when the issuer cannot be asked
    */
-  ofToken(secret: string): Promise<Caller | null>;
+  readonly ofToken: (secret: string) => Promise<Caller | null>;
 }
 
 interface UserOptions {
