@@ -1,5 +1,4 @@
 // Who asks without a key: a user whom a reverse proxy names in a header, or whom a token of an OpenID Connect issuer names.
-import type { IncomingHttpHeaders } from "node:http";
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { isLoopback } from "../domain/loopback.ts";
@@ -9,6 +8,9 @@ import { createIdTokens, isTokenLike } from "./id-tokens.ts";
 import type { UserSettings } from "./settings.ts";
 import { createTrustedProxies } from "./trusted-proxies.ts";
 
+/** Of a request, by names in lower case. */
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
 export interface SignedInUsers {
   /**
    * The user whom a proxy's headers name; null where they name nobody.
@@ -16,7 +18,7 @@ export interface SignedInUsers {
    * @param address whom the connection is from
    * @throws ServiceError `unauthorized` for a header of somebody who is no proxy of this server's, and as `ofToken` does
    */
-  readonly ofHeaders: (headers: IncomingHttpHeaders, address: string) => Promise<Caller | null>;
+  readonly ofHeaders: (headers: Headers, address: string) => Promise<Caller | null>;
   /**
    * The user of a token that came in the place of a key; null for what is no token.
    *
@@ -80,7 +82,7 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
 }
 
 /** Empty where there is none; a header that came twice is what Node makes of it. */
-function textOf(headers: IncomingHttpHeaders, name: string): string {
+function textOf(headers: Headers, name: string): string {
   return [headers[name.toLowerCase()] ?? ""].flat().join(",").trim();
 }
 
