@@ -66,7 +66,7 @@ const house: Readonly<Record<string, Room>> = {
   recordings: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   retention: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   files: { rank: 2, mayImport: ["domain", "artifacts"], vendors: [] },
-  keys: { rank: 3, mayImport: ["domain", "registry"], vendors: [] },
+  keys: { rank: 3, mayImport: ["domain", "telemetry", "registry"], vendors: [] },
   users: { rank: 3, mayImport: ["domain", "registry"], vendors: ["jose"] },
   library: {
     rank: 3,

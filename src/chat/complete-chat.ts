@@ -12,7 +12,8 @@ import {
   type ChatUsage,
 } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Generation } from "../domain/generation.ts";
+import { choiceCountOf, type Generation } from "../domain/generation.ts";
+import type { Allowance, TokenReservation } from "../domain/keys/limits.ts";
 import type { UsageCounter } from "../domain/keys/usage.ts";
 import type { CompletionKey } from "../domain/recordings/completion-key.ts";
 import type { ChatRecorder, ChatRecording } from "../domain/recordings/chat-recorder.ts";
@@ -45,7 +46,8 @@ export interface ChatService {
    *
    * @throws ServiceError `not_found` (also for a version that is deleted before it is loaded), `forbidden`, `invalid`
    * (the model's name; calls of tools that the model does not make), `unsupported` (template, context length, what the
-   * engine cannot do), `conflict` (the request's id is running), `overloaded`, `unavailable`, `cancelled` (the signal)
+   * engine cannot do), `conflict` (the request's id is running), `overloaded` (the engine, or a limit of the caller's),
+   * `unavailable`, `cancelled` (the signal)
    */
   begin(request: ChatRequest, caller: Caller, options: BeginOptions): Promise<ChatCompletion>;
   /** Requests waiting or being answered. */
@@ -67,6 +69,8 @@ export interface TrainedRequest {
 export interface BeginOptions {
   /** Ends the completion, and frees the engine's slots. */
   readonly signal: AbortSignal;
+  /** What the caller's limits leave it; absent where it has none. */
+  readonly allowance?: Allowance | null;
   /** Called once the engine has the request: what can be known to be wrong with it was thrown before. */
   readonly onSubmitted?: () => void;
   /** Within which it is traced; absent or null where it is not. */
@@ -145,6 +149,9 @@ class Completion implements ChatCompletion {
   #counted: ChatUsage = noUsage;
   #passed: PassedPrompt | null = null;
   #recording: ChatRecording | null = null;
+  #reservation: TokenReservation | null = null;
+  /** To be called when it waits for the engine no longer. */
+  #stopWaiting: () => void = () => undefined;
   /** Known at its end. */
   #isRecorded = true;
 
@@ -188,6 +195,7 @@ class Completion implements ChatCompletion {
           if (deltas === null) continue;
           timeline.usage = reader.usage;
           if (this.#header === null) {
+            this.#stopWaiting();
             timeline.computedMs = clock.monotonicMs();
             timeline.waitedMs = reader.waitedMs;
             metrics.firstOutput(base.model.name, timeline.computedMs - timeline.requestedMs);
@@ -261,6 +269,7 @@ class Completion implements ChatCompletion {
       throw error;
     });
     throwIfAborted(signal);
+    this.#reserve(plan, base);
     const { generation: planned } = plan;
     const generation = base.engine.submit({ ...planned, id, prompt: { ...planned.prompt, ...asked } });
     [timeline.plan, timeline.usage, timeline.submittedMs] = [plan, usageAtStart(plan), clock.monotonicMs()];
@@ -276,6 +285,20 @@ class Completion implements ChatCompletion {
     });
     onSubmitted?.();
     return { base, plan, generation };
+  }
+
+  /** Takes of the caller's limits what the request may need, until its end. */
+  #reserve({ generation }: GenerationPlan, base: ServedBase): void {
+    const { request, allowance = null } = this.#asked;
+    if (allowance === null) return;
+    this.#stopWaiting = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
+    this.#ends.push(this.#stopWaiting);
+    // Without a bound of the request's own the room of a whole context would be taken for an answer of a few words.
+    const { maxTokens } = generation.stopping;
+    const answerTokens = request.stopping.maxTokens === null ? 0 : maxTokens * choiceCountOf(generation);
+    const reservation = allowance.reserve(generation.prompt.tokenIds.length + answerTokens);
+    this.#reservation = reservation;
+    this.#ends.push(() => reservation.settle());
   }
 
   /** What the engine is asked beside, for a prompt that passes between servers; fetches it where another one holds it. */
@@ -318,11 +341,12 @@ class Completion implements ChatCompletion {
     return beginRecording(recorder, plan, model, { request, caller, choiceCount, startedAt });
   }
 
-  /** As it goes on, so that a long answer is in the metrics while it is made. */
+  /** As it goes on, so that a long answer is in the metrics and counts for limits while it is made. */
   #count(base: string): void {
     const { usage } = this.#timeline;
     this.#shared.metrics.used(base, usage, this.#counted);
     this.#counted = usage;
+    this.#reservation?.use(usage.promptTokens + usage.completionTokens);
   }
 
   /** What an error means for the request. */

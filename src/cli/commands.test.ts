@@ -630,6 +630,12 @@ test("hone keys limits a key, changes its limits and gives it another secret", a
       ["keys", "change", key.id, "--expires", "2001-01-01"],
       ["keys", "change", key.id, "--scopes", "everything"],
       ["keys", "change", "nobody", "--name", "x"],
+      ["keys", "change", key.id, "--requests-per-minute", "60", "--queued-jobs", "2", "--json"],
+      ["keys", "change", key.id, "--requests-per-minute", "none", "--json"],
+      ["keys", "limit", "acme", "--tokens-per-minute", "1000", "--json"],
+      ["keys", "limit", "acme", "--json"],
+      ["keys", "limit", "acme", "--queue-percent", "101"],
+      ["keys", "create", "--concurrent-requests", "few"],
     ],
     environment,
   );
@@ -646,4 +652,13 @@ test("hone keys limits a key, changes its limits and gives it another secret", a
   assert.match(later.errors, /--expires is 2001-01-01T00:00:00\.000Z, and it is .* now; name a later time/);
   assert.match(later.errors, /--scopes has "everything"; each must be one of chat, train, feedback, read/);
   assert.match(later.errors, /There is no live key "nobody"/);
+  const [limited, freed, ofEntity, again] = later.outputs
+    .slice(6, 10)
+    .map((text) => JSON.parse(text.replace("status 0", "")));
+  assert.deepEqual([limited.requests_per_minute, limited.queued_jobs], [60, 2]);
+  assert.deepEqual([freed.requests_per_minute, freed.queued_jobs], [null, 2]);
+  assert.equal(ofEntity[0].tokens_per_minute, 1000);
+  assert.deepEqual(again, ofEntity);
+  assert.match(later.errors, /--queue-percent is 101; it must be a whole number from 1 to 100/);
+  assert.match(later.errors, /--concurrent-requests is "few"; it must be a whole number, or none/);
 });

@@ -106,8 +106,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "keys create": [
     "hone keys create --owner ann --role member",
     "hone keys create --name evaluation --scopes chat read --project games --expires 30d",
+    "hone keys create --entity acme --requests-per-minute 60 --tokens-per-minute 100000",
   ],
   "keys change": ["hone keys change 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --expires 2027-01-31 --scopes none"],
+  "keys limit": ["hone keys limit acme --tokens-per-minute 1000000 --concurrent-requests 16"],
   "keys rotate": ["hone keys rotate 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10 --grace 12h"],
   "keys list": ["hone keys"],
   "keys revoke": ["hone keys revoke 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],

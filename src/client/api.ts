@@ -1740,6 +1740,33 @@ export type Embeddings = {
   };
 };
 
+export type EntityLimits = {
+  readonly entity: string;
+  /** Requests to models in any minute. */
+  readonly requests_per_minute: number | null;
+  /** Tokens of prompts and answers together, in any minute. */
+  readonly tokens_per_minute: number | null;
+  /** Requests to models that are being answered at once. */
+  readonly concurrent_requests: number | null;
+  /** Of the requests that may wait for a model on a server, in percent. */
+  readonly queue_percent: number | null;
+  /** Training jobs that wait. */
+  readonly queued_jobs: number | null;
+};
+
+export type EntityLimitsChange = {
+  /** Requests to models in any minute. Null: no limit. */
+  readonly requests_per_minute?: number | null;
+  /** Tokens of prompts and answers together, in any minute. Null: no limit. */
+  readonly tokens_per_minute?: number | null;
+  /** Requests to models that are being answered at once. Null: no limit. */
+  readonly concurrent_requests?: number | null;
+  /** Of the requests that may wait for a model on a server, in percent. Null: no limit. */
+  readonly queue_percent?: number | null;
+  /** Training jobs that wait. Null: no limit. */
+  readonly queued_jobs?: number | null;
+};
+
 export type ExampleConversation = {
   /** The conversation; what the assistant says in it trains. */
   readonly messages: readonly ExampleMessage[];
@@ -2549,6 +2576,16 @@ export type Key = {
   readonly scopes: readonly ("chat" | "train" | "feedback" | "read")[] | null;
   /** The one project that it reaches; null for all. */
   readonly project: string | null;
+  /** Requests to models in any minute. */
+  readonly requests_per_minute: number | null;
+  /** Tokens of prompts and answers together, in any minute. */
+  readonly tokens_per_minute: number | null;
+  /** Requests to models that are being answered at once. */
+  readonly concurrent_requests: number | null;
+  /** Of the requests that may wait for a model on a server, in percent. */
+  readonly queue_percent: number | null;
+  /** Training jobs that wait. */
+  readonly queued_jobs: number | null;
   readonly created_at: string;
   /** From then on it is refused. */
   readonly expires_at: string | null;
@@ -2572,6 +2609,16 @@ export type KeyChange = {
   readonly scopes?: readonly ("chat" | "train" | "feedback" | "read")[] | null;
   /** The one project of its entity that it reaches, beside base models. Null: all. Not for admins. */
   readonly project?: string | null;
+  /** Requests to models in any minute. Null: no limit. */
+  readonly requests_per_minute?: number | null;
+  /** Tokens of prompts and answers together, in any minute. Null: no limit. */
+  readonly tokens_per_minute?: number | null;
+  /** Requests to models that are being answered at once. Null: no limit. */
+  readonly concurrent_requests?: number | null;
+  /** Of the requests that may wait for a model on a server, in percent. Null: no limit. */
+  readonly queue_percent?: number | null;
+  /** Training jobs that wait. Null: no limit. */
+  readonly queued_jobs?: number | null;
 };
 
 export type KeyCreate = {
@@ -2587,6 +2634,16 @@ export type KeyCreate = {
   readonly scopes?: readonly ("chat" | "train" | "feedback" | "read")[] | null;
   /** The one project of its entity that it reaches, beside base models. Null: all. Not for admins. */
   readonly project?: string | null;
+  /** Requests to models in any minute. Null: no limit. */
+  readonly requests_per_minute?: number | null;
+  /** Tokens of prompts and answers together, in any minute. Null: no limit. */
+  readonly tokens_per_minute?: number | null;
+  /** Requests to models that are being answered at once. Null: no limit. */
+  readonly concurrent_requests?: number | null;
+  /** Of the requests that may wait for a model on a server, in percent. Null: no limit. */
+  readonly queue_percent?: number | null;
+  /** Training jobs that wait. Null: no limit. */
+  readonly queued_jobs?: number | null;
   /**
    * Whose models, jobs and feedback it reaches; a new name is a new entity. Default: that of the key that
    * asks.
@@ -2811,6 +2868,16 @@ export type NewKey = {
   readonly scopes: readonly ("chat" | "train" | "feedback" | "read")[] | null;
   /** The one project that it reaches; null for all. */
   readonly project: string | null;
+  /** Requests to models in any minute. */
+  readonly requests_per_minute: number | null;
+  /** Tokens of prompts and answers together, in any minute. */
+  readonly tokens_per_minute: number | null;
+  /** Requests to models that are being answered at once. */
+  readonly concurrent_requests: number | null;
+  /** Of the requests that may wait for a model on a server, in percent. */
+  readonly queue_percent: number | null;
+  /** Training jobs that wait. */
+  readonly queued_jobs: number | null;
   readonly created_at: string;
   /** From then on it is refused. */
   readonly expires_at: string | null;
@@ -5418,6 +5485,23 @@ export interface Operations {
     };
     readonly body: KeyRotation;
     readonly answer: NewKey;
+  };
+  /** Read an entity's limits. */
+  readonly "GET /v1/preview/entities/{entity}/limits": {
+    readonly path: {
+      /** The entity's name. */
+      readonly entity: string;
+    };
+    readonly answer: EntityLimits;
+  };
+  /** Change an entity's limits. */
+  readonly "POST /v1/preview/entities/{entity}/limits": {
+    readonly path: {
+      /** The entity's name. */
+      readonly entity: string;
+    };
+    readonly body: EntityLimitsChange;
+    readonly answer: EntityLimits;
   };
   /** Read what keys have used. */
   readonly "GET /v1/preview/usage": {

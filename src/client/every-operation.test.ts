@@ -230,6 +230,8 @@ async function callKeys({ keys: calls }: Hone): Promise<void> {
   assert.equal((await calls.change(made.id, { scopes: null })).scopes, null);
   assert.notEqual((await calls.rotate(made.id, { grace_seconds: 0 })).key, made.key);
   assert.match((await calls.revoke(made.id)).revoked_at ?? "", /Z$/);
+  assert.equal((await calls.changeLimits("acme", { queue_percent: 50 })).queue_percent, 50);
+  assert.equal((await calls.limits("acme")).requests_per_minute, null);
   assert.deepEqual(await calls.usage({ key_id: made.id }).all(), []);
   const pieces = await drained(await calls.exportUsage({ from: "2999-01-01" }));
   assert.match(Buffer.concat(pieces).toString(), /^day,key_id,entity,model,requests,.*\r\n$/);

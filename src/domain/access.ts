@@ -2,6 +2,7 @@
 
 import { hash } from "node:crypto";
 import type { KeyScope, Owned } from "./keys/key-scope.ts";
+import { type KeyLimits, noLimits } from "./keys/limits.ts";
 import type { Page, PageRequest } from "./page.ts";
 import { ServiceError } from "./service-error.ts";
 
@@ -24,8 +25,8 @@ export interface AccessKey extends KeyChoices {
   readonly revokedAt: Date | null;
 }
 
-/** What of a key may be changed. */
-export interface KeyChoices {
+/** What of a key may be changed; its limits are beside those that all keys of its entity have together. */
+export interface KeyChoices extends KeyLimits {
   /** What uses it, for people; null where nobody said. */
   readonly name: string | null;
   /** From then on it is refused; null for never. */
@@ -41,12 +42,18 @@ export interface PreviousSecret {
   readonly until: Date;
 }
 
+/** A key that opens, with what limits its entity has of its own. */
+export interface OpeningKey extends AccessKey {
+  readonly entityLimits: KeyLimits;
+}
+
 /** What a key has that nobody has limited, used or changed yet. */
 export const freshKey = {
   name: null,
   expiresAt: null,
   scopes: null,
   project: null,
+  ...noLimits,
   previous: null,
   lastUsedAt: null,
   revokedAt: null,
@@ -106,7 +113,7 @@ export interface KeyStore {
    * The key that is not revoked with this hash, of its secret or of the one before that; null when there is none.
    * {@link endOf} says whether its time is over.
    */
-  findByHash(secretHash: string): Promise<AccessKey | null>;
+  findByHash(secretHash: string): Promise<OpeningKey | null>;
   /** Those of the ids whose keys are revoked, or have expired by then, in any order. */
   findEnded(ids: readonly string[], at: Date): Promise<readonly string[]>;
   /** Of everybody unless filtered, in the order they came, revoked ones included. */

@@ -242,7 +242,7 @@ export interface JobFilter {
 export interface JobCreation {
   /** How many jobs may be queued; absent is any number. */
   readonly queuedMax?: number;
-  /** Of the models of one entity. */
+  /** Of the models of one entity; a limit of the entity's own goes before it. */
   readonly queuedPerEntityMax?: number;
   /** Of the trajectories in the lines, in order, where there are some; read once. */
   readonly outlines?: Iterable<TrajectoryOutline>;
@@ -257,9 +257,9 @@ export interface JobStore {
    * Stores the job with what it trains on, a folded line of JSON for each group or conversation, durable when it resolves; one
    * that tries another again has that one's lines and content hash. That one, or one that it repeats, throws `conflict` where
    * its data was removed. With an idempotency key seen before: the same body hash returns the earlier job's id, another one
-   * throws `conflict`. A new job where `queuedMax` are queued, or `queuedPerEntityMax` of its entity's, throws `overloaded`.
-   * What of feedback another job took meanwhile, or a standing rule that is another server's by now, throws `conflict`. One
-   * that tries another again takes that one's feedback.
+   * throws `conflict`. A new job where `queuedMax` are queued, or as many of its entity's or its key's as may be, throws
+   * `overloaded`. What of feedback another job took meanwhile, or a standing rule that is another server's by now, throws
+   * `conflict`. One that tries another again takes that one's feedback.
    */
   create(
     job: JobDraft,

@@ -4,6 +4,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { Constraint, ConstraintCheck } from "../domain/constraint.ts";
 import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
+import type { KeyLimits } from "../domain/keys/limits.ts";
 import type { UsageStore } from "../domain/keys/usage.ts";
 import type { DeviceChoice, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
@@ -23,6 +24,8 @@ import type { KeyService } from "../keys/key-service.ts";
 import type { KeyUse } from "../keys/key-use.ts";
 import type { KeepPolicy } from "../retention/settings.ts";
 import type { Sweeper } from "../retention/sweeper.ts";
+import type { EntityLimits } from "../keys/limits/entity-limits.ts";
+import type { RateLimiter } from "../keys/limits/rate-limiter.ts";
 import type { RewardService } from "../rewards/reward-service.ts";
 import type { ModelDirectory } from "../registry/model-directory.ts";
 import type { ModelService } from "../registry/model-service.ts";
@@ -131,6 +134,10 @@ export interface HttpDependencies {
     readonly sweeper: Pick<Sweeper, "sweep">;
     readonly policies: Readonly<Record<KeptKind, KeepPolicy>>;
   };
+  readonly limiter: Pick<RateLimiter, "admit">;
+  readonly limits: EntityLimits;
+  /** Those of entities that have none of their own. */
+  readonly entityLimits: KeyLimits;
   readonly models: ModelService;
   readonly checkpointFiles: Pick<CheckpointFiles, "export" | "import">;
   /** For what is logged of a model's versions, and when one was made. */

@@ -2,7 +2,9 @@
 // knows which status a code has, beside `anthropic/dialect`. Says nothing internal: a cause goes to the log, the caller gets a
 // request id.
 import { cut, ServiceError, type ErrorCode, type Fault } from "../domain/service-error.ts";
+import { LimitRefusal } from "../domain/keys/limits.ts";
 import { firstFaults } from "../validation/findings.ts";
+import { rateHeaders } from "./limits/rate-headers.ts";
 
 /** A refusal that only HTTP knows: a wrong method, a wrong content type. */
 export class HttpRefusal extends ServiceError {
@@ -95,6 +97,7 @@ function answerOf(error: unknown, requestId: string): ErrorAnswer {
   const retryAfter = retryAfterOf(known, rule);
   const headers = {
     ...(known instanceof HttpRefusal ? known.headers : {}),
+    ...(known instanceof LimitRefusal ? rateHeaders(known.standings) : {}),
     ...(retryAfter === null ? {} : { "retry-after": String(retryAfter) }),
   };
   const isShown = status < 500 || known.obstacle !== undefined;

@@ -1,9 +1,10 @@
 // What every request under one part of the API goes through before its handler: draining, credentials, the key's share
-// of requests in flight.
+// of requests in flight, its limits.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { Limited } from "../domain/keys/limits.ts";
 import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
@@ -12,6 +13,7 @@ import {
   openCaller,
   sentCredentials,
   sentScheme,
+  type Opened,
   type AuthenticationScheme,
 } from "./credentials/authentication.ts";
 import type { FailedLogins } from "./credentials/failed-logins.ts";
@@ -22,7 +24,9 @@ import { refuseOtherSites } from "./browsers/exposure.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { limitedOf } from "../keys/limits/limited.ts";
 import type { InFlight } from "./in-flight.ts";
+import { letIn } from "./limits/let-in.ts";
 import { onceOver, wentAway } from "./request-end.ts";
 
 declare module "fastify" {
@@ -91,23 +95,25 @@ function admission(
   dependencies: HttpDependencies,
   { inFlight, failedLogins, connections }: GuardCounts,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  const { keys, users, clock } = dependencies;
+  const { keys, users, clock, limits, limiter, entityLimits } = dependencies;
   const cors = corsRules(dependencies.settings.corsOrigins);
-  const keyCaller = (request: FastifyRequest, scheme: AuthenticationScheme): Promise<Caller> => {
+  const keyCaller = (request: FastifyRequest, scheme: AuthenticationScheme): Promise<Opened> => {
     const { ip: address, id: requestId, headers } = request;
     const onUnknownKey = (): void => failedLogins.count({ address, requestId });
     return authenticate({ keys, users, clock, onUnknownKey }, scheme, sentCredentials(headers, scheme));
   };
-  const callerOf = async (request: FastifyRequest): Promise<Caller> => {
-    if (dependencies.auth === "off") return openCaller(dependencies.defaultEntity);
+  const open = async (request: FastifyRequest): Promise<Opened> => {
+    if (dependencies.auth === "off") return { caller: openCaller(dependencies.defaultEntity), key: null };
     const scheme = schemeOf(request.headers);
     const from = { headers: request.headers, address: request.ip };
     const user = await authenticateUser(users, scheme, from);
     if (user === null) return keyCaller(request, scheme);
     // The proxy signs in whatever the user's browser sends, also for another site's page.
     refuseOtherSites(request, cors);
-    return user;
+    return { caller: user, key: null };
   };
+  const limitedBy = async ({ caller: { entity }, key }: Opened): Promise<readonly Limited[]> =>
+    limitedOf({ entity, key, ofEntity: key?.entityLimits ?? (await limits.find(entity)) }, entityLimits);
   return async (request, reply) => {
     if (dependencies.isDraining() && request.method !== "GET" && request.method !== "HEAD") {
       throw new ServiceError({
@@ -116,12 +122,14 @@ function admission(
         retryAfterSeconds: 5,
       });
     }
-    request.caller = await callerOf(request);
+    const opened = await open(request);
+    request.caller = opened.caller;
     if (reply.raw.destroyed) throw wentAway();
     refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
     if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);
     onceOver(reply.raw, inFlight.enter(request.caller.keyId));
     onceOver(reply.raw, connections.enter(request.raw.socket));
+    if (dependencies.auth === "on") await letIn({ request, reply }, () => limitedBy(opened), limiter);
   };
 }
 

@@ -41,6 +41,7 @@ import { embeddingRoute } from "./routes/texts/embeddings.ts";
 import { feedbackRoutes } from "./routes/feedback.ts";
 import { feedbackOutRoutes } from "./routes/feedback/feedback-out.ts";
 import { pageRoutes } from "./browsers/page-routes.ts";
+import { entityLimitRoutes } from "./routes/keys/entity-limits.ts";
 import { keyRoutes } from "./routes/keys/keys.ts";
 import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { usageRoutes } from "./routes/keys/usage.ts";
@@ -114,6 +115,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
   const refusals = new RefusalAudit(audit, clock, settings.failedLoginsPerMinute);
   const counts = { inFlight, failedLogins, connections };
   app.decorateRequest("caller", null as unknown as Caller);
+  app.decorateRequest("allowance", null);
   app.decorateRequest("model", null);
   app.decorateRequest("completions", null);
   app.decorate("revocations", new RevocationWatch(dependencies, clock));
@@ -177,6 +179,7 @@ export async function createHttpServer(dependencies: HttpDependencies): Promise<
     servedModelRoutes(scope, dependencies);
     ownKeyRoute(scope);
     keyRoutes(scope, dependencies);
+    entityLimitRoutes(scope, dependencies);
     usageRoutes(scope, dependencies);
     retentionRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);

@@ -43,11 +43,14 @@ export function keyOf(
   about: Pick<AccessKey, "id" | "entity" | "role" | "owner"> & Partial<KeyChoices>,
   clock: Clock,
 ): AccessKey {
-  const { entity } = about;
-  if (!isPlainPart(entity)) {
-    const message = `The entity is ${JSON.stringify(entity)}; it is part of model names and addresses, so it must not be empty or dots alone, or contain blanks, "/", ":", control characters or what is percent-encoded, such as "%2f".`;
-    const faults = [{ location: ["entity"], message, type: "value_error" }];
-    throw new ServiceError({ code: "invalid", message, faults });
-  }
+  refuseStrangeEntity(about.entity);
   return { ...freshKey, ...about, secretHash: hashSecret(secret), createdAt: clock.now() };
+}
+
+/** @throws ServiceError `invalid` for what could not stand in a model's name */
+export function refuseStrangeEntity(entity: string): void {
+  if (isPlainPart(entity)) return;
+  const message = `The entity is ${JSON.stringify(entity)}; it is part of model names and addresses, so it must not be empty or dots alone, or contain blanks, "/", ":", control characters or what is percent-encoded, such as "%2f".`;
+  const faults = [{ location: ["entity"], message, type: "value_error" }];
+  throw new ServiceError({ code: "invalid", message, faults });
 }

@@ -15,6 +15,7 @@ import type { Page, PageRequest } from "../domain/page.ts";
 import { notFound, quoted, ServiceError } from "../domain/service-error.ts";
 import { isStorable } from "../domain/text/storable.ts";
 import { isPlainPart } from "../registry/model-name.ts";
+import { refuseStrangeLimits } from "./limits/check-limits.ts";
 import { isOfStart, keyOf, newSecret } from "./key-secret.ts";
 
 export interface NewKey {
@@ -126,6 +127,7 @@ function checkedChoices<Choices extends Partial<KeyChoices>>(
 ): Choices {
   const { name = null, expiresAt = null, scopes = null, project = null } = choices;
   if (name !== null) refuseText("name", name);
+  refuseStrangeLimits(choices);
   if (expiresAt !== null && Number.isNaN(expiresAt.getTime()))
     throw invalid("expiresAt", "`expiresAt` is a day or an hour that there is not.");
   if (expiresAt !== null && expiresAt <= now)

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { AccessKey, KeyStore } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { LimitStore } from "../domain/keys/limits.ts";
 import type { AuditEntry, AuditFile } from "../telemetry/audit-log.ts";
 import type { HoneConfig } from "./config.ts";
 
@@ -13,34 +14,20 @@ export function auditFile({ server: { data } }: HoneConfig): AuditFile {
   return { path: join(data, "audit.jsonl"), ...rotation };
 }
 
+type RecordEntry = (entry: AuditEntry) => void | Promise<void>;
+
 /**
  * The store, with every key that comes or goes recorded: `begun` before it, `done` or `failed` after it. What cannot be
  * recorded is not begun, so that no key changes without a line.
  *
  * @param record rejects when the log cannot be written
  */
-export function auditedKeys(
-  keys: KeyStore,
-  record: (entry: AuditEntry) => void | Promise<void>,
-  clock: Clock,
-): KeyStore {
-  const audited = async <T>(
+export function auditedKeys(keys: KeyStore, record: RecordEntry, clock: Clock): KeyStore {
+  const audited = <T>(
     action: string,
     { id: keyId, entity }: Pick<AccessKey, "id" | "entity">,
     change: () => Promise<T>,
-  ): Promise<T> => {
-    const write = async (outcome: string): Promise<void> =>
-      await record({ time: clock.now(), keyId, entity, address: null, action, outcome, requestId: null });
-    await write("begun");
-    try {
-      const result = await change();
-      await write("done").catch(isBegunAnyway);
-      return result;
-    } catch (error) {
-      await write("failed").catch(isBegunAnyway);
-      throw error;
-    }
-  };
+  ): Promise<T> => recorded({ record, clock }, { action, keyId, entity }, change);
   return {
     ...keys,
     create: (key) => audited("key-created", key, () => keys.create(key)),
@@ -57,6 +44,35 @@ export function auditedKeys(
       return key !== null && (await audited("key-revoked", key, () => keys.revoke(id, at)));
     },
   };
+}
+
+/** The store, with every change of an entity's limits recorded likewise. */
+export function auditedLimits(limits: LimitStore, record: RecordEntry, clock: Clock): LimitStore {
+  return {
+    ...limits,
+    changeEntityLimits: (entity, changes) =>
+      recorded({ record, clock }, { action: "entity-limits-changed", keyId: null, entity }, () =>
+        limits.changeEntityLimits(entity, changes),
+      ),
+  };
+}
+
+async function recorded<T>(
+  { record, clock }: { readonly record: RecordEntry; readonly clock: Clock },
+  about: Pick<AuditEntry, "action" | "keyId" | "entity">,
+  change: () => Promise<T>,
+): Promise<T> {
+  const write = async (outcome: string): Promise<void> =>
+    await record({ time: clock.now(), address: null, outcome, requestId: null, ...about });
+  await write("begun");
+  try {
+    const result = await change();
+    await write("done").catch(isBegunAnyway);
+    return result;
+  } catch (error) {
+    await write("failed").catch(isBegunAnyway);
+    throw error;
+  }
 }
 
 /** The log has a line of the change, and a key that was made must reach its owner. */

@@ -2,12 +2,15 @@
 import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../domain/access.ts";
 import { systemClock } from "../domain/clock.ts";
 import { keyScopes, type KeyScope } from "../domain/keys/key-scope.ts";
+import { type KeyLimits, noLimits } from "../domain/keys/limits.ts";
 import { allItems } from "../domain/page.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
+import { createEntityLimits, type EntityLimits } from "../keys/limits/entity-limits.ts";
 import { createKeyService, type KeyService, type NewKey } from "../keys/key-service.ts";
 import { appendEntries, type AuditEntry } from "../telemetry/audit-log.ts";
 import { keyBody } from "../wire/keys/key.ts";
-import { auditedKeys, auditFile } from "./audit-keys.ts";
+import { limitsBody } from "../wire/keys/limits.ts";
+import { auditedKeys, auditedLimits, auditFile } from "./audit-keys.ts";
 import { readConfig, type HoneConfig } from "./config.ts";
 import { databasePlace } from "./database-place.ts";
 import { keepNewFilesPrivate } from "./private-files.ts";
@@ -36,6 +39,7 @@ export function createKey(
       expiresAt: null,
       scopes: null,
       project: null,
+      ...noLimits,
       ...choices,
       entity: flags.entity ?? config.server.entity,
       owner: flags.owner ?? null,
@@ -71,6 +75,15 @@ export async function revokeKey(id: string, flags: DataFlags): Promise<void> {
   await withKeys(flags, ({ service }) => service.revoke(id));
 }
 
+/** The limits of an entity of its own, after what is named has changed. */
+export async function changeEntityLimits(
+  entity: string,
+  flags: DataFlags & { readonly limits: Partial<KeyLimits> },
+): Promise<ReturnType<typeof limitsBody> & { readonly entity: string }> {
+  const limits = await withKeys(flags, ({ entities }) => entities.change(entity, flags.limits));
+  return { entity, ...limitsBody(limits) };
+}
+
 /** A key as the API shows it, without its secret. */
 export const shownKey = keyBody;
 
@@ -95,7 +108,10 @@ function scopeOf(text: string): KeyScope {
 /** Only where there is a database: one made for a mistyped folder would hold a key that no server knows. */
 async function withKeys<T>(
   flags: DataFlags,
-  use: (keys: { readonly keys: KeyStore; readonly service: KeyService }, config: HoneConfig) => Promise<T>,
+  use: (
+    keys: { readonly keys: KeyStore; readonly service: KeyService; readonly entities: EntityLimits },
+    config: HoneConfig,
+  ) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(flags.data === undefined ? {} : { data: flags.data });
   const place = databasePlace(config);
@@ -112,7 +128,9 @@ async function withKeys<T>(
         throw notRecorded(file.path, cause);
       });
     const keys = auditedKeys(database.keys, record, systemClock);
-    return await use({ keys, service: createKeyService({ keys, clock: systemClock }) }, config);
+    const service = createKeyService({ keys, clock: systemClock });
+    const entities = createEntityLimits(auditedLimits(database.limits, record, systemClock));
+    return await use({ keys, service, entities }, config);
   } catch (error) {
     throw inFlags(error);
   } finally {
@@ -132,6 +150,11 @@ const flagOf: Readonly<Record<string, string>> = {
   scopes: "--scopes",
   project: "--project",
   graceSeconds: "--grace",
+  requestsPerMinute: "--requests-per-minute",
+  tokensPerMinute: "--tokens-per-minute",
+  concurrentRequests: "--concurrent-requests",
+  queuePercent: "--queue-percent",
+  queuedJobs: "--queued-jobs",
 };
 
 /** The same error with the flags in its text where it names fields. */

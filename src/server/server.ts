@@ -57,6 +57,9 @@ import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createKeyService } from "../keys/key-service.ts";
 import { createKeyUse, type KeyUse } from "../keys/key-use.ts";
+import { createEntityLimits } from "../keys/limits/entity-limits.ts";
+import { createRateLimiter, type RateLimiter } from "../keys/limits/rate-limiter.ts";
+import { entityLimitsOf, keySettingsWith, type KeySettings } from "../keys/settings.ts";
 import { createUsageMeter, type UsageMeter } from "../keys/usage-meter.ts";
 import { createChildJobRunner, type ChildJobRunner } from "../training/child-runner.ts";
 import { RewardService } from "../rewards/reward-service.ts";
@@ -83,7 +86,7 @@ import { settleChildEnvironment } from "./bases/engines-ahead.ts";
 import { exposeGauges } from "./gauges/gauges.ts";
 import { exposeVllmGauges } from "./gauges/vllm-gauges.ts";
 import { memoryObserver } from "./bases/memory-observer.ts";
-import { auditedKeys, auditFile } from "./audit-keys.ts";
+import { auditedKeys, auditedLimits, auditFile } from "./audit-keys.ts";
 import { ensureFirstKey, type FirstKey } from "./first-key.ts";
 import { databasePlace, type DatabasePlace } from "./database-place.ts";
 import { createListener } from "./listener.ts";
@@ -143,6 +146,7 @@ export interface ServerLimits {
   readonly memory?: Partial<SharedMemorySettings>;
   readonly transfer?: Partial<TransferSettings>;
   readonly webhooks?: Partial<WebhookSettings>;
+  readonly keys?: Partial<KeySettings>;
 }
 
 /** What an operator set, with the settings of each part that nobody sets. */
@@ -168,6 +172,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     memory: sharedMemorySettingsWith(limits.memory),
     transfer: transferSettingsWith({ ...config.transfer, ...limits.transfer }),
     webhooks: webhookSettingsWith({ ...config.webhooks, ...limits.webhooks }),
+    keys: keySettingsWith({ ...config.keys, ...limits.keys }),
   };
 }
 
@@ -275,6 +280,7 @@ async function build(
     sweeper,
     keyUse,
     usage,
+    limiter,
     traces,
     http,
     warmUp,
@@ -295,6 +301,7 @@ async function build(
   await start(recorder);
   await start(keyUse);
   await start(usage);
+  await start(limiter);
   await start(traces.files);
   // It listens while the models load, so that a taken port is known at once and health says what is going on.
   const listener = createListener(await createHttpServer(http), { host, port });
@@ -342,6 +349,7 @@ interface Parts {
   readonly sweeper: Sweeper;
   readonly keyUse: KeyUse;
   readonly usage: UsageMeter;
+  readonly limiter: RateLimiter;
   readonly traces: ProjectTraces;
   readonly http: HttpDependencies;
   /** See {@link answerFirstChats}. */
@@ -522,6 +530,14 @@ async function construct(
     { servers: database.servers, baseModels: baseNames, artifacts: await artifacts.placeId(), clock, logger },
     settings.jobs,
   );
+  const limiter = createRateLimiter({
+    store: database.limits,
+    clock,
+    serverId: () => lease.id,
+    onFault: (error) =>
+      logger.warn({ err: error }, "what counts for limits is not shared with other servers"),
+    metrics,
+  });
   const adaptersInUse = (): Iterable<string> =>
     [chat, embeddings, checkpointFiles].flatMap((user) => [...user.adaptersInUse()]);
   const policies = keepPolicies(settings.retention, settings.recordings);
@@ -686,6 +702,9 @@ async function construct(
     usage: database.usage,
     announcements: database.announcements,
     retention: { store: database.retention, sweeper, policies },
+    limiter,
+    limits: createEntityLimits(auditedLimits(database.limits, (entry) => audit.record(entry), clock)),
+    entityLimits: entityLimitsOf(settings.keys),
     models: modelService,
     checkpointFiles,
     versions: database.models,
@@ -762,6 +781,7 @@ async function construct(
     sweeper,
     keyUse,
     usage,
+    limiter,
     traces,
     http,
     warmUp,

@@ -10,6 +10,7 @@ import { traceSettings } from "../traces/settings.ts";
 import { httpSettings } from "../http/settings.ts";
 import { jobSettings } from "../jobs/settings.ts";
 import { recordingSettings } from "../recordings/settings.ts";
+import { keySettings } from "../keys/settings.ts";
 import { modelSettings } from "../registry/settings.ts";
 import { retentionSettings } from "../retention/settings.ts";
 import { rewardSettings } from "../rewards/settings.ts";
@@ -162,6 +163,7 @@ export const sections = {
   users: userSettings,
   transfer: transferSettings,
   webhooks: webhookSettings,
+  keys: keySettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
 
 export type SectionName = keyof typeof sections;
@@ -191,6 +193,10 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "http.corsOrigins",
     "http.operatorRoutes",
     "http.requestsPerKey",
+    "keys.entityRequestsPerMinute",
+    "keys.entityTokensPerMinute",
+    "keys.entityConcurrentRequests",
+    "keys.entityQueuePercent",
   ],
   "Users who are signed in elsewhere": [
     "users.header",

@@ -2,11 +2,15 @@
 // which sort as text; JSON is text, since libsql cuts plain text at a NUL character and JSON escapes it; flags are 0 or 1.
 import type { Generated } from "kysely";
 import type { RewardTables } from "./rewards/reward-tables.ts";
+import type { LimitColumns } from "./keys/limit-columns.ts";
 import type { TraceTables } from "./traces/trace-tables.ts";
 
 export interface Schema extends RewardTables, TraceTables {
   readonly access_keys: AccessKeyTable;
   readonly key_usage: UsageTable;
+  readonly entity_limits: EntityLimitTable;
+  readonly limit_slots: LimitSlotTable;
+  readonly limit_running: LimitRunningTable;
   readonly models: ModelTable;
   readonly model_versions: ModelVersionTable;
   readonly jobs: JobTable;
@@ -102,7 +106,7 @@ export interface FileTable {
   readonly used_at: string;
 }
 
-export interface AccessKeyTable {
+export interface AccessKeyTable extends LimitColumns {
   readonly sequence: number;
   readonly id: string;
   readonly entity: string;
@@ -121,6 +125,26 @@ export interface AccessKeyTable {
   /** Both are null where it was never rotated. */
   readonly previous_hash: string | null;
   readonly previous_until: string | null;
+}
+
+export interface EntityLimitTable extends LimitColumns {
+  readonly entity: string;
+}
+
+/** What all servers counted in a slot of time. */
+export interface LimitSlotTable {
+  readonly subject: string;
+  /** Whole ones since 1970. */
+  readonly slot: number;
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+/** The requests that run on each server. */
+export interface LimitRunningTable {
+  readonly server_id: string;
+  readonly subject: string;
+  readonly count: number;
 }
 
 export interface UsageTable {

@@ -21,6 +21,7 @@ import { checkTrajectoryOutlines } from "./contract/trajectory-outlines.ts";
 import { checkTrajectoryStore } from "./contract/trajectory-store.ts";
 import { checkTwoConnections } from "./contract/servers/two-connections.ts";
 import { checkTwoServers } from "./contract/servers/two-servers.ts";
+import { checkLimitStore } from "./contract/keys/limit-store.ts";
 import { checkUsageStore } from "./contract/keys/usage-store.ts";
 import { checkWebhookStore } from "./contract/webhook-store.ts";
 import { openPostgres } from "./postgres/postgres-dialect.ts";
@@ -122,6 +123,7 @@ for (const [name, storageOf, reach, skip] of [
     const makeStorage = storageOf();
     checkKeyStore(makeStorage);
     checkUsageStore(makeStorage);
+    checkLimitStore(makeStorage);
     checkModelStore(makeStorage);
     checkJobStore(makeStorage);
     checkTrajectoryStore(makeStorage);

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../domain/clock.ts";
 import type { AnnotationStore } from "../domain/annotation/annotation-store.ts";
 import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
 import type { JobStore } from "../domain/job.ts";
+import type { LimitStore } from "../domain/keys/limits.ts";
 import type { UsageStore } from "../domain/keys/usage.ts";
 import type { ModelStore } from "../domain/model.ts";
 import type { RetentionStore } from "../domain/retention/retention-store.ts";
@@ -28,6 +29,7 @@ import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./keys/key-store.ts";
+import { createLimitStore } from "./keys/limit-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
 import { migrate, newestDatabaseVersion, readDatabaseVersion } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
@@ -45,6 +47,7 @@ import { createWebhookStore } from "./webhooks/webhook-store.ts";
 export interface Stores {
   readonly keys: KeyStore;
   readonly usage: UsageStore;
+  readonly limits: LimitStore;
   readonly models: ModelStore;
   readonly jobs: JobStore;
   readonly trajectories: TrajectoryStore;
@@ -97,6 +100,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
   return {
     ...announcingStores(announced, connection.announcer),
     usage: createUsageStore(queries),
+    limits: createLimitStore(queries, !connection.isExclusive),
     trajectories: createTrajectoryStore(queries),
     completions: createCompletionStore(queries),
     feedback: createFeedbackStore(connection, outbox),

@@ -36,6 +36,7 @@ import { ruleChangeForm, ruleCreateForm } from "../../src/wire/rewards/reward-ru
 import { trainingJobForm } from "../../src/wire/training-job.ts";
 import { transferRequestSchema } from "../../src/wire/transfer/transfer-request.ts";
 import { keyChangeForm, keyCreateForm } from "../../src/wire/keys/key.ts";
+import { entityLimitsForm } from "../../src/wire/keys/limits.ts";
 import { webhookReplayForm } from "../../src/wire/webhooks/delivery.ts";
 import { webhookChangeForm, webhookCreateForm } from "../../src/wire/webhooks/webhook.ts";
 import type { Random } from "../../src/domain/random.ts";
@@ -838,6 +839,12 @@ export function validRequests(world: FuzzedWorld): readonly ValidRequest[] {
       { names: namesIn(keyCreateForm.schema), schema: keyCreateForm.schema },
     ),
     get(`${keys}?limit=2&entity=local`),
+    get("/v1/preview/entities/local/limits"),
+    post(
+      "/v1/preview/entities/fuzzed/limits",
+      { requests_per_minute: 1000, queued_jobs: null },
+      { names: namesIn(entityLimitsForm.schema), schema: entityLimitsForm.schema },
+    ),
     get("/v1/preview/usage?from=2026-01-01&to=2026-12-31&entity=local&limit=3"),
     get("/v1/preview/usage/export?model=tiny"),
     get("/v1/preview/retention?entity=local"),

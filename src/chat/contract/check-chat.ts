@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { ChatDelta } from "../../domain/chat.ts";
 import type { ChatService } from "../complete-chat.ts";
 import { chatRequest, type RequestChanges } from "../testing/chat-request.ts";
+import { CountedAllowance } from "../testing/counted-allowance.ts";
 import { readCompletion, type CompletionRead } from "../testing/read-completion.ts";
 
 export type Chat = Pick<ChatService, "begin">;
@@ -82,6 +83,35 @@ export function checkChat(name: string, make: (behaviour: ChatBehaviour) => Prom
       assert.equal((await deltas.next()).done, true);
       await completion.leave();
     }
+  });
+
+  test(`${name}: takes of what limits leave it, and gives back what it did not use, however it ends`, async () => {
+    for (const behaviour of ["answers", "hangs", "fails"] as const) {
+      const chat = await make(behaviour);
+      const allowance = new CountedAllowance();
+      const aborter = new AbortController();
+      const request = chatRequest({ stopping: { maxTokens: 20 } });
+      const completion = await chat.begin(request, caller, { signal: aborter.signal, allowance });
+      assert.deepEqual([allowance.openCount, allowance.waitingCount], [1, 0]);
+      assert.equal(allowance.reserved, completion.header.promptTokenIds.length + 20);
+      const read = async (): Promise<void> => {
+        for await (const _ of completion.deltas) if (behaviour === "hangs") aborter.abort(new Error("gone"));
+      };
+      if (behaviour === "answers") await read();
+      else await assert.rejects(read());
+      assert.equal(allowance.openCount, 0);
+      assert.equal(allowance.used, completion.usage.promptTokens + completion.usage.completionTokens);
+    }
+    const left = new CountedAllowance();
+    const { signal } = new AbortController();
+    await (await (await make("hangs")).begin(chatRequest(), caller, { signal, allowance: left })).leave();
+    assert.equal(left.openCount, 0);
+    const refusal = new Error("no more tokens");
+    const allowance = new CountedAllowance(refusal);
+    const located = (error: unknown): Error => new Error("located", { cause: error });
+    const refused = (await make("answers")).begin(chatRequest(), caller, { signal, allowance, located });
+    await assert.rejects(refused, { message: "located", cause: refusal });
+    assert.equal(allowance.waitingCount, 0);
   });
 }
 

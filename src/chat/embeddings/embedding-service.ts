@@ -10,6 +10,7 @@ import { plainSampling } from "../../domain/sampling.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { AdaptersInUse } from "../../registry/adapters-in-use.ts";
 import type { ModelDirectory } from "../../registry/model-directory.ts";
+import type { Allowance } from "../../domain/keys/limits.ts";
 import type { UsageCounter } from "../../domain/keys/usage.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { reachModel, type ReachedModel } from "../reach-model.ts";
@@ -28,6 +29,8 @@ export interface EmbeddingService {
     caller: Caller,
     options: {
       readonly signal: AbortSignal;
+      /** What the caller's limits leave it; absent where it has none. */
+      readonly allowance?: Allowance | null;
       /** What is thrown of an error that is about one of the inputs. */
       readonly located: (error: unknown, input: number) => unknown;
     },
@@ -70,7 +73,7 @@ export function createEmbeddingService({
     help: "Requests for embeddings, by how they ended.",
     labels: ["outcome"],
   });
-  const embed: EmbeddingService["embed"] = async (request, caller, { signal, located }) => {
+  const embed: EmbeddingService["embed"] = async (request, caller, { signal, allowance = null, located }) => {
     const ends: (() => void)[] = [];
     try {
       const asked = { name: request.model, caller, signal, refuse: refuseWithout, ends };
@@ -78,14 +81,17 @@ export function createEmbeddingService({
       const size = sizeOf(request, reached.base);
       const prompts = await writeAll(request.inputs, reached.base, { caller, signal, located });
       const tokenCount = countOf(prompts);
+      const reservation = allowance?.reserve(tokenCount);
+      ends.push(() => reservation?.settle());
       const embeddings = await eachOf(prompts, { underWayMax, signal }, async (tokenIds, index, own) => {
         try {
-          const values = await embedOne(tokenIds, reached, { caller, signal: own });
+          const values = await embedOne(tokenIds, reached, { caller, allowance, signal: own });
           return unitVector(values.subarray(0, size));
         } catch (error) {
           throw located(await faultOf(error, reached, directory), index);
         }
       });
+      reservation?.use(tokenCount);
       tokens.increase({ base: reached.base.model.name }, tokenCount);
       const { keyId, entity } = caller;
       const by = { keyId, entity, model: reached.model.fullName };
@@ -177,16 +183,23 @@ function countOf(prompts: readonly (readonly number[])[]): number {
 async function embedOne(
   tokenIds: readonly number[],
   { model, base }: ReachedModel,
-  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
+  {
+    caller,
+    allowance,
+    signal,
+  }: { readonly caller: Caller; readonly allowance: Allowance | null; readonly signal: AbortSignal },
 ): Promise<Float32Array> {
-  const generation = base.engine.submit(embeddingRequest(tokenIds, model.adapter, caller));
-  const abort = (): void => generation.abort();
-  signal.addEventListener("abort", abort, { once: true });
+  const stopWaiting = allowance?.wait(base.model.name, base.engine.status().waitingCountMax);
   try {
-    return await embeddingIn(generation);
+    const generation = base.engine.submit(embeddingRequest(tokenIds, model.adapter, caller));
+    const abort = (): void => generation.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    return await embeddingIn(generation).finally(() => {
+      signal.removeEventListener("abort", abort);
+      generation.abort();
+    });
   } finally {
-    signal.removeEventListener("abort", abort);
-    generation.abort();
+    stopWaiting?.();
   }
 }
 

@@ -2,13 +2,14 @@
 import type { Command } from "commander";
 import { systemClock } from "../../domain/clock.ts";
 import { printResult, printRows, type JsonFlag } from "../connection.ts";
+import { limitFlags, limitsOf, type LimitFlags } from "./limit-flags.ts";
 import { readLength, readTime } from "./read-time.ts";
 
 interface KeyFlags extends JsonFlag {
   readonly data?: string;
 }
 
-interface ChoiceFlags extends KeyFlags {
+interface ChoiceFlags extends KeyFlags, LimitFlags {
   readonly name?: string;
   readonly expires?: string;
   readonly scopes?: readonly string[];
@@ -44,7 +45,9 @@ export function addKeysCommand(program: Command): void {
         `what it opens: chat, train, feedback, read (default: everything)${none}`,
       )
       .option("--project <project>", `the one project of its entity that it reaches${none}`);
-  withChoices(keys.command("create").description("Make a key; it is shown once."), "")
+  const withLimits = (command: Command, none: string): Command =>
+    limitFlags.reduce((limited, [flag, about]) => limited.option(flag, `${about}${none}`), command);
+  withLimits(withChoices(keys.command("create").description("Make a key; it is shown once."), ""), "")
     .option("--entity <entity>", "whose projects and models it reaches (default: the server's entity)")
     .option("--owner <name>", "a name for people; feedback carries it as the author (default: the entity)")
     .option("--role <role>", "member or admin", "member")
@@ -52,10 +55,21 @@ export function addKeysCommand(program: Command): void {
   withData(
     keys.command("list", { isDefault: true }).description("List the keys; the secrets are not kept."),
   ).action(list);
-  withChoices(
-    keys.command("change <id>").description("Change what a key is limited to, from the next request on."),
+  withLimits(
+    withChoices(
+      keys.command("change <id>").description("Change what a key is limited to, from the next request on."),
+      "; none takes it away",
+    ),
     "; none takes it away",
   ).action(change);
+  withLimits(
+    withData(
+      keys
+        .command("limit <entity>")
+        .description("Change what all keys of an entity may do together; without flags say what it is."),
+    ),
+    "; none takes it away",
+  ).action(limit);
   withData(keys.command("rotate <id>").description("Give a key another secret; it is shown once."))
     .option("--grace <length>", "how long the secret that it has now still holds, such as 12h or 0", "1d")
     .action(rotate);
@@ -95,8 +109,14 @@ async function revoke(id: string, flags: KeyFlags): Promise<void> {
   printResult({ revoked: id }, `revoked ${id}`, flags);
 }
 
+async function limit(entity: string, flags: KeyFlags & LimitFlags): Promise<void> {
+  const { changeEntityLimits } = await import("../../server/keys.ts");
+  const limits = await changeEntityLimits(entity, { ...flags, limits: limitsOf(flags) });
+  printRows([limits], { ...flags, columns: Object.keys(limits) });
+}
+
 /** What is named of the choices; `none` takes one away. */
-function choicesOf({ name, expires, scopes, project }: ChoiceFlags) {
+function choicesOf({ name, expires, scopes, project, ...limits }: ChoiceFlags) {
   const orNone = (text: string): string | null => (text === "none" ? null : text);
   // Separate words, or joined by commas.
   const words = scopes?.flatMap((text) => text.split(",")).filter((word) => word !== "");
@@ -105,5 +125,6 @@ function choicesOf({ name, expires, scopes, project }: ChoiceFlags) {
     ...(expires === undefined ? {} : { expiresAt: readTime("--expires", expires, systemClock.now()) }),
     ...(words === undefined ? {} : { scopes: words.join() === "none" ? null : words }),
     ...(project === undefined ? {} : { project: orNone(project) }),
+    ...limitsOf(limits),
   };
 }

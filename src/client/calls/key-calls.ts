@@ -1,5 +1,15 @@
 // Keys of a server, for administrators, and what they have used.
-import type { Key, KeyChange, KeyCreate, KeyRotation, NewKey, Page, Usage } from "../api.ts";
+import type {
+  EntityLimits,
+  EntityLimitsChange,
+  Key,
+  KeyChange,
+  KeyCreate,
+  KeyRotation,
+  NewKey,
+  Page,
+  Usage,
+} from "../api.ts";
 import type { RequestOptions } from "../connection.ts";
 import type { Pages } from "../pages.ts";
 import { CallGroup } from "./call-group.ts";
@@ -7,6 +17,7 @@ import type { QueryOf } from "./calls.ts";
 
 const all = "/v1/preview/keys";
 const one = `${all}/{key_id}` as const;
+const limits = "/v1/preview/entities/{entity}/limits";
 const used = "/v1/preview/usage";
 
 /** `hone.keys`; all of it but usage needs an admin's key without limits. */
@@ -42,6 +53,16 @@ export class KeyCalls extends CallGroup {
   /** From the next request on it is refused, and what runs for it ends. */
   revoke(id: string, options?: RequestOptions): Promise<Key> {
     return this.calls.value(`DELETE ${one}`, { path: { key_id: id } }, options);
+  }
+
+  /** What all keys of an entity may do together; null for what the server's settings say. */
+  limits(entity: string, options?: RequestOptions): Promise<EntityLimits> {
+    return this.calls.value(`GET ${limits}`, { path: { entity } }, options);
+  }
+
+  /** What is named changes; null takes a limit away. */
+  changeLimits(entity: string, body: EntityLimitsChange, options?: RequestOptions): Promise<EntityLimits> {
+    return this.calls.value(`POST ${limits}`, { path: { entity }, body }, { isRepeatable: true, ...options });
   }
 
   /** A row for each day, key and model, the latest day first unless asked. */

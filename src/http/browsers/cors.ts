@@ -1,10 +1,13 @@
 // Lets pages of the origins that the operator names use the API from a browser, which asks for that before it sends a key
 // (the CORS protocol of https://fetch.spec.whatwg.org/). Without the setting nothing of it is there.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { rateHeaderNames } from "../limits/rate-headers.ts";
 
 /** What a page may read of an answer beside what every page may. */
-const exposedHeaders =
-  "x-request-id, x-hone-call, x-hone-ignored, x-hone-notice, retry-after, www-authenticate";
+const exposedHeaders = [
+  "x-request-id, x-hone-call, x-hone-ignored, x-hone-notice, retry-after, www-authenticate",
+  ...rateHeaderNames,
+].join(", ");
 /** Those of every route: what one does not take is answered 405, and the page can read that. */
 const allowedMethods = "GET, HEAD, POST, PUT, DELETE";
 /** For how long a browser need not ask again; what it keeps outlives a change of the setting. */

@@ -4,7 +4,14 @@
 // may be turned out again is not known here.
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { endOf, hashSecret, type AccessKey, type Caller, type KeyStore } from "../../domain/access.ts";
+import {
+  endOf,
+  hashSecret,
+  type AccessKey,
+  type Caller,
+  type KeyStore,
+  type OpeningKey,
+} from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { SignedInUsers } from "../../users/signed-in-users.ts";
@@ -52,6 +59,12 @@ export function authenticateUser(
   });
 }
 
+/** Who was let in, and by which key; null of the operator's users. */
+export interface Opened {
+  readonly caller: Caller;
+  readonly key: OpeningKey | null;
+}
+
 interface AuthenticationDependencies {
   readonly keys: Pick<KeyStore, "findByHash">;
   readonly users: Pick<SignedInUsers, "ofToken">;
@@ -61,7 +74,7 @@ interface AuthenticationDependencies {
 }
 
 /**
- * Finds the caller that the header names: by a key, or by a token of the operator's users.
+ * Finds the caller that the header names: by a key, or by a token of the operator's users, who have none.
  *
  * @throws ServiceError `unauthorized`, with the challenge of the scheme that this part of the API wants; as
  *   `SignedInUsers.ofToken` does
@@ -70,7 +83,7 @@ export async function authenticate(
   { keys, users, clock, onUnknownKey }: AuthenticationDependencies,
   scheme: AuthenticationScheme,
   header: string | undefined,
-): Promise<Caller> {
+): Promise<Opened> {
   if (header === undefined) throw refusal(scheme, "There are no credentials");
   const [given = "", credentials = "", ...rest] = header.trim().split(/\s+/);
   // What was sent is never repeated: a key without its scheme stands in the scheme's place.
@@ -82,7 +95,7 @@ export async function authenticate(
   const user = await users.ofToken(secret).catch((error: unknown) => {
     throw challenged(error, scheme);
   });
-  if (user !== null) return user;
+  if (user !== null) return { caller: user, key: null };
   const secretHash = hashSecret(secret);
   const key = await keys.findByHash(secretHash);
   const isOwn = isSameHash(key?.secretHash, secretHash);
@@ -95,7 +108,7 @@ export async function authenticate(
   const end = endOf(key, secretHash, clock.now());
   if (end !== null) throw refusal(scheme, endings[end](key));
   const { id: keyId, entity, role, owner, scopes, project } = key;
-  return { keyId, entity, role, owner, scopes, project };
+  return { caller: { keyId, entity, role, owner, scopes, project }, key };
 }
 
 const endings = {

@@ -8,8 +8,10 @@ import { scopesOf } from "./route-scopes.ts";
 const unlimited = [
   "DELETE /v1/preview/keys/{key_id}",
   "DELETE /v1/preview/webhooks/{webhook_id}",
+  "GET /v1/preview/entities/{entity}/limits",
   "GET /v1/preview/keys",
   "GET /v1/preview/keys/{key_id}",
+  "POST /v1/preview/entities/{entity}/limits",
   "POST /v1/preview/keys",
   "POST /v1/preview/keys/{key_id}",
   "POST /v1/preview/keys/{key_id}/rotate",

@@ -90,6 +90,12 @@ export function scopesOf(method: string, route: string): RouteScopes | null {
   return { scopes: isRead ? row.reads : row.writes, isWholeEntitys: row.isWholeEntitys ?? false };
 }
 
+/** Whether the route has a model work: what it opens is `chat` alone. */
+export function asksModels(method: string, route: string): boolean {
+  const scopes = scopesOf(method, route)?.scopes ?? [];
+  return scopes.length === 1 && scopes[0] === "chat";
+}
+
 /**
  * Lets a key with limits in where they let it.
  *

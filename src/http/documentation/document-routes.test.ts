@@ -23,6 +23,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   "/version": ["get"],
   "/v1/preview/base-models": ["get"],
   "/v1/preview/key": ["get"],
+  "/v1/preview/entities/{entity}/limits": ["get", "post"],
   "/v1/preview/keys": ["get", "post"],
   "/v1/preview/keys/{key_id}": ["delete", "get", "post"],
   "/v1/preview/keys/{key_id}/rotate": ["post"],

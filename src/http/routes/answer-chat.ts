@@ -13,6 +13,7 @@ import type { HttpDependencies } from "../dependencies.ts";
 import type { ErrorBody } from "../errors.ts";
 import { endAfter, firstOrSilence, openEventStream } from "../event-reply.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
+import { writeStandings } from "../limits/let-in.ts";
 import { endedFor } from "../request-end.ts";
 import { refuseStrangeId } from "../request-id.ts";
 import { abandonedSignal } from "../request-scope.ts";
@@ -90,10 +91,10 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const signal = abandonedSignal(reply);
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(endedFor(error, signal));
-      return noted(
-        await dependencies.chat.begin(chat, request.caller, { ...options, located, span: request.span }),
-        request,
-      );
+      const { caller, allowance, span } = request;
+      const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
+      writeStandings(request, reply);
+      return noted(begun, request);
     };
     return answerChat(ask(read, begin), { reply, signal, budget }, dependencies);
   };

@@ -11,6 +11,7 @@ import type {
   ChatUsage,
 } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
+import type { Allowance, TokenReservation } from "../../domain/keys/limits.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ChatPort } from "../dependencies.ts";
 
@@ -65,7 +66,7 @@ export class FakeChat implements ChatPort {
   async begin(
     request: ChatRequest,
     caller: Caller,
-    { signal, located = (error) => error }: BeginOptions,
+    { signal, allowance = null, located = (error) => error }: BeginOptions,
   ): Promise<ChatCompletion> {
     this.seen.push({ request, caller });
     this.#onSeen();
@@ -96,12 +97,39 @@ export class FakeChat implements ChatPort {
       },
     };
     const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
-    const deltas = this.#deltas(request, { signal, located, usage, wantsLogprobs });
-    return { header, deltas, usage, recordedAs: null, leave: async () => void (await deltas.return()) };
+    const reservation = reserved(allowance, 3 + (request.stopping.maxTokens ?? 0), located);
+    const deltas = this.#deltas(request, { signal, located, usage, reservation, wantsLogprobs });
+    const leave = async (): Promise<void> => {
+      await deltas.return();
+      reservation?.settle();
+    };
+    return { header, deltas, usage, recordedAs: null, leave };
   }
 
   async *#deltas(
     { output }: ChatRequest,
+    {
+      signal,
+      located,
+      usage,
+      reservation,
+      wantsLogprobs,
+    }: Required<Pick<BeginOptions, "signal" | "located">> & {
+      readonly reservation: TokenReservation | null;
+      readonly usage: { -readonly [Member in keyof ChatUsage]: ChatUsage[Member] };
+      readonly wantsLogprobs: boolean;
+    },
+  ): AsyncGenerator<readonly ChatDelta[], void> {
+    try {
+      yield* this.#pieces(output, { signal, located, usage, wantsLogprobs });
+    } finally {
+      reservation?.use(usage.promptTokens + usage.completionTokens);
+      reservation?.settle();
+    }
+  }
+
+  async *#pieces(
+    output: ChatRequest["output"],
     {
       signal,
       located,
@@ -146,6 +174,20 @@ export class FakeChat implements ChatPort {
       if (signal.aborted) onAbort();
       else signal.addEventListener("abort", onAbort, { once: true });
     });
+  }
+}
+
+/** As the chat does, once the prompt is known. */
+function reserved(
+  allowance: Allowance | null,
+  tokens: number,
+  located: (error: unknown) => unknown,
+): TokenReservation | null {
+  try {
+    allowance?.wait("tiny", 1024)();
+    return allowance?.reserve(tokens) ?? null;
+  } catch (error) {
+    throw located(error);
   }
 }
 

@@ -14,6 +14,7 @@ import { selected } from "../../domain/testing/feedback-queries/answer-in-memory
 import type { FeedbackQuery, FeedbackResult } from "../../domain/feedback-query/feedback-query.ts";
 import { feedbackSettings, queryLimits } from "../../feedback/settings.ts";
 import type { JobCounts, JobEvent, JobRunner } from "../../domain/job.ts";
+import { type KeyLimits, noLimits } from "../../domain/keys/limits.ts";
 import { defaultsOf } from "../../domain/settings.ts";
 import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 import type { Metrics } from "../../domain/trajectory.ts";
@@ -38,6 +39,8 @@ import { createFileService } from "../../files/file-service.ts";
 import { fileSettingsWith, type FileSettings } from "../../files/settings.ts";
 import { JobQueue } from "../../jobs/job-queue.ts";
 import { createKeyService } from "../../keys/key-service.ts";
+import { createEntityLimits } from "../../keys/limits/entity-limits.ts";
+import { createRateLimiter } from "../../keys/limits/rate-limiter.ts";
 import { createKeyUse } from "../../keys/key-use.ts";
 import { jobSettingsWith, type JobSettings } from "../../jobs/settings.ts";
 import { checkConstraint } from "../../grammar/check.ts";
@@ -80,6 +83,8 @@ export interface FakeServerOptions {
   readonly auth?: "on" | "off";
   readonly logger?: Logger;
   readonly jobSettings?: Partial<JobSettings>;
+  /** Of entities that have none of their own. */
+  readonly entityLimits?: KeyLimits;
   readonly fileSettings?: Partial<FileSettings>;
   /** What the trainer can; the embedded one's unless given. */
   readonly trainer?: TrainerProfile;
@@ -194,6 +199,14 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     onFault: (error) => assert(false, `the use of a key is not written: ${String(error)}`),
   });
   const policies = keepPolicies(retentionSettingsWith(), recordingSettingsWith());
+  const metrics = createMetrics({ processMetrics: false });
+  const limiter = createRateLimiter({
+    store: database.limits,
+    clock,
+    serverId: () => "server",
+    onFault: (error) => assert(false, `what was counted is not stored: ${String(error)}`),
+    metrics,
+  });
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
   const audited: AuditEntry[] = [];
@@ -278,6 +291,9 @@ export async function fakeServer(options: FakeServerOptions = {}) {
       }),
       policies,
     },
+    limiter,
+    limits: createEntityLimits(database.limits),
+    entityLimits: options.entityLimits ?? noLimits,
     models: createModelService({
       store: models,
       directory,
@@ -367,7 +383,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     }),
     isServing: true,
     isDraining: () => state.isDraining,
-    metrics: createMetrics({ processMetrics: false }),
+    metrics,
     logger: options.logger ?? silentLogger,
     audit: { record: (entry) => void audited.push(entry) },
     clock,
@@ -394,6 +410,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
   const close = async (): Promise<void> => {
     await app.close();
     await keyUse.stop();
+    await limiter.stop();
     await database.close();
     rmSync(dataFolder, { recursive: true });
   };

@@ -1,10 +1,25 @@
 // The tables that a copy of the database has, with their columns: all of the schema but what servers say of themselves while
-// they have a lease. A table comes behind those that it refers to. Older databases have columns beside, which nobody reads.
+// they have a lease, and what limits have counted. A table comes behind those that it refers to. Older databases have columns
+// beside, which nobody reads.
 import type { TableColumns } from "../../domain/backup/tables.ts";
 import type { Schema } from "../schema.ts";
 
-/** Of what servers say as long as they run. */
-type OfServers = "servers" | "server_bases" | "server_versions" | "sweepers";
+/** Of what servers say as long as they run, and of what counts for a minute. */
+type OfServers =
+  | "servers"
+  | "server_bases"
+  | "server_versions"
+  | "sweepers"
+  | "limit_running"
+  | "limit_slots";
+
+const limits = [
+  "requests_per_minute",
+  "tokens_per_minute",
+  "concurrent_requests",
+  "queue_percent",
+  "queued_jobs",
+] as const;
 
 type KeptColumns = {
   readonly [Table in Exclude<keyof Schema, OfServers>]: readonly (keyof Schema[Table] & string)[];
@@ -28,7 +43,9 @@ const keptColumns: KeptColumns = {
     "last_used_at",
     "previous_hash",
     "previous_until",
+    ...limits,
   ],
+  entity_limits: ["entity", ...limits],
   models: [
     "sequence",
     "id",

@@ -19,7 +19,7 @@ import { nextSequence } from "../sequences.ts";
  * that submit then wait for a moment, not for all that is written.
  *
  * @throws ServiceError `conflict` when the key was used with another body, or another job trains on some of its feedback,
- *   `overloaded` when as many jobs are queued as may
+ *   `overloaded` when as many jobs are queued as may, of all, of the entity or of the key
  */
 export async function createJob(
   transaction: Transaction<Schema>,
@@ -30,8 +30,8 @@ export async function createJob(
   const { idempotency } = options;
   const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
   if (earlierId !== null) return { id: earlierId, isNew: false };
-  await refuseFullQueue(transaction, job, options);
   const keyId = options.keyId ?? (await keyOfEarlier(transaction, job.retryOf ?? job.replayOf));
+  await refuseFullQueue(transaction, { ...options, modelId: job.modelId, keyId });
   await transaction.insertInto("jobs").values(jobRowOf(job, keyId)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
     // Another job took the key since it was looked for.
@@ -120,8 +120,15 @@ async function storeContent(
 
 async function refuseFullQueue(
   transaction: Transaction<Schema>,
-  { modelId }: JobDraft,
-  { queuedMax, queuedPerEntityMax }: JobCreation,
+  {
+    modelId,
+    keyId,
+    queuedMax,
+    queuedPerEntityMax,
+  }: Pick<JobCreation, "queuedMax" | "queuedPerEntityMax"> & {
+    readonly modelId: string;
+    readonly keyId: string | null;
+  },
 ): Promise<void> {
   const queued = transaction
     .selectFrom("jobs")
@@ -132,21 +139,36 @@ async function refuseFullQueue(
     if (count >= queuedMax)
       throw fullQueue(`${count} training jobs wait already, and the queue takes ${queuedMax}`);
   }
-  if (queuedPerEntityMax === undefined) return;
+  const ofKey = keyId === null ? null : await limitOfKey(transaction, keyId);
+  if (ofKey !== null) {
+    const { count } = await queued.where("key_id", "=", keyId).executeTakeFirstOrThrow();
+    if (count >= ofKey)
+      throw fullQueue(`${count} training jobs of this key wait already, and it may have ${ofKey}`);
+  }
+  const owner = await transaction
+    .selectFrom("models")
+    .leftJoin("entity_limits", "entity_limits.entity", "models.entity")
+    .select(["models.entity", "queued_jobs"])
+    .where("models.id", "=", modelId)
+    .executeTakeFirst();
+  const ofEntity = owner?.queued_jobs ?? queuedPerEntityMax;
+  if (owner === undefined || ofEntity === undefined) return;
   const { count } = await queued
     .where("model_id", "in", (models) =>
-      models
-        .selectFrom("models")
-        .select("models.id")
-        .where("models.entity", "=", (own) =>
-          own.selectFrom("models").select("models.entity").where("models.id", "=", modelId),
-        ),
+      models.selectFrom("models").select("models.id").where("models.entity", "=", owner.entity),
     )
     .executeTakeFirstOrThrow();
-  if (count >= queuedPerEntityMax)
-    throw fullQueue(
-      `${count} training jobs of this entity wait already, and the queue takes ${queuedPerEntityMax} of one`,
-    );
+  if (count >= ofEntity)
+    throw fullQueue(`${count} training jobs of this entity wait already, and it may have ${ofEntity}`);
+}
+
+async function limitOfKey(transaction: Transaction<Schema>, keyId: string): Promise<number | null> {
+  const row = await transaction
+    .selectFrom("access_keys")
+    .select("queued_jobs")
+    .where("id", "=", keyId)
+    .executeTakeFirst();
+  return row?.queued_jobs ?? null;
 }
 
 function fullQueue(reason: string): ServiceError {

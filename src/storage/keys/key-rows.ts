@@ -3,6 +3,7 @@ import type { Insertable, Selectable, Updateable } from "kysely";
 import type { AccessKey, KeyChoices, KeyRole } from "../../domain/access.ts";
 import type { KeyScope } from "../../domain/keys/key-scope.ts";
 import type { AccessKeyTable } from "../schema.ts";
+import { limitColumns, limitsOf } from "./limit-columns.ts";
 
 export function rowOf(key: AccessKey): Omit<Insertable<AccessKeyTable>, "sequence"> {
   return {
@@ -20,6 +21,7 @@ export function rowOf(key: AccessKey): Omit<Insertable<AccessKeyTable>, "sequenc
     expires_at: textOf(key.expiresAt),
     scopes: jsonOf(key.scopes),
     project: key.project,
+    ...limitColumns(key),
   };
 }
 
@@ -31,6 +33,7 @@ export function choiceColumns(choices: Partial<KeyChoices>): Updateable<AccessKe
     ...(expiresAt === undefined ? {} : { expires_at: textOf(expiresAt) }),
     ...(scopes === undefined ? {} : { scopes: jsonOf(scopes) }),
     ...(project === undefined ? {} : { project }),
+    ...limitColumns(choices),
   };
 }
 
@@ -44,6 +47,7 @@ export function keyOf(row: Selectable<AccessKeyTable>): AccessKey {
     name: row.name === null ? null : (JSON.parse(row.name) as string),
     owner: row.owner,
     project: row.project,
+    ...limitsOf(row),
     secretHash: row.secret_hash,
     previous:
       row.previous_hash === null || row.previous_until === null

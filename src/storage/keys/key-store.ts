@@ -1,19 +1,20 @@
 // Access keys. Only the hash of a secret is ever here.
 import { type Kysely, sql, type Transaction } from "kysely";
-import type { AccessKey, KeyStore } from "../../domain/access.ts";
+import type { AccessKey, KeyStore, OpeningKey } from "../../domain/access.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { GroupCommit, type Outcome } from "../group-commit.ts";
 import { readPage } from "../paging.ts";
 import { nextSequence } from "../sequences.ts";
 import type { Schema } from "../schema.ts";
 import { choiceColumns, keyOf, rowOf } from "./key-rows.ts";
+import { entityColumns, entityLimitsOf } from "./limit-columns.ts";
 
 /** Keys looked for by one query. */
 const lookupsMax = 500;
 
 /** The key store on a migrated database. */
 export function createKeyStore(database: Kysely<Schema>): KeyStore {
-  const lookups = new GroupCommit<string, AccessKey | null>({
+  const lookups = new GroupCommit<string, OpeningKey | null>({
     carryOut: (hashes) => findByHashes(database, hashes),
     itemsMax: lookupsMax,
     lengthMax: lookupsMax,
@@ -109,16 +110,18 @@ function liveOnly(key: AccessKey | null): AccessKey | null {
 async function findByHashes(
   database: Kysely<Schema>,
   hashes: readonly string[],
-): Promise<readonly Outcome<AccessKey | null>[]> {
+): Promise<readonly Outcome<OpeningKey | null>[]> {
   const asked = [...new Set(hashes)];
   const rows = await database
     .selectFrom("access_keys")
-    .selectAll()
+    .leftJoin("entity_limits", "entity_limits.entity", "access_keys.entity")
+    .selectAll("access_keys")
+    .select(entityColumns)
     .where((key) => key.or([key("secret_hash", "in", asked), key("previous_hash", "in", asked)]))
     .where("revoked_at", "is", null)
     .execute();
-  const keys = rows.map(keyOf);
-  const found = new Map<string, AccessKey>();
+  const keys = rows.map((row) => ({ ...keyOf(row), entityLimits: entityLimitsOf(row) }));
+  const found = new Map<string, OpeningKey>();
   for (const key of keys) if (key.previous !== null) found.set(key.previous.secretHash, key);
   // Whose secret it is now goes before whose it was.
   for (const key of keys) found.set(key.secretHash, key);

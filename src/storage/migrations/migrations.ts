@@ -19,6 +19,7 @@ import { traceTables } from "./version-26.ts";
 import { keyColumns } from "./version-27.ts";
 import { addVersion28 } from "./version-28.ts";
 import { addVersion30 } from "./version-30.ts";
+import { limitTables } from "./version-31.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -100,6 +101,7 @@ const steps: readonly Step[] = [
   // Where each server keeps its artifacts.
   ["alter table servers add column artifacts text"],
   addVersion30,
+  limitTables,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

@@ -10,6 +10,7 @@ import { memoryFeedback } from "./memory-feedback.ts";
 import { memoryFiles } from "./memory-files.ts";
 import { memoryJobs } from "./memory-jobs.ts";
 import { memoryKeys } from "./memory-keys.ts";
+import { memoryLimits } from "./memory-limits.ts";
 import { memoryUsage } from "./memory-usage.ts";
 import { memoryModels } from "./memory-models.ts";
 import { memoryRetention } from "./memory-retention.ts";
@@ -27,6 +28,9 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
   let tables: Tables = {
     keys: [],
     usage: [],
+    entityLimits: new Map(),
+    limitSlots: [],
+    limitRunning: [],
     models: [],
     versions: [],
     jobs: [],
@@ -72,6 +76,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
   return () => ({
     ...announcingStores(announced, announcements),
     usage: memoryUsage(exclusively),
+    limits: memoryLimits(exclusively),
     trajectories: memoryTrajectories(exclusively),
     completions: memoryCompletions(exclusively),
     feedback: memoryFeedback(exclusively),

@@ -54,7 +54,13 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const entityOf = (modelId: string) => tables.models.find(({ id }) => id === modelId)?.entity;
         const queued = tables.jobs.filter((one) => one.job.state === "queued");
         const ofEntity = queued.filter((one) => entityOf(one.job.modelId) === entityOf(job.modelId));
-        if (queued.length >= queuedMax || ofEntity.length >= queuedPerEntityMax)
+        const earlier = kept(tables, job.retryOf ?? job.replayOf ?? "");
+        const askedBy = keyId ?? earlier?.keyId ?? null;
+        const ofKey = queued.filter((one) => one.keyId === askedBy);
+        const keyMax = tables.keys.find(({ id }) => id === askedBy)?.queuedJobs ?? Infinity;
+        const entityMax =
+          tables.entityLimits.get(entityOf(job.modelId) ?? "")?.queuedJobs ?? queuedPerEntityMax;
+        if (queued.length >= queuedMax || ofEntity.length >= entityMax || ofKey.length >= keyMax)
           throw new ServiceError({
             code: "overloaded",
             message: "The queue is full.",
@@ -66,10 +72,9 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const content = [JSON.stringify(job.task.config), ...lines].map(unfolded).join("");
         const contentHash = tried?.job.contentHash ?? createHash("sha256").update(content).digest("hex");
         const waiting = { owner: null, hasAdvanced: false, ...noWait };
-        const earlier = kept(tables, job.retryOf ?? job.replayOf ?? "");
         const removedAt = earlier?.job.dataRemovedAt ?? null;
         if (earlier !== undefined && removedAt !== null) throw dataRemoved(earlier.job.id, removedAt);
-        const asked = { idempotency, keyId: keyId ?? earlier?.keyId ?? null };
+        const asked = { idempotency, keyId: askedBy };
         const stored = {
           job: { ...job, contentHash, dataRemovedAt: null },
           ...waiting,

@@ -1,5 +1,6 @@
 // For tests: the key store in memory.
 import type { AccessKey, KeyStore } from "../../domain/access.ts";
+import { noLimits } from "../../domain/keys/limits.ts";
 import { conflict, type Exclusively, pageOf, type Tables } from "./memory-tables.ts";
 
 export function memoryKeys(exclusively: Exclusively): KeyStore {
@@ -14,10 +15,11 @@ export function memoryKeys(exclusively: Exclusively): KeyStore {
       }),
     find: (id) => exclusively(({ keys }) => keys.find((key) => key.id === id) ?? null),
     findByHash: (hash) =>
-      exclusively(({ keys }) => {
+      exclusively(({ keys, entityLimits }) => {
         const live = keys.filter(({ revokedAt }) => revokedAt === null);
         const own = live.find(({ secretHash }) => secretHash === hash);
-        return own ?? live.find(({ previous }) => previous?.secretHash === hash) ?? null;
+        const found = own ?? live.find(({ previous }) => previous?.secretHash === hash) ?? null;
+        return found && { ...found, entityLimits: entityLimits.get(found.entity) ?? noLimits };
       }),
     findEnded: (ids, at) =>
       exclusively(({ keys }) =>

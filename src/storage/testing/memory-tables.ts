@@ -4,6 +4,7 @@ import type { AnnotationItem, AnnotationQueue } from "../../domain/annotation/qu
 import type { Clock } from "../../domain/clock.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import type { IdempotencyKey, JobEvent, TrainingJob } from "../../domain/job.ts";
+import type { KeyLimits, RunningCount, SlotCounts } from "../../domain/keys/limits.ts";
 import type { UsageRow } from "../../domain/keys/usage.ts";
 import type { ModelVersion, TrainedModel, VersionKey } from "../../domain/model.ts";
 import type { StoredCompletion } from "../../domain/recordings/completion-store.ts";
@@ -70,6 +71,10 @@ export interface Tables {
   keys: readonly AccessKey[];
   /** In any order. */
   usage: readonly UsageRow[];
+  /** By entity. */
+  entityLimits: ReadonlyMap<string, KeyLimits>;
+  limitSlots: readonly SlotCounts[];
+  limitRunning: readonly (RunningCount & { readonly server: string })[];
   models: readonly TrainedModel[];
   versions: readonly (ModelVersion & {
     readonly isDeleted: boolean;

@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import type { AccessKey, KeyChoices } from "../../domain/access.ts";
 import { keyScopes } from "../../domain/keys/key-scope.ts";
 import type { BodyForm } from "../body.ts";
+import { limitFields, limitPlaces, limitsBody, limitsIn, shownLimits } from "./limits.ts";
 import { nullable, orNull } from "../nullable.ts";
 import { pageQueryFields, pageSchema } from "../page.ts";
 import type { WirePlaces } from "../places.ts";
@@ -28,6 +29,7 @@ const choices = {
     description:
       "The one project of its entity that it reaches, beside base models. Null: all. Not for admins.",
   }),
+  ...limitFields,
 };
 
 const creationSchema = Type.Object(
@@ -74,6 +76,7 @@ export const keyPlaces: WirePlaces = {
   expiresAt: ["body", "expires_at"],
   scopes: ["body", "scopes"],
   project: ["body", "project"],
+  ...limitPlaces,
   graceSeconds: ["body", "grace_seconds"],
   not_found: ["path", "key_id"],
 };
@@ -86,6 +89,7 @@ export function keyChoices(body: Static<typeof changeSchema>): Partial<KeyChoice
     ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
     ...(scopes === undefined ? {} : { scopes }),
     ...(project === undefined ? {} : { project }),
+    ...limitsIn(body),
   };
 }
 
@@ -104,6 +108,7 @@ const shown = {
     description: "What it opens; null for all that its role may.",
   }),
   project: orNull(Type.String(), { description: "The one project that it reaches; null for all." }),
+  ...shownLimits,
   created_at: dateTime,
   expires_at: orNull(dateTime, { description: "From then on it is refused." }),
   last_used_at: orNull(dateTime, {
@@ -133,6 +138,7 @@ export function keyBody(key: AccessKey): Static<typeof keySchema> {
     role: key.role,
     scopes: key.scopes === null ? null : [...key.scopes],
     project: key.project,
+    ...limitsBody(key),
     created_at: key.createdAt.toISOString(),
     expires_at: key.expiresAt?.toISOString() ?? null,
     last_used_at: key.lastUsedAt?.toISOString() ?? null,

@@ -1,5 +1,6 @@
 // Keys, for administrators: making, listing, changing, rotating and revoking them.
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { noLimits } from "../../../domain/keys/limits.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
 import { graceSecondsDefault, graceSecondsMax } from "../../../keys/key-service.ts";
 import {
@@ -39,7 +40,7 @@ const oneWithSecret = answered("The key, with its secret, which no other answer 
   json: newKeySchema,
 });
 /** Before the body is read. */
-const forAdmins = { onRequest: async (request: FastifyRequest) => refuseMember(request) };
+export const forAdmins = { onRequest: async (request: FastifyRequest) => refuseMember(request) };
 
 export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDependencies): void {
   app.post(
@@ -150,7 +151,7 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
   );
 }
 
-const noChoices = { name: null, expiresAt: null, scopes: null, project: null } as const;
+const noChoices = { name: null, expiresAt: null, scopes: null, project: null, ...noLimits } as const;
 
 function refuseMember({ caller }: FastifyRequest): void {
   if (caller.role === "admin") return;

@@ -8,6 +8,7 @@ import { answerBytes, sendAnswer } from "../../bodies/write-answer.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { nameIgnored } from "../../input/ignored-fields.ts";
+import { writeStandings } from "../../limits/let-in.ts";
 import { endedFor, mapErrors } from "../../request-end.ts";
 import { abandonedSignal } from "../../request-scope.ts";
 import type { Answering } from "../answer-chat.ts";
@@ -33,8 +34,10 @@ export function embeddingRoute(
     const signal = abandonedSignal(reply);
     const located = (error: unknown, input: number | null): unknown =>
       locate(endedFor(error, signal), embeddingPlaces(read.isList, input));
-    const embedded = embeddings.embed(read.request, request.caller, { signal, located });
+    const { caller, allowance } = request;
+    const embedded = embeddings.embed(read.request, caller, { signal, allowance, located });
     const result = await mapErrors(embedded, (error) => located(error, null));
+    writeStandings(request, reply);
     return sendAnswer(reply, embeddingsBody(result, read, answerBytes(reply, budget)), settings);
   });
 }
