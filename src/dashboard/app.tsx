@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { Annotate } from "./annotating/annotate.tsx";
 import { Queues } from "./annotating/queues.tsx";
+import { KeyView } from "./keys/key-view.tsx";
 import { View } from "./parts/shown.tsx";
 import { RecordedChat } from "./recorded/recorded-chat.tsx";
 import { RecordedChats } from "./recorded/recorded-chats.tsx";
@@ -19,7 +20,6 @@ import { SignIn } from "./views/sign-in.tsx";
 import { Trajectories } from "./views/trajectories.tsx";
 import { TrajectoryModels } from "./views/trajectory-models.tsx";
 import { TrajectoryView } from "./views/trajectory.tsx";
-import { Usage } from "./views/usage.tsx";
 
 /** What the head links to, each with its view's name in the address. */
 const sections = [
@@ -104,7 +104,7 @@ function viewOf({ view, parts: [id, number] }: Place, { hone }: Session): Compon
     case "compare":
       return <Compare hone={hone} />;
     case "usage":
-      return <Usage hone={hone} />;
+      return <KeyView hone={hone} />;
     default:
       return (
         <View title="Nothing here">

@@ -1,12 +1,15 @@
-// Whose key this is, and what the server has answered since its start.
+// Whose key this is, what was used with it or with all keys, the keys there are for administrators, and what the server has
+// answered since its start.
 import type { Hone } from "../../client/hone.ts";
 import { readMetrics, type Sample, valueOf } from "../metrics.ts";
 import { Facts, Shown, View } from "../parts/shown.tsx";
 import { useLoaded } from "../use-loaded.ts";
+import { KeyList } from "./key-list.tsx";
+import { UsedTokens } from "./used-tokens.tsx";
 
 const everyMs = 10_000;
 
-export function Usage({ hone }: { readonly hone: Hone }) {
+export function KeyView({ hone }: { readonly hone: Hone }) {
   const key = useLoaded((signal) => hone.server.key({ signal }), [hone]);
   const samples = useLoaded(
     async (signal) => readMetrics(await hone.server.metrics({ signal })),
@@ -30,6 +33,16 @@ export function Usage({ hone }: { readonly hone: Hone }) {
           )}
         </Shown>
       </section>
+      <section aria-labelledby="used">
+        <h2 id="used">What was used</h2>
+        <UsedTokens hone={hone} />
+      </section>
+      {key.value?.role === "admin" && key.value.scopes === null && (
+        <section aria-labelledby="keys">
+          <h2 id="keys">Keys</h2>
+          <KeyList hone={hone} />
+        </section>
+      )}
       <section aria-labelledby="answered">
         <h2 id="answered">What this server answered since its start</h2>
         <Shown loaded={samples}>{(read) => <Answered samples={read} />}</Shown>
