@@ -46,7 +46,7 @@ checkArtifacts("bucket", (t) => {
 });
 
 /** What is synced from now on: its path in the root, and whether what is put had its name by then. */
-async function watchSyncs(t: TestContext, root: string, put: string): Promise<readonly string[]> {
+async function watchSyncs(t: TestContext, root: string, put: string): Promise<string[]> {
   const seen: string[] = [];
   const handle = await open(root, "r");
   // The class of file handles is not exported.
@@ -98,6 +98,19 @@ test("folders above an artifact are on disk though another made them and may hav
   assert.equal(seen.at(-1), "adapters/m after");
   await store.remove("adapters/m/1");
   assert.equal(seen.at(-1), "adapters", "the folder that was left empty went too");
+});
+
+test("the folder that all lies in is on disk when it is first asked for, whoever made it", async (t) => {
+  if (!existsSync("/proc/self/fd")) return t.skip("what a handle is open on cannot be seen here");
+  const parent = newRoot(t);
+  const root = join(parent, "data");
+  const store = new FolderArtifacts({ root, server: () => "s" });
+  const seen = await watchSyncs(t, parent, join(root, "artifacts-id"));
+  const id = await store.placeId();
+  assert.deepEqual(seen.slice(-2), [". after", "data after"]);
+  seen.splice(0);
+  assert.equal(await new FolderArtifacts({ root, server: () => "two" }).placeId(), id);
+  assert.deepEqual(seen, [". after", "data after"]);
 });
 
 test("what a process that died was writing of an artifact is removed for the server that goes on, and nothing else", async (t) => {

@@ -26,3 +26,14 @@ export async function makeFolder(folder: string, root = folder): Promise<void> {
   const top = Math.min(resolve(root).length + 1, first?.length ?? Infinity);
   for (let made = resolve(folder); made.length >= top; made = dirname(made)) await flush(dirname(made));
 }
+
+/** What a system says where a folder above cannot be flushed by this user, or at all. */
+const unflushable: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EROFS", "EINVAL", "ENOTSUP", "ENOSYS"]);
+
+/** Has the name of a folder survive a loss of power, whoever made it, as far as this user may see to that. */
+export async function keepName(folder: string): Promise<void> {
+  await flush(dirname(resolve(folder))).catch((error: unknown) => {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (!unflushable.has(code)) throw error;
+  });
+}

@@ -11,7 +11,7 @@ import { notFound } from "../domain/service-error.ts";
 import type { PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
 import { isMissing, namesIn } from "./folder-names.ts";
-import { flush, makeFolder } from "./flush.ts";
+import { flush, keepName, makeFolder } from "./flush.ts";
 import { linkFiles } from "./link-files.ts";
 import { requireSealed, type Seal } from "./seal.ts";
 import { workFolder, workOf } from "./work-folder.ts";
@@ -43,7 +43,12 @@ export class FolderArtifacts implements PlacedArtifacts {
       if (isMissing(error)) return null;
       throw error;
     });
-    if (known !== null) return known.trim();
+    if (known !== null) {
+      // Who made it may have died before it was on disk.
+      await keepName(root);
+      await flush(root);
+      return known.trim();
+    }
     await makeFolder(root);
     const unfinished = `${file}.${newUuid()}`;
     try {
@@ -53,7 +58,6 @@ export class FolderArtifacts implements PlacedArtifacts {
       await link(unfinished, file).catch((error: unknown) => {
         if (!isThere(error)) throw error;
       });
-      await flush(root);
     } finally {
       await rm(unfinished, { force: true });
     }

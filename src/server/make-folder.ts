@@ -2,11 +2,12 @@
 // system has no room for folders of others (below /proc).
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { keepName } from "../artifacts/flush.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
 /**
- * Makes a folder and those above it that are missing.
+ * Makes a folder and those above it that are missing, which last: what is kept in it is no safer than its name.
  *
  * @param setting how the operator named it, for the message
  * @throws ServiceError `invalid` saying which folder cannot be made, why, and what to do; `unavailable` on a full disk
@@ -30,6 +31,7 @@ export async function makeFolder(folder: string, setting: string): Promise<void>
         throw fullDiskError(error) ?? cannotMake(next, reasonOf(error), setting, error);
     }
   }
+  for (const kept of new Set([...missing, resolve(folder)])) await keepName(kept);
 }
 
 async function kindOf(path: string, setting: string): Promise<"folder" | "other" | "missing"> {
