@@ -266,6 +266,33 @@ test("of two that register a name at once to start from a version, one does, and
   assert.equal(readdirSync(join(dataFolder, "adapters")).length, 2);
 });
 
+test("a copy is kept where the database was lost while its model was stored, and held where nobody can say", async (t) => {
+  const lost = new ServiceError({ code: "unavailable", message: "lost", obstacle: "database-away" });
+  let isCommitted = false;
+  const { service, store, addVersion, dataFolder } = await open(t);
+  const inner = { ...store };
+  const create: ModelStore["create"] = async (...given) => {
+    if (given.length === 2 || isCommitted) await inner.create(...given);
+    if (given.length === 3) throw lost;
+  };
+  Object.assign(store, { create });
+  const source = await service.register(agent, member);
+  const folder = await addVersion(source.id, 1);
+  for (const name of ["adapter_config.json", "adapter_model.safetensors"])
+    writeFileSync(join(folder, name), "{}");
+  const copies = () => readdirSync(join(dataFolder, "adapters")).filter((name) => name !== source.id);
+  const holds = () => readdirSync(join(dataFolder, "work/server"));
+  const fork = (name: string) =>
+    service.register({ ...agent, name, from: { model: "agent", step: 1 } }, member);
+  await assert.rejects(fork("one"), lost);
+  assert.deepEqual([copies().length, holds().length], [1, 1]);
+  isCommitted = true;
+  const model = await fork("two");
+  const version = present(await store.findVersion(model.id, 1), "the copied version");
+  assert.ok(existsSync(join(dataFolder, version.adapterFolder ?? "")));
+  assert.deepEqual([copies().length, holds().length], [2, 1]);
+});
+
 test("deleting a model removes all of its folder, also what no version is", async (t) => {
   const { service, addVersion } = await open(t);
   const model = await service.register(agent, member);

@@ -22,7 +22,7 @@ export interface Registration {
 }
 
 export interface RegisterDependencies {
-  readonly store: Pick<ModelStore, "findByName" | "create" | "findVersion">;
+  readonly store: Pick<ModelStore, "find" | "findByName" | "create" | "findVersion">;
   readonly directory: Pick<ModelDirectory, "find">;
   /** Copies the adapter of a version that has one for a model that is to be. @throws ServiceError `conflict` for a damaged one */
   readonly copyAdapter: (version: ModelVersion, modelId: string) => Promise<CopiedAdapter>;
@@ -72,15 +72,26 @@ export async function registerModel(
     if (copy === null) await store.create(model, versionZero(model));
     else await store.create(model, versionZero(model), await copiedVersion(dependencies, model, copy));
   } catch (error) {
-    await copy?.adapter.discard();
-    if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
-    // Somebody registered the name a moment ago.
-    const other = await store.findByName(entity, project, name);
-    if (other === null) throw error;
-    return reuse(other, registration);
+    // A connection may be lost behind the commit.
+    if ((await store.find(model.id)) === null) {
+      if (!isOpen(error)) await copy?.adapter.discard();
+      if (!(error instanceof ServiceError) || error.code !== "conflict") throw error;
+      // Somebody registered the name a moment ago.
+      const other = await store.findByName(entity, project, name);
+      if (other === null) throw error;
+      return reuse(other, registration);
+    }
   }
   await copy?.adapter.keep();
   return model;
+}
+
+/**
+ * Whether the model may come to be stored after all, where the database was lost on the way. Its copy then stays held: it is
+ * swept, when this server is gone, unless there is such a model.
+ */
+function isOpen(error: unknown): boolean {
+  return error instanceof ServiceError && error.obstacle === "database-away";
 }
 
 function refuseBadNames(names: Readonly<Record<string, string>>): void {
