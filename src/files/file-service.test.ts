@@ -84,3 +84,16 @@ test("what breaks off while it comes leaves nothing, and a sweep leaves what is 
     (error) => error instanceof ServiceError && error.code === "not_found",
   );
 });
+
+test("a file that was swept before it was kept, by a server whose clock is ahead, is not acknowledged", async (t) => {
+  const { files: store } = memoryStorage()();
+  const { service, dataFolder } = serviceOn(t, { store });
+  async function* content(): AsyncGenerator<Uint8Array, void> {
+    yield new Uint8Array([1, 2]);
+  }
+  const received = await service.receive(content());
+  rmSync(join(dataFolder, "files", received.id));
+  const about = { entity: "team", name: "f", purpose: "fine-tune" };
+  await assert.rejects(service.keep(received, about), { code: "unavailable", message: /clocks agree/ });
+  assert.equal(await store.find(received.id), null);
+});

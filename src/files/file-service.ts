@@ -10,7 +10,7 @@ import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems, type Page, type PageRequest } from "../domain/page.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
-import { notFound } from "../domain/service-error.ts";
+import { notFound, ServiceError } from "../domain/service-error.ts";
 import type { FileStore, UploadedFile } from "../domain/uploads/uploaded-file.ts";
 import type { FileSettings } from "./settings.ts";
 import { writeContent } from "./write-content.ts";
@@ -36,7 +36,11 @@ export interface FileService extends Service {
   receive(content: AsyncIterable<Uint8Array>): Promise<ReceivedFile>;
   /** The whole of it, to be looked at before it is kept. */
   look(received: ReceivedFile): Promise<Uint8Array<ArrayBuffer>>;
-  /** Makes it a file of the entity, durably. @throws ServiceError `too_large` where the entity has no room left */
+  /**
+   * Makes it a file of the entity, durably.
+   *
+   * @throws ServiceError `too_large` where the entity has no room left, `unavailable` where its bytes were removed meanwhile
+   */
   keep(
     received: ReceivedFile,
     about: Pick<UploadedFile, "entity" | "name" | "purpose">,
@@ -121,7 +125,10 @@ export function createFileService(dependencies: FileDependencies): FileService {
       const file = { id, ...about, byteCount, createdAt: now, usedAt: now };
       await store.create(file, settings.entityBytes);
       received.delete(id);
-      return file;
+      // A server whose clock is hours ahead takes what came just now for abandoned.
+      if (await artifacts.has(keyOf(id))) return file;
+      await store.delete(id);
+      throw gone();
     },
     discard: async ({ id }) => {
       received.delete(id);
@@ -145,6 +152,12 @@ export function createFileService(dependencies: FileDependencies): FileService {
     delete: ({ id }) => remove(id),
     sweep,
   };
+}
+
+function gone(): ServiceError {
+  const message =
+    "The file was removed before it was kept, by a server whose clock is ahead. Send it again, and have the servers' clocks agree.";
+  return new ServiceError({ code: "unavailable", message });
 }
 
 function keyOf(id: string): string {
