@@ -18,6 +18,14 @@ const versions = Array.from({ length: newestDatabaseVersion }, (_, index) => ind
 const tinyWeights = "de7a44436f479209183d297ec73a6fd2202fc9e694fe29d195aa067a11f7a958";
 const firstBuiltIn = "a3b71e79f222";
 
+test("there is a folder of every version of the database that was", () => {
+  const found = readdirSync(fixtures).map((name) => Number(name.slice("version-".length)));
+  assert.deepEqual(
+    found.sort((one, other) => one - other),
+    versions,
+  );
+});
+
 // What the first left behind goes through every migration there is.
 for (const version of [versions[0], ...searchedOf(versions.slice(1), 1)]) {
   test(`a data folder of version ${version} of the database opens, and is answered from as it was`, async () => {
