@@ -13,7 +13,8 @@ import { newJob } from "../../src/jobs/new-job.ts";
 import { adapterFiles, adapterSeal } from "../../src/model/hashes/adapter-hash.ts";
 import { sampleContent } from "../../src/storage/contract/completion-store.ts";
 import type { Operation, Outcome, SeenJob, ServedVersion } from "./history.ts";
-import { baseModel, type SimulatedServer } from "./server.ts";
+import { baseModel, piecesOf, type SimulatedServer } from "./server.ts";
+import { adapterConfig } from "./trainer.ts";
 import type { SimulatedDatabase } from "./world/database.ts";
 import type { Scheduler } from "./world/scheduler.ts";
 
@@ -99,13 +100,40 @@ export class Client {
     if (draw < 0.57 && models.length > 0) return this.#serve(one(models));
     if (draw < 0.6 && models.length > 0) return this.#deleteVersion(one(models));
     if (draw < 0.62 && models.length > 1) return this.#deleteModel(one(models));
-    if (draw < 0.7) return this.#upload();
+    if (draw < 0.65 && models.length > 0) return this.#import(one(models));
+    if (draw < 0.68 && models.length > 0) return this.#fork(one(models));
+    if (draw < 0.72) return this.#upload();
     if (draw < 0.75 && files.length > 0) return this.#readFile(one(files));
     if (draw < 0.77 && files.length > 0) return this.#deleteFile(one(files));
     if (draw < 0.85 && models.length > 0) return this.#record(one(models));
     if (draw < 0.92) return this.#giveFeedback();
     if (draw < 0.95) return this.#listFeedback();
     if (feedback.length > 0) return this.#readFeedback(one(feedback));
+  }
+
+  #import(modelId: string): Promise<void> {
+    const matrices = `imported ${this.#newName()}`;
+    return this.#once((server) =>
+      this.#ask(server, { what: "import", modelId }, async () => {
+        const files = { [adapterFiles.config]: adapterConfig, [adapterFiles.matrices]: matrices };
+        return server.importVersion(await server.models.find(modelId, caller), files);
+      }),
+    );
+  }
+
+  /** A model that goes on from another one's version. */
+  #fork(modelId: string): Promise<void> {
+    const modelName = `fork-${this.#newName()}`;
+    const step = 1 + this.#place.scheduler.random.index(3);
+    return this.#again(async (server) => {
+      const outcome = await this.#ask(server, { what: "make model", modelName }, async () => {
+        const registration = { entity: caller.entity, project, name: modelName, baseModel };
+        const wish = { adapter: adapterOfServer, returnExisting: true, from: { model: modelId, step } };
+        return (await server.models.register({ ...registration, ...wish }, caller)).id;
+      });
+      if (outcome.kind === "done") this.#known.models.push(outcome.result);
+      return outcome;
+    });
   }
 
   #submit(modelId: string): Promise<void> {
@@ -210,6 +238,8 @@ export class Client {
     return this.#once(async (server) => {
       const outcome = await this.#ask(server, { what: "upload", content }, async () => {
         const received = await server.files.receive(piecesOf(content));
+        // As long as it is looked at.
+        await server.process.clock.sleep(this.#place.scheduler.shortTime(3000));
         const about = { entity: caller.entity, name: "f", purpose: "fine-tune" };
         return (await server.files.keep(received, about)).id;
       });
@@ -376,12 +406,6 @@ async function seenJob(server: SimulatedServer, jobId: string): Promise<SeenJob 
   if (isTerminal(job.state))
     for await (const { type } of allItems((page) => jobs.listEvents(jobId, page))) events.push(type);
   return { state: job.state, resultStep: job.resultStep, events };
-}
-
-async function* piecesOf(text: string): AsyncGenerator<Uint8Array, void> {
-  const bytes = new TextEncoder().encode(text);
-  yield bytes.subarray(0, 5);
-  yield bytes.subarray(5);
 }
 
 /** Those that say that it was not done and will not be. */

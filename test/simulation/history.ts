@@ -30,6 +30,7 @@ type Asked =
       readonly modelId: string;
       readonly outcome: Outcome<readonly number[]>;
     }
+  | { readonly what: "import"; readonly modelId: string; readonly outcome: Outcome<number> }
   | { readonly what: "serve"; readonly modelId: string; readonly outcome: Outcome<ServedVersion | null> }
   | {
       readonly what: "submit";
@@ -82,11 +83,15 @@ export interface Remains {
     readonly modelId: string;
     readonly step: number;
     readonly jobId: string | null;
+    /** Of its adapter's files, as it was stored. */
+    readonly adapterHash: string | null;
     readonly isDeleted: boolean;
   }[];
   readonly files: readonly string[];
   readonly answers: readonly string[];
   readonly feedback: readonly { readonly id: string; readonly note: string }[];
+  /** Whether the disk was full at times: what removes then cannot say before what it is about to remove. */
+  readonly wasFull: boolean;
   /** Contents by paths, and the paths of empty folders with null. */
   readonly disk: ReadonlyMap<string, string | null>;
 }

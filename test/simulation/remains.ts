@@ -4,7 +4,8 @@ import { sharedFolder } from "./server.ts";
 import type { SimulatedDatabase } from "./world/database.ts";
 import type { SimulatedDisk } from "./world/disk.ts";
 
-export function remainsOf(database: SimulatedDatabase, disk: SimulatedDisk): Remains {
+/** All but what the faults say. */
+export function remainsOf(database: SimulatedDatabase, disk: SimulatedDisk): Omit<Remains, "wasFull"> {
   const texts = (sql: string): readonly string[] => database.rows(sql).map((row) => String(row["name"]));
   return {
     models: texts("select id as name from models order by sequence"),
@@ -27,11 +28,14 @@ export function remainsOf(database: SimulatedDatabase, disk: SimulatedDisk): Rem
           .map((event) => String(event["type"])),
       })),
     versions: database
-      .rows("select model_id, step, job_id, is_deleted from model_versions order by model_id, step")
+      .rows(
+        "select model_id, step, job_id, adapter_hash, is_deleted from model_versions order by model_id, step",
+      )
       .map((row) => ({
         modelId: String(row["model_id"]),
         step: Number(row["step"]),
         jobId: row["job_id"] === null ? null : String(row["job_id"]),
+        adapterHash: row["adapter_hash"] === null ? null : String(row["adapter_hash"]),
         isDeleted: row["is_deleted"] === 1,
       })),
     files: texts("select id as name from files order by sequence"),

@@ -1,7 +1,13 @@
 // A server of the simulated world: the durable parts of `server/server`, built and started in its order, on a simulated
 // disk, database and clock. Only what trains is not the program's own, and nothing listens.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { FolderArtifacts } from "../../src/artifacts/folder-artifacts.ts";
 import { ServerFolder } from "../../src/artifacts/server-folder.ts";
+import { copyAdapter } from "../../src/checkpoints/copy-adapter.ts";
+import { importAdapter } from "../../src/checkpoints/import-adapter.ts";
+import { assert } from "../../src/domain/assert.ts";
+import type { TrainedModel } from "../../src/domain/model.ts";
 import { serviceOfParts, serviceOf } from "../../src/domain/lifecycle.ts";
 import type { FeedbackService } from "../../src/feedback/feedback-service.ts";
 import { createFeedbackService } from "../../src/feedback/feedback-service.ts";
@@ -13,6 +19,8 @@ import { jobSettingsWith } from "../../src/jobs/settings.ts";
 import { trainingKindOf } from "../../src/jobs/version-kind.ts";
 import { createRecorder, type Recorder } from "../../src/recordings/recorder.ts";
 import { recordingSettingsWith } from "../../src/recordings/settings.ts";
+import { adapterHash } from "../../src/model/hashes/adapter-hash.ts";
+import { createModelDirectory } from "../../src/registry/model-directory.ts";
 import { createModelService, type ModelService } from "../../src/registry/model-service.ts";
 import { VersionUses } from "../../src/registry/version-uses.ts";
 import { sweepDataFolder } from "../../src/server/data-folder/sweep.ts";
@@ -45,6 +53,8 @@ export interface SimulatedServer {
   readonly files: FileService;
   readonly recorder: Recorder;
   readonly feedback: FeedbackService;
+  /** Imports an adapter of these files, by name, as the model's next version, and returns its step. */
+  importVersion(model: TrainedModel, files: Readonly<Record<string, string>>): Promise<number>;
   /** Resolves when all of it has stopped in good order. */
   stop(): Promise<void>;
 }
@@ -110,12 +120,26 @@ export async function startServer(
       },
       jobSettings,
     );
+    const hashOf = async (adapter: string): Promise<string> => adapterHash(adapter);
+    const directory = createModelDirectory({
+      store: stores.models,
+      bases: [baseModel],
+      defaultBase: baseModel,
+      weightsOf: () => baseWeights,
+      artifacts,
+      useVersion: (version) => uses.use(version),
+      build: "simulated",
+    });
     const models = createModelService({
       store: stores.models,
       bases: [baseModel],
       clock,
-      directory: { find: () => Promise.reject(new Error("No model is forked here.")) },
-      copyAdapter: () => Promise.reject(new Error("No model is forked here.")),
+      directory,
+      copyAdapter: async (source, modelId) => {
+        const { adapterFolder } = source;
+        assert(adapterFolder !== null, "what is copied has an adapter");
+        return copyAdapter({ artifacts, hashOf }, { ...source, adapterFolder }, modelId);
+      },
       trainingKindOf: (version) => trainingKindOf({ jobs: stores.jobs }, version),
       deleteRecordings: (modelId) => stores.completions.deleteOfModel(modelId),
       cancelJobs: (modelId) => jobQueue.cancelAll(modelId),
@@ -131,7 +155,7 @@ export async function startServer(
       store: stores.files,
       clock,
       artifacts,
-      settings: fileSettingsWith({ sweepSeconds: 60 }),
+      settings: fileSettingsWith({ sweepSeconds: 10 }),
       onFault: (error) => logger.warn({ err: error }, "files"),
     });
     const recorder = createRecorder({
@@ -176,6 +200,25 @@ export async function startServer(
       files,
       recorder,
       feedback,
+      importVersion: async (model, files) => {
+        const dependencies = {
+          store: stores.models,
+          artifacts,
+          folder,
+          // What stands for an archive is unpacked here; the workers that do it are no part of this.
+          unpack: async ({ folder: target }: { readonly folder: string }) => {
+            for (const [name, text] of Object.entries(files)) await writeFile(join(target, name), text);
+            return { taken: Object.keys(files), left: [] };
+          },
+          check: async (target: string) => ({ hash: adapterHash(target) }),
+          base: baseWeights,
+          bytesMax: 1 << 20,
+        };
+        const archive = piecesOf(JSON.stringify(files));
+        const imported = await importAdapter(dependencies, model, { archive, createdAt: clock.now() });
+        await models.deleteOlderVersions(model.id);
+        return imported.version.step;
+      },
       stop: () => life.stop(),
     };
   });
@@ -187,4 +230,11 @@ export async function startServer(
   }
   // The start has resolved.
   return started as unknown as SimulatedServer;
+}
+
+/** A text as it comes over a network. */
+export async function* piecesOf(text: string): AsyncGenerator<Uint8Array, void> {
+  const bytes = new TextEncoder().encode(text);
+  yield bytes.subarray(0, 5);
+  yield bytes.subarray(5);
 }

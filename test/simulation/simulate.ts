@@ -145,7 +145,8 @@ class World {
     for (const server of this.#servers.values()) await server.stop();
     await Promise.all(supervisors);
     await this.#tidy();
-    this.#violations.push(...checkHistory(this.#history, remainsOf(this.#database, this.#disk)));
+    const remains = { ...remainsOf(this.#database, this.#disk), wasFull: this.#faults.counts.has("full") };
+    this.#violations.push(...checkHistory(this.#history, remains));
   }
 
   async #quieten(nemesis: Promise<void>): Promise<void> {
@@ -267,6 +268,17 @@ class World {
       {
         kind: "database",
         act: lasting((is) => (is ? this.#database.goAway() : this.#database.comeBack()), 30_000),
+      },
+      { kind: "stall", act: () => one(this.#processes)?.stall(this.#scheduler.shortTime(40_000)) },
+      {
+        kind: "cut",
+        act: async () => {
+          const process = one(this.#processes);
+          if (process === undefined) return;
+          this.#database.cutOff(process);
+          await this.#pass(this.#scheduler.shortTime(40_000));
+          this.#database.giveBack(process);
+        },
       },
       { kind: "full", act: lasting((is) => this.#faults.fill(is), 20_000) },
       { kind: "slow", act: lasting((is) => this.#faults.slow(is), 30_000) },

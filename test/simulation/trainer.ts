@@ -28,6 +28,8 @@ export interface TrainerPlace {
 
 /** The hash of the weights that all of them train over. */
 export const baseWeights = "weights";
+/** Of every adapter. */
+export const adapterConfig = JSON.stringify({ rank: 8 });
 /** Milliseconds of a step. */
 const stepMs = 700;
 
@@ -110,7 +112,7 @@ async function run(
   const { adapterHash, state } = await publishVersion(
     {
       exportAdapter: async (target) => {
-        await writeFile(join(target, adapterFiles.config), JSON.stringify({ rank: 8 }));
+        await writeFile(join(target, adapterFiles.config), adapterConfig);
         await writeFile(join(target, adapterFiles.matrices), matrices);
       },
       saveState: async (name) => {

@@ -1,8 +1,9 @@
 // The checker itself: a history in which all holds has no fault, and each thing that may go wrong is found and named.
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { Operation, Remains } from "../history.ts";
-import { trainedMatrices } from "../trainer.ts";
+import { adapterConfig, trainedMatrices } from "../trainer.ts";
 import { checkHistory } from "./check-history.ts";
 
 const at = { calledMs: 10, endedMs: 20 };
@@ -10,6 +11,18 @@ const done = <Result>(result: Result) => ({ kind: "done", result }) as const;
 const unknown = { kind: "unknown" } as const;
 const events = ["training_started", "training_ended"];
 const matrices = trainedMatrices("seed", "");
+
+/** As `hashOfFiles` tells it. */
+const adapterHash = createHash("sha256")
+  .update(
+    [
+      ["adapter_config.json", adapterConfig],
+      ["adapter_model.safetensors", matrices],
+    ]
+      .map(([name, text]) => `"${name}" ${createHash("sha256").update(text).digest("hex")}\n`)
+      .join(""),
+  )
+  .digest("hex");
 
 /** One model with one job that made its version; a file, an answer and feedback. */
 const remains: Remains = {
@@ -26,14 +39,15 @@ const remains: Remains = {
     },
   ],
   versions: [
-    { modelId: "m", step: 0, jobId: null, isDeleted: false },
-    { modelId: "m", step: 1, jobId: "j", isDeleted: false },
+    { modelId: "m", step: 0, jobId: null, adapterHash: null, isDeleted: false },
+    { modelId: "m", step: 1, jobId: "j", adapterHash, isDeleted: false },
   ],
   files: ["f"],
   answers: ["r"],
   feedback: [{ id: "b", note: "good" }],
+  wasFull: false,
   disk: new Map([
-    ["/adapters/m/1/adapter_config.json", '{"rank":8}'],
+    ["/adapters/m/1/adapter_config.json", adapterConfig],
     ["/adapters/m/1/adapter_model.safetensors", matrices],
     ["/files/f", "text"],
     ["/jobs", null],
@@ -122,6 +136,7 @@ const wrongs: readonly (readonly [
       ...later,
     }),
   ],
+  [/imported, and is not there/, {}, asked({ what: "import", modelId: "m", outcome: done(2), ...later })],
   [
     /version 1 of model m was deleted, and is there/,
     {},

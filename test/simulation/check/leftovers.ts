@@ -1,8 +1,9 @@
 // What is left on the disk when all is over: what belongs to something that there is, and nothing else.
-import { adapterFolderOf } from "../../../src/domain/model.ts";
+import { adapterFolderOf, adaptersOf } from "../../../src/domain/model.ts";
 import type { Operation, Remains } from "../history.ts";
+import { asked } from "./asked.ts";
 
-export function leftoverFaults(_history: readonly Operation[], remains: Remains): readonly string[] {
+export function leftoverFaults(history: readonly Operation[], remains: Remains): readonly string[] {
   const { versions, files, disk } = remains;
   const known = [
     // What tells this place from others.
@@ -12,6 +13,15 @@ export function leftoverFaults(_history: readonly Operation[], remains: Remains)
       .map(({ modelId, step }) => `/${adapterFolderOf(modelId, step)}/`),
     ...files.map((id) => `/files/${id}`),
   ];
+  // What a server that died while it deleted a model could not say before: the log names it, and nobody removes it.
+  if (remains.wasFull)
+    known.push(...asked(history, "delete model").map(({ modelId }) => `/${adaptersOf(modelId)}/`));
+  // Of an import whose commit was lost, until the next version takes its place.
+  const imported = new Set(asked(history, "import").map(({ modelId }) => modelId));
+  for (const modelId of imported) {
+    const steps = versions.filter((version) => version.modelId === modelId).map(({ step }) => step);
+    known.push(`/${adapterFolderOf(modelId, Math.max(...steps) + 1)}/`);
+  }
   const unknown = [...disk].filter(
     ([path, content]) => content !== null && !known.some((start) => path.startsWith(start)),
   );

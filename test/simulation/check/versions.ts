@@ -1,5 +1,6 @@
 // What was promised of versions: consecutive, one for each job that succeeded, and of each that is not deleted the whole
 // adapter, with the bytes that its job makes when nothing goes wrong.
+import { createHash } from "node:crypto";
 import { adapterFolderOf } from "../../../src/domain/model.ts";
 import { adapterFiles } from "../../../src/model/hashes/adapter-hash.ts";
 import type { Operation, Remains } from "../history.ts";
@@ -10,6 +11,7 @@ export function versionFaults(history: readonly Operation[], remains: Remains): 
   return [
     ...remains.models.flatMap((modelId) => stepFaults(modelId, remains)),
     ...remains.models.flatMap((modelId) => adapterFaults(modelId, remains)),
+    ...importFaults(history, remains),
     ...servedFaults(history, remains),
     ...deletionFaults(history, remains),
   ];
@@ -21,7 +23,7 @@ function stepFaults(modelId: string, { versions, jobs }: Remains): readonly stri
   if (own.some(({ step }, index) => step !== index))
     faults.push(`model ${modelId} has the versions ${own.map(({ step }) => step).join(", ")}`);
   const succeeded = jobs.filter((job) => job.modelId === modelId && job.state === "succeeded");
-  const made = own.slice(1).map(({ step, jobId }) => `${String(jobId)} ${step}`);
+  const made = own.filter(({ jobId }) => jobId !== null).map(({ step, jobId }) => `${String(jobId)} ${step}`);
   const told = succeeded
     .toSorted((one, other) => Number(one.resultStep) - Number(other.resultStep))
     .map(({ id, resultStep }) => `${id} ${String(resultStep)}`);
@@ -30,26 +32,56 @@ function stepFaults(modelId: string, { versions, jobs }: Remains): readonly stri
   return faults;
 }
 
-/** What an adapter holds where every job made what it makes; null where no job made it. */
-export function matricesOf(modelId: string, step: number, { jobs }: Pick<Remains, "jobs">): string | null {
+/**
+ * What an adapter holds where every job made what it makes. One that no job made holds what was stored as its, which the
+ * files themselves say by their hash; null where nothing is left to say so.
+ */
+export function matricesOf(modelId: string, step: number, remains: Adapters): string | null {
   if (step === 0) return "";
-  const job = jobs.find((one) => one.modelId === modelId && one.resultStep === step);
-  if (job === undefined || job.pins === null) return null;
-  const from = matricesOf(modelId, job.pins.startStep, { jobs });
-  return from === null ? null : trainedMatrices(job.pins.seed, from);
+  const version = remains.versions.find((one) => one.modelId === modelId && one.step === step);
+  if (version === undefined) return null;
+  if (version.jobId === null) return storedMatrices(version, remains);
+  const pins = remains.jobs.find(({ id }) => id === version.jobId)?.pins ?? null;
+  const from = pins === null ? null : matricesOf(modelId, pins.startStep, remains);
+  return pins === null || from === null ? null : trainedMatrices(pins.seed, from);
+}
+
+type Adapters = Pick<Remains, "jobs" | "versions" | "disk">;
+
+/** What lies on the disk of a version, where it is what was stored. */
+function storedMatrices(version: Remains["versions"][number], { disk }: Adapters): string | null {
+  const folder = `/${adapterFolderOf(version.modelId, version.step)}`;
+  const hash = createHash("sha256");
+  for (const name of Object.values(adapterFiles)) {
+    const content = disk.get(`${folder}/${name}`) ?? "";
+    hash.update(`${JSON.stringify(name)} ${createHash("sha256").update(content).digest("hex")}\n`);
+  }
+  if (hash.digest("hex") !== version.adapterHash) return null;
+  return disk.get(`${folder}/${adapterFiles.matrices}`) ?? null;
 }
 
 function adapterFaults(modelId: string, remains: Remains): readonly string[] {
   const live = remains.versions.filter(
     (version) => version.modelId === modelId && version.step > 0 && !version.isDeleted,
   );
-  return live.flatMap(({ step }) => {
-    const folder = `/${adapterFolderOf(modelId, step)}`;
-    const matrices = remains.disk.get(`${folder}/${adapterFiles.matrices}`);
-    const isWhole =
-      matrices === matricesOf(modelId, step, remains) &&
-      remains.disk.get(`${folder}/${adapterFiles.config}`) === JSON.stringify({ rank: 8 });
+  return live.flatMap((version) => {
+    const { step } = version;
+    const stored = storedMatrices(version, remains);
+    const expected = matricesOf(modelId, step, remains);
+    const isWhole = stored !== null && (expected === null || stored === expected);
     return isWhole ? [] : [`the adapter of version ${step} of model ${modelId} is not whole`];
+  });
+}
+
+/** What was said to be imported is a version. */
+function importFaults(history: readonly Operation[], { models, versions }: Remains): readonly string[] {
+  return asked(history, "import").flatMap(({ modelId, outcome }) => {
+    if (outcome.kind !== "done" || !models.includes(modelId)) return [];
+    const step = outcome.result;
+    const isThere = versions.some(
+      (one) => one.modelId === modelId && one.step === step && one.jobId === null,
+    );
+    return isThere ? [] : [`version ${step} of model ${modelId} was imported, and is not there`];
   });
 }
 
@@ -62,7 +94,8 @@ function servedFaults(history: readonly Operation[], remains: Remains): readonly
     if (matrices === null)
       return isLive ? [`version ${step} of model ${modelId} could not be served ${at}`] : [];
     if (!remains.models.includes(modelId)) return [];
-    if (matrices === matricesOf(modelId, step, remains)) return [];
+    const expected = matricesOf(modelId, step, remains);
+    if (expected === null || matrices === expected) return [];
     return [`version ${step} of model ${modelId} was served otherwise than its job made it, ${at}`];
   });
 }

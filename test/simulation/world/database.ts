@@ -49,16 +49,13 @@ export class SimulatedDatabase {
   /** Whose transaction or statement is carried out. */
   #holder: Client | null = null;
   #waiting: Waiter[] = [];
+  readonly #cutOff = new Set<SimulatedProcess>();
   #isAway = false;
 
   constructor(scheduler: Scheduler, faults: DatabaseFaults) {
     this.scheduler = scheduler;
     this.faults = faults;
     this.#announcers = new Announcers(scheduler, () => this.#isAway || faults.losesConnection());
-  }
-
-  get isAway(): boolean {
-    return this.#isAway;
   }
 
   /** Ends all connections; none can be made until it is back. What was committed is there then. */
@@ -69,6 +66,20 @@ export class SimulatedDatabase {
 
   comeBack(): void {
     this.#isAway = false;
+  }
+
+  /** Has one process reach it no more, until it is given back. */
+  cutOff(process: SimulatedProcess): void {
+    this.#cutOff.add(process);
+    for (const client of this.#clients) if (client.process === process) client.lose();
+  }
+
+  giveBack(process: SimulatedProcess): void {
+    this.#cutOff.delete(process);
+  }
+
+  isAwayFor(process: SimulatedProcess): boolean {
+    return this.#isAway || this.#cutOff.has(process);
   }
 
   /** A connection for the stores of a process. */
@@ -92,7 +103,7 @@ export class SimulatedDatabase {
       form: sqliteForm,
       searches: directSearches(queries),
       announcer: this.#announcers.join(process),
-      fault: () => (this.#isAway ? "it is away" : null),
+      fault: () => (this.isAwayFor(process) ? "it is away" : null),
       openSnapshot: () => Promise.reject(new Error("Nobody copies a simulated database.")),
       // A transaction has the whole database from its beginning.
       lockForMigration: async () => undefined,
@@ -263,7 +274,7 @@ class SimulatedPool implements ClientPool {
 
   async take(untilMs: number): Promise<PooledClient> {
     const { scheduler } = this.#database;
-    for (let pauseMs = 20; this.#database.isAway; pauseMs = Math.min(2 * pauseMs, 1000)) {
+    for (let pauseMs = 20; this.#database.isAwayFor(this.#process); pauseMs = Math.min(2 * pauseMs, 1000)) {
       if (scheduler.nowMs >= untilMs) throw awayError("it does not answer");
       await scheduler.pass(pauseMs, "database away", this.#process);
     }

@@ -112,6 +112,10 @@ export class DiskCalls {
     await handle.writeFile(content);
   }
 
+  async copyFile(from: string, to: string): Promise<void> {
+    await this.writeFile(to, Buffer.from(await this.readFile(from)));
+  }
+
   async open(path: string, flags = "r"): Promise<FileCalls> {
     const { disk } = this.#place;
     const node = await this.#call(flags.startsWith("r") ? "read" : "write", `open ${path}`, path, () =>

@@ -102,6 +102,7 @@ const asyncCalls: Readonly<Record<string, Simulated>> = {
   readdir: ({ calls }, path) => calls.readdir(path),
   rename: ({ calls }, path, [to]) => calls.rename(path, otherPath(to)),
   link: ({ calls }, path, [to]) => calls.link(path, otherPath(to)),
+  copyFile: ({ calls }, path, [to]) => calls.copyFile(path, otherPath(to)),
   rm: ({ calls }, path, [options]) => calls.rm(path, options as Parameters<DiskCalls["rm"]>[1]),
   rmdir: ({ calls }, path) => calls.rmdir(path),
   unlink: ({ calls }, path) => calls.unlink(path),

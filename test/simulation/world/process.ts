@@ -9,16 +9,28 @@ export const firstMoment = Date.UTC(2026, 10, 21, 12);
 export class SimulatedProcess implements Mortal {
   readonly number: number;
   readonly clock: SimulatedClock;
+  readonly #scheduler: Scheduler;
   readonly #onDeath = new Set<() => void>();
   #isAlive = true;
+  #stalledUntilMs = 0;
 
   constructor(scheduler: Scheduler, number: number) {
+    this.#scheduler = scheduler;
     this.number = number;
     this.clock = new SimulatedClock(scheduler, this);
   }
 
   get isAlive(): boolean {
     return this.#isAlive;
+  }
+
+  get stalledUntilMs(): number {
+    return this.#stalledUntilMs;
+  }
+
+  /** Has it stand still for so long. */
+  stall(durationMs: number): void {
+    this.#stalledUntilMs = this.#scheduler.nowMs + durationMs;
   }
 
   /** Calls back when it dies, at once where it has. */

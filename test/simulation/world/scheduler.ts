@@ -6,6 +6,8 @@ import { type Random, seededRandom } from "../../../src/domain/random.ts";
 /** Whoever may die: what it waits for then never comes. */
 export interface Mortal {
   readonly isAlive: boolean;
+  /** It stands still until then, as a machine does that swaps or is moved: what it waits for comes that late. */
+  readonly stalledUntilMs: number;
 }
 
 interface Event {
@@ -87,6 +89,11 @@ export class Scheduler {
       this.#pop();
       this.#nowMs = event.atMs;
       if (event.owner?.isAlive === false) continue;
+      const stalledUntilMs = event.owner?.stalledUntilMs ?? 0;
+      if (stalledUntilMs > event.atMs) {
+        this.#push({ ...event, atMs: stalledUntilMs });
+        continue;
+      }
       this.#eventCount += 1;
       this.note(event.what);
       event.happen();
