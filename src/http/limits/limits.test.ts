@@ -108,6 +108,36 @@ test("all keys of an entity count together, by its own limit or by that of all e
   assert.equal(standingIn((await chat(key)).headers)["limit-requests"], "2");
 });
 
+test("users who are let in without a key count for their entity", async (t) => {
+  const user = {
+    keyId: "user:ann",
+    entity: "acme",
+    role: "member",
+    owner: "ann",
+    scopes: null,
+    project: null,
+  } as const;
+  const { server, post, limit } = await limitedServer(t, {
+    wrap: (dependencies) => ({
+      ...dependencies,
+      users: {
+        ofHeaders: async (headers) => (headers["x-user"] === "ann" ? user : null),
+        ofToken: async () => null,
+      },
+    }),
+  });
+  await limit("member", { requests_per_minute: 1 });
+  const ask = () =>
+    server.ask({ method: "POST", url: chats, headers: { "x-user": "ann" }, payload: helloBody });
+  assert.deepEqual(standingIn((await ask()).headers), {});
+  await post(keys.admin, "/v1/preview/entities/acme/limits", { requests_per_minute: 2 });
+  assert.equal(standingIn((await ask()).headers)["remaining-requests"], "1");
+  assert.equal((await post(keys.member, chats, helloBody)).statusCode, 200);
+  const refused = await ask();
+  assert.equal(refused.statusCode, 429);
+  assert.match(refused.json().error.message, /^The entity "acme" may send 2 requests a minute/);
+});
+
 test("tokens count from when a request has its prompt, and what it did not use is given back", async (t) => {
   const { server, chat, post, limit } = await limitedServer(t);
   await limit("member", { tokens_per_minute: 100 });
