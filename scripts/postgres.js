@@ -33,6 +33,16 @@ const settings = {
 export function startPostgres(say) {
   const named = process.env.TEST_POSTGRES;
   if (named !== undefined && named !== "") return named === "off" ? null : named;
+  return startMortalPostgres(say)?.url ?? null;
+}
+
+/**
+ * The same, whatever `TEST_POSTGRES` says, as one that can be killed and started again.
+ *
+ * @param {(text: string) => void} say
+ * @returns {{ readonly url: string, readonly kill: () => void, readonly start: () => void } | null}
+ */
+export function startMortalPostgres(say) {
   const user = process.getuid?.() === 0 ? plainUser() : {};
   if (user === null) return leaveOut(say, "it does not run as root, and there is no other user");
   const programs = programsOfSystem() ?? takePrograms(say);
@@ -44,17 +54,48 @@ export function startPostgres(say) {
   };
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
+  const place = { folder, data, user };
   const trouble =
     run(
       programs,
       "initdb",
       ["-D", data, "-U", "hone", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"],
       user,
-    ) ?? startOnFreePort(programs, { folder, data, user });
+    ) ?? startOnFreePort(programs, place);
   process.once("exit", stop);
   if (trouble !== null) return leaveOut(say, trouble);
   stopWithThisProcess(programs, folder, user);
-  return `postgres://hone@127.0.0.1:${portOf(data)}/postgres`;
+  const port = portOf(data);
+  return {
+    url: `postgres://hone@127.0.0.1:${port}/postgres`,
+    kill: () => killAll(data),
+    start: () => startAgain(programs, place, port),
+  };
+}
+
+/** Ends it and its connections as they are; what was committed was written, and stays in the system's memory. */
+function killAll(data) {
+  const first = Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
+  const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).stdout;
+  const children = [...listed.matchAll(/(\d+)\s+(\d+)/g)].filter(([, , parent]) => Number(parent) === first);
+  for (const id of [first, ...children.map(([, child]) => Number(child))]) {
+    try {
+      process.kill(id, "SIGKILL");
+    } catch {
+      // It ended by itself.
+    }
+  }
+}
+
+/** What was killed may hold its memory for a moment more. */
+function startAgain(programs, place, port) {
+  let trouble = null;
+  for (let attempt = 0; attempt < 20; attempt++) {
+    trouble = startOn(programs, place, port);
+    if (trouble === null) return;
+    spawnSync("sleep", ["0.5"]);
+  }
+  throw new Error(trouble);
 }
 
 function leaveOut(say, why) {
@@ -129,27 +170,20 @@ function run(programs, name, words, user) {
 }
 
 function startOnFreePort(programs, { folder, data, user }) {
-  const options = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`);
   let trouble = null;
   for (let attempt = 0; attempt < 5; attempt++) {
     // Another program may take it meanwhile.
-    const flags = [...options, `-p ${freePort()}`].join(" ");
-    const words = [
-      "start",
-      "--wait",
-      "--timeout=50",
-      "--silent",
-      "-D",
-      data,
-      "-l",
-      join(folder, "log"),
-      "-o",
-      flags,
-    ];
-    trouble = run(programs, "pg_ctl", words, user);
+    trouble = startOn(programs, { folder, data, user }, freePort());
     if (trouble === null) return null;
   }
   return trouble;
+}
+
+function startOn(programs, { folder, data, user }, port) {
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}='${value}'`);
+  const flags = [...options, `-p ${port}`].join(" ");
+  const words = ["start", "--wait", "--timeout=50", "--silent", "-D", data, "-l", join(folder, "log")];
+  return run(programs, "pg_ctl", [...words, "-o", flags], user);
 }
 
 function freePort() {
