@@ -2,6 +2,7 @@
 // adapters and files. What one of them takes in, makes or revokes holds for all.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Client } from "pg";
 import { hashSecret } from "../src/domain/access.ts";
 import { sampleKey } from "../src/storage/contract/storage-under-test.ts";
 import { withoutPostgres } from "../src/storage/testing/postgres-databases.ts";
@@ -167,5 +168,32 @@ test(
     assert.match(refused.body.error.message, /only trains/);
     await finish(serving, jobId);
     assert.match(JSON.stringify(await answerOf(serving, modelId)), new RegExp(`${modelId}:step1`));
+  },
+);
+
+test(
+  "a server on a database that a newer program has brought on ends by itself, and what it was training goes on on another",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { url, start } = await shared(t);
+    const older = await start();
+    const modelId = await registerModel(older, "learner");
+    const job = await submitJob(older, modelId, 24);
+    await firstStep(older, job);
+    const database = new Client(url);
+    await database.connect();
+    try {
+      await database.query("update database_version set version = version + 1");
+      await eventually("it ends", async () => older.process.exitCode);
+      assert.equal(older.process.exitCode, 1);
+      assert.match(older.output(), /A newer program has brought the database to version \d+/);
+      await assert.rejects(start(), /The database has version \d+, but this program knows only up to/);
+      await database.query("update database_version set version = version - 1");
+    } finally {
+      await database.end();
+    }
+    const newer = await start();
+    await finish(newer, job);
+    assert.deepEqual(await stepsOf(newer, modelId), [0, 1]);
   },
 );

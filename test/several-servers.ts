@@ -14,6 +14,8 @@ export async function shared(
   t: TestContext,
   bucketUrl: string | null = null,
 ): Promise<{
+  /** Of the database. */
+  readonly url: string;
   readonly stores: Stores;
   readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
 }> {
@@ -42,7 +44,7 @@ export async function shared(
     servers.push(server);
     return server;
   };
-  return { stores, start };
+  return { url, stores, start };
 }
 
 export async function ask(server: RunningServer, method: string, path: string, body?: unknown): Promise<any> {

@@ -10,6 +10,7 @@ import { isLoopback } from "../domain/loopback.ts";
 import { systemClock } from "../domain/clock.ts";
 import { freshSeed, seededRandom } from "../domain/random.ts";
 import type { Engine } from "../domain/generation.ts";
+import type { ServiceError } from "../domain/service-error.ts";
 import { serviceOf, serviceOfParts, type Service } from "../domain/lifecycle.ts";
 import { createAuditLog, trimAudit, type AuditLog } from "../telemetry/audit-log.ts";
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
@@ -95,6 +96,7 @@ import { requireServed } from "../runtime/served-platform.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
 import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
+import { createVersionWatch } from "./checks/version-watch.ts";
 import { compareAdapters, comparisonFault, type AdapterComparison } from "./data-folder/compare-adapters.ts";
 import { sweepDataFolder } from "./data-folder/sweep.ts";
 import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
@@ -118,6 +120,8 @@ export interface Server extends Service {
   readonly adminKeyPlace: string;
   /** What it serves, the default first; empty before it has started. */
   readonly baseModels: readonly ListedBase[];
+  /** Resolves with why it must be stopped, where it cannot go on: nobody who asks it is told so otherwise. */
+  readonly outdated: Promise<ServiceError>;
   /** For whom it logs. */
   readonly logFormat: LogStyle["format"];
 }
@@ -179,8 +183,10 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
 /** A server of this configuration; nothing happens before `start`. */
 export function createServer(config: HoneConfig, limits: ServerLimits = {}): Server {
   let facts: Facts | null = null;
+  let endWith: (reason: ServiceError) => void = () => undefined;
+  const outdated = new Promise<ServiceError>((resolve) => (endWith = resolve));
   const life = serviceOfParts("server", async (start) => {
-    facts = await build(config, limits, start);
+    facts = await build(config, limits, { start, onOutdated: (reason) => endWith(reason) });
   });
   return {
     ...life,
@@ -199,15 +205,22 @@ export function createServer(config: HoneConfig, limits: ServerLimits = {}): Ser
     get baseModels() {
       return facts?.baseModels ?? [];
     },
+    outdated,
     logFormat: logFormat(config.server.logFormat),
   };
+}
+
+interface Building {
+  readonly start: (part: Service) => Promise<void>;
+  /** Called once at most. */
+  readonly onOutdated: (reason: ServiceError) => void;
 }
 
 /** Builds every part, and starts each after those it needs. */
 async function build(
   config: HoneConfig,
   limits: ServerLimits,
-  start: (part: Service) => Promise<void>,
+  { start, onOutdated }: Building,
 ): Promise<Facts> {
   requireServed();
   settleChildEnvironment();
@@ -236,6 +249,10 @@ async function build(
         : logger.error({ database: place.name, fault }, "the database cannot be reached; trying again"),
   });
   await start(serviceOf("database", { stop: () => database.close() }));
+  if (place.isForMany)
+    await start(
+      createVersionWatch({ readVersion: () => database.version(), onOutdated, clock: systemClock, logger }),
+    );
   const audit = createAuditLog(auditFile(config), logger);
   await start(audit);
   const keys = auditedKeys(database.keys, (entry) => audit.record(entry), systemClock);

@@ -31,7 +31,12 @@ import { createJobStore } from "./jobs/job-store.ts";
 import { createKeyStore } from "./keys/key-store.ts";
 import { createLimitStore } from "./keys/limit-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
-import { migrate, newestDatabaseVersion, readDatabaseVersion } from "./migrations/migrations.ts";
+import {
+  migrate,
+  newestDatabaseVersion,
+  readDatabaseVersion,
+  readPresentVersion,
+} from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
 import { createRetentionStore } from "./retention/retention-store.ts";
 import { createRuleStore } from "./rewards/rule-store.ts";
@@ -64,6 +69,8 @@ export interface Stores {
   /** What was changed, of what `keys`, `models` and `jobs` change. */
   readonly announcements: Announcements;
   readonly retention: RetentionStore;
+  /** The database's version as it is by now: where several servers are on it, a newer program may have changed it. */
+  version(): Promise<number | null>;
   /** Why the database cannot be reached now, for people; null as far as is known. */
   fault(): string | null;
   /** Idempotent. */
@@ -114,6 +121,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
     webhooks: createWebhookStore(connection, outbox),
     announcements: connection.announcer,
     retention: createRetentionStore(connection),
+    version: () => readPresentVersion(queries),
     fault: () => connection.fault(),
     close: () => (closing ??= queries.destroy()),
   };

@@ -52,8 +52,12 @@ async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Prom
     process.on("SIGTERM", () => resolve());
     process.on("SIGINT", () => resolve());
   });
+  const outdated = server.outdated.then((reason) => {
+    throw reason;
+  });
   try {
-    const isUp = await Promise.race([server.start().then(() => true), signalled.then(() => false)]);
+    const up = server.start().then(() => true);
+    const isUp = await Promise.race([up, signalled.then(() => false), outdated]);
     if (isUp) {
       if (server.newAdminKey !== null) {
         process.stdout.write(
@@ -62,7 +66,7 @@ async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Prom
       }
       process.stdout.write(`listening on ${server.url}\n`);
       if (server.logFormat === "people") process.stdout.write(startSummary(server, config.server));
-      await signalled;
+      await Promise.race([signalled, outdated]);
     }
   } catch (error) {
     throw fullDiskError(error) === null ? error : startOnFullDisk(config.server.data);

@@ -163,7 +163,11 @@ async function takeSteps(
 /** The version of a database as it lies there, which stays; null where nothing of this program is in it. */
 export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<number | null> {
   const tables = await queries.introspection.getTables();
-  if (!tables.some(({ name }) => name === "database_version")) return null;
+  return tables.some(({ name }) => name === "database_version") ? readPresentVersion(queries) : null;
+}
+
+/** The same of a database that has tables of this program. */
+export async function readPresentVersion(queries: Kysely<Schema>): Promise<number | null> {
   const { rows } = await sql<{ version: number }>`select version from database_version`.execute(queries);
   return rows[0]?.version ?? null;
 }

@@ -2,6 +2,7 @@
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { LocalAnnouncer } from "../announcements/announcer.ts";
+import { newestDatabaseVersion } from "../migrations/migrations.ts";
 import { announcingStores } from "../announcements/announcing-stores.ts";
 import type { Stores } from "../stores.ts";
 import { memoryCompletions } from "./memory-completions.ts";
@@ -90,6 +91,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     webhooks: memoryWebhooks(exclusively),
     announcements,
     retention: memoryRetention(exclusively),
+    version: async () => newestDatabaseVersion,
     fault: () => null,
     close: async () => undefined,
   });

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { JobEvent } from "../../../domain/job.ts";
 import { allItems, type Page, type PageRequest } from "../../../domain/page.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
+import { newestDatabaseVersion } from "../../migrations/migrations.ts";
 import {
   firstPage,
   type MakeStorage,
@@ -59,6 +60,11 @@ export function checkTwoConnections(makeStorage: MakeStorage): void {
 }
 
 function checkNames(makeStorage: MakeStorage): void {
+  test("both say which version the database has", async (t) => {
+    for (const stores of await openTwice(makeStorage, t))
+      assert.equal(await stores.version(), newestDatabaseVersion);
+  });
+
   test("of two that take the same name at once, one has it and the other a conflict", async (t) => {
     const sides = await openTwice(makeStorage, t);
     const models = await fromBoth(sides, 3, ({ models: store }, index) =>
