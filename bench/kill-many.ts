@@ -1,7 +1,7 @@
 // Kills servers on one PostgreSQL, and that, at random, while clients use any of them; then trains the same jobs on a server on
 // which nothing dies, and reports what became of the work: `node dist/bench/kill-many.js --kills 200 --database-kills 20`. Ends
 // with status 1 when anything was lost, doubled, failed, left over, or came out different.
-import { resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { freshSeed } from "../src/domain/random.ts";
@@ -12,6 +12,7 @@ const help = `Kills servers that share one PostgreSQL at random, and that too, a
   --servers <count>         how many servers (default 4)
   --kills <count>           how many kills (default 200)
   --database-kills <count>  how many of them are the database's (default 20)
+  --older <folder>          where another build lies, on the same version of the database: every other start is of that
   --seed <seed>             which ones (default: a new one)
   --help                    print this
 `;
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     servers: { type: "string", default: "4" },
     kills: { type: "string", default: "200" },
     "database-kills": { type: "string", default: "20" },
+    older: { type: "string" },
     seed: { type: "string" },
     help: { type: "boolean", default: false },
   },
@@ -38,6 +40,9 @@ async function run(seed: number): Promise<void> {
     serverCount: Number(values.servers),
     kills: Number(values.kills),
     databaseKills: Number(values["database-kills"]),
+    ...(values.older === undefined
+      ? {}
+      : { otherEntry: relative(".", join(values.older, "dist/src/cli/main.js")) }),
     log,
   });
   process.stdout.write(`${JSON.stringify({ seed, ...report }, null, 2)}\n`);

@@ -60,13 +60,23 @@ export function removeDataFolder(folder: string): void {
 export async function startServer(
   options: ServerOptions & {
     readonly dataFolder: string;
+    /** The program of another build; see {@link launch}. */
+    readonly entry?: string;
     /** Says by how many milliseconds its clock is ahead; see stepped-clock.ts. */
     readonly clockFile?: string;
     /** The limit on its open files, set by a shell. */
     readonly openFilesMax?: number;
   },
 ): Promise<RunningServer> {
-  const { dataFolder, flags = [], limits = {}, clockFile, openFilesMax, environment = {} } = options;
+  const {
+    dataFolder,
+    flags = [],
+    limits = {},
+    clockFile,
+    openFilesMax,
+    environment = {},
+    entry = usualEntry,
+  } = options;
   const shell =
     openFilesMax === undefined ? [] : ["bash", "-c", `ulimit -n ${openFilesMax} && exec "$@"`, "--"];
   const [command, ...commandFlags] = [...shell, process.execPath];
@@ -76,7 +86,7 @@ export async function startServer(
       ...commandFlags,
       "--input-type=module",
       "-e",
-      clockFile === undefined ? launch(usualEntry, limits) : launchByClock(clockFile, limits),
+      clockFile === undefined ? launch(entry, limits) : launchByClock(clockFile, limits),
       "serve",
       "--port",
       "0",

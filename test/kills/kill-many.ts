@@ -31,6 +31,8 @@ export interface ManyKillOptions {
   readonly kills: number;
   /** Of the kills, how many are the database's. */
   readonly databaseKills: number;
+  /** The program of another build on the same version of the database: every other start is of that. */
+  readonly otherEntry?: string;
   readonly log?: (line: string) => void;
 }
 
@@ -77,10 +79,11 @@ export async function killMany({
   serverCount,
   kills,
   databaseKills,
+  otherEntry,
   log = () => undefined,
 }: ManyKillOptions): Promise<ManyKillReport> {
   const random = seededRandom("many kills", seed);
-  const servers = await Servers.start(database, serverCount);
+  const servers = await Servers.start({ database, otherEntry }, serverCount);
   const abandoned = new AbortController();
   try {
     const [first] = servers.all;
@@ -146,21 +149,25 @@ function distinct(words: readonly string[]): readonly string[] {
 /** Servers with a data folder each, of which any may be dead or about to start. */
 class Servers {
   readonly blobs: string;
-  readonly #database: MortalDatabase;
+  readonly #options: Pick<ManyKillOptions, "database" | "otherEntry">;
   readonly #folders: readonly string[];
   /** A dead one stays until its successor listens: who asks it hears nothing. */
   readonly #servers: RunningServer[] = [];
+  #startCount = 0;
   readonly #starting: Promise<void>[];
 
-  private constructor(database: MortalDatabase, count: number) {
-    this.#database = database;
+  private constructor(options: Pick<ManyKillOptions, "database" | "otherEntry">, count: number) {
+    this.#options = options;
     this.blobs = newDataFolder();
     this.#folders = Array.from({ length: count }, () => newDataFolder());
     this.#starting = this.#folders.map(() => Promise.resolve());
   }
 
-  static async start(database: MortalDatabase, count: number): Promise<Servers> {
-    const servers = new Servers(database, count);
+  static async start(
+    options: Pick<ManyKillOptions, "database" | "otherEntry">,
+    count: number,
+  ): Promise<Servers> {
+    const servers = new Servers(options, count);
     await Promise.all(servers.#folders.map((_, index) => servers.#start(index)));
     return servers;
   }
@@ -201,8 +208,15 @@ class Servers {
 
   /** A server need not start while its database is away: it is started until it does. */
   async #start(index: number): Promise<void> {
-    const shares = ["--database-url", this.#database.url, "--blobs", this.blobs, "--api-key", adminKey];
-    const options = { dataFolder: this.#folders[index], limits, flags: [...flags, ...shares] };
+    const { database, otherEntry } = this.#options;
+    const isOther = this.#startCount++ % 2 === 1;
+    const shares = ["--database-url", database.url, "--blobs", this.blobs, "--api-key", adminKey];
+    const options = {
+      dataFolder: this.#folders[index],
+      limits,
+      flags: [...flags, ...shares],
+      ...(isOther && otherEntry !== undefined ? { entry: otherEntry } : {}),
+    };
     for (let tried = 1; ; tried++) {
       try {
         this.#servers[index] = { ...(await startServer(options)), apiKey: adminKey };
