@@ -15,7 +15,8 @@ const span = (traceFlags = 1): ReadableSpan =>
 type Done = Parameters<SpanExporter["export"]>[1];
 
 /** A queue of at most 5 spans, in batches of 2, to an exporter whose answers the test gives. */
-function opened() {
+function opened(onExport: (count: number) => void = () => undefined) {
+  let exportCount = 0;
   const clock = new FakeClock();
   const metrics = createMetrics({ processMetrics: false });
   const lines: string[] = [];
@@ -30,7 +31,11 @@ function opened() {
   ).traces;
   const exports: { readonly count: number; readonly done: Done }[] = [];
   const exporter = {
-    export: (spans: ReadableSpan[], done: Done) => void exports.push({ count: spans.length, done }),
+    export: (spans: ReadableSpan[], done: Done) => {
+      exportCount += 1;
+      onExport(exportCount);
+      exports.push({ count: spans.length, done });
+    },
     shutdown: async () => undefined,
   };
   const settings = { countMax: 5, batchMax: 2, delayMs: 1000 };
@@ -87,6 +92,17 @@ test("what finds no room is lost and counted, and so is what is not taken; the l
     "warn telemetry cannot be sent; what does not fit in the queue is lost",
     'info telemetry is sent again {"signal":"traces","url":"http://c:1/v1","lostCount":8}',
   ]);
+});
+
+test("an exporter that throws loses its batch, and the next one goes", async () => {
+  const { queue, exports, lost, settle } = opened((count) => {
+    if (count === 1) throw new Error("it cannot be written");
+  });
+  for (let index = 0; index < 4; index++) queue.onEnd(span());
+  await settle();
+  exports[0]?.done({ code: 0 });
+  await queue.forceFlush();
+  assert.deepEqual([exports.length, await lost()], [1, ["2 not taken"]]);
 });
 
 test("what nobody sampled is not sent", async () => {

@@ -77,7 +77,7 @@ export class SpanQueue implements SpanProcessor {
     if (batch.length === 0) return;
     const error = await new Promise<Error | null>((resolve) =>
       exporter.export(batch, (result) => resolve(faultOf(result))),
-    );
+    ).catch((thrown: unknown) => (thrown instanceof Error ? thrown : new Error(String(thrown))));
     if (error === null) watch.sent();
     else watch.failed(error, batch.length);
   }
