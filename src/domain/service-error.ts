@@ -10,6 +10,7 @@ export type ErrorCode =
   | "not_found"
   | "conflict"
   | "too_large"
+  | "full" // what is stored of the caller is as much as may be
   | "too_slow" // it asks for more work than one request may
   | "overloaded"
   | "unavailable" // starting, draining, or the engine is down

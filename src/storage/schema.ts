@@ -47,6 +47,8 @@ export interface Schema extends RewardTables, TraceTables {
 export interface ProjectBytesTable {
   readonly project_id: string;
   readonly entity: string;
+  /** Of the payloads of its records. */
+  readonly record_bytes: Generated<number>;
   readonly revision_bytes: Generated<number>;
 }
 

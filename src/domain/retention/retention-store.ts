@@ -11,6 +11,11 @@ export const keptKinds = ["trajectories", "jobs", "recordings", "revisions"] as 
 
 export type KeptKind = (typeof keptKinds)[number];
 
+/** What counts of an entity: those, the payloads of its feedback, its uploaded files, and those of its traces. */
+export const storedKinds = [...keptKinds, "feedback", "files", "traces"] as const;
+
+export type StoredKind = (typeof storedKinds)[number];
+
 /** How much of a kind stays; what is null sets no limit. */
 export interface KeepLimits {
   /** What is from before goes. */
@@ -77,5 +82,5 @@ export interface RetentionStore {
   /** The newest days first, then by kind and entity. @param limit at most 1000 */
   removed(entity: string | null, limit: number): Promise<readonly RemovedOfDay[]>;
   /** The bytes that are stored of an entity, or of all, by kind. */
-  stored(entity: string | null): Promise<Readonly<Record<KeptKind, number>>>;
+  stored(entity: string | null): Promise<Readonly<Record<StoredKind, number>>>;
 }

@@ -316,7 +316,7 @@ const keptColumns: KeptColumns = {
     "completion_tokens",
     "training_tokens",
   ],
-  project_bytes: ["project_id", "entity", "revision_bytes"],
+  project_bytes: ["project_id", "entity", "record_bytes", "revision_bytes"],
   removed_data: ["day", "kind", "entity", "item_count", "byte_count", "last_at"],
 };
 

@@ -62,6 +62,12 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       await outbox.addFeedback(transaction, "feedback.created", () =>
         stored.inserted.map(({ record }) => eventRecord(record)),
       );
+      const projects = new Set(stored.inserted.map(({ record }) => record.projectId));
+      const sequences = stored.inserted.map(({ sequence }) => sequence);
+      await countAdded(transaction, [...projects], {
+        first: Math.min(...sequences),
+        last: Math.max(...sequences),
+      });
       return { result: given, fields: added };
     });
     numbers.learn(fields);
@@ -94,6 +100,8 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
                 eventRecord({ ...content, ...author, id, contentHash }),
               ),
             );
+            const projects = batch.projects.map(({ projectId }) => projectId);
+            await countAdded(transaction, projects, { first: placed.first, last });
             return fields;
           }),
         );
@@ -122,15 +130,18 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
         if (earlier === null) return null;
         const record = { ...content, projectId, id, createdAt: earlier.record.createdAt };
         const replaced_sequence = await nextSequence(transaction, "feedback");
+        const changed = changedColumns(record);
         await transaction
           .updateTable("feedback")
-          .set({ ...changedColumns(record), replaced_sequence })
+          .set({ ...changed, replaced_sequence })
           .where("project_id", "=", projectId)
           .where("id", "=", id)
           .execute();
         await numbers.remove(transaction, earlier);
         const fields = await numbers.add(transaction, [{ record, sequence: earlier.sequence }]);
         await outbox.addFeedback(transaction, "feedback.replaced", () => [eventRecord(record)]);
+        const bytes = Buffer.byteLength(String(changed.payload)) - earlier.payloadBytes;
+        await addProjectBytes(transaction, "record_bytes", projectId, bytes);
         await addProjectBytes(transaction, "revision_bytes", projectId, earlier.revisionBytes);
         return { record, fields };
       });
@@ -153,14 +164,16 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     delete: (projectId, ids) =>
       queries.transaction().execute(async (transaction) => {
         const purged: FeedbackRecord[] = [];
-        let revisionBytes = 0;
+        let [recordBytes, revisionBytes] = [0, 0];
         for (let start = 0; start < ids.length; start += idsMax) {
           const portion = ids.slice(start, start + idsMax);
           const removed = await removeRecords(transaction, numbers, projectId, portion);
           purged.push(...removed.records);
+          recordBytes += removed.recordBytes;
           revisionBytes += removed.revisionBytes;
         }
         await outbox.addFeedback(transaction, "feedback.purged", () => purged.map(purgedRecord));
+        await addProjectBytes(transaction, "record_bytes", projectId, -recordBytes);
         await addProjectBytes(transaction, "revision_bytes", projectId, -revisionBytes);
       }),
     history: (projectId, id, page) => {
@@ -293,12 +306,44 @@ async function findByIds(
   return rows.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
 }
 
+/** Counts the payloads of records that were just stored, by their numbers. Others that write the projects wait from here on. */
+async function countAdded(
+  transaction: Transaction<Schema>,
+  projectIds: readonly string[],
+  { first, last }: { readonly first: number; readonly last: number },
+): Promise<void> {
+  // In one order, so that no two wait for each other.
+  for (const projectId of projectIds.toSorted()) {
+    const { bytes } = await transaction
+      .selectFrom("feedback")
+      .select(({ fn }) => fn.sum<number | null>(sizeOf(["payload"])).as("bytes"))
+      .where("project_id", "=", projectId)
+      .where("sequence", ">=", first)
+      .where("sequence", "<=", last)
+      .executeTakeFirstOrThrow();
+    await addProjectBytes(transaction, "record_bytes", projectId, bytes ?? 0);
+  }
+}
+
+/** What was removed, and the bytes of payloads and of history that went with it. */
+interface RemovedRecords {
+  readonly records: readonly FeedbackRecord[];
+  readonly recordBytes: number;
+  readonly revisionBytes: number;
+}
+
+/** A record as it was, with the bytes of its payload and of what its history got. */
+interface ReplacedRecord extends NumberedRecord {
+  readonly payloadBytes: number;
+  readonly revisionBytes: number;
+}
+
 async function removeRecords(
   transaction: Transaction<Schema>,
   numbers: FeedbackNumbers,
   projectId: string,
   ids: readonly string[],
-): Promise<{ readonly records: readonly FeedbackRecord[]; readonly revisionBytes: number }> {
+): Promise<RemovedRecords> {
   const gone = await transaction
     .deleteFrom("feedback")
     .where("project_id", "=", projectId)
@@ -315,6 +360,7 @@ async function removeRecords(
     .execute();
   return {
     records: removed.map(({ record }) => record),
+    recordBytes: gone.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0),
     revisionBytes: revisions.reduce((sum, { bytes }) => sum + bytes, 0),
   };
 }
@@ -328,7 +374,7 @@ async function putInHistory(
   projectId: string,
   id: string,
   at: Date,
-): Promise<(NumberedRecord & { readonly revisionBytes: number }) | null> {
+): Promise<ReplacedRecord | null> {
   const row = await transaction
     .updateTable("feedback")
     .set((row) => ({ last_revision_sequence: row("last_revision_sequence", "+", 1) }))
@@ -349,7 +395,8 @@ async function putInHistory(
       record: stored,
     })
     .execute();
-  return { record, sequence: row.sequence, revisionBytes: Buffer.byteLength(stored) };
+  const payloadBytes = Buffer.byteLength(row.payload);
+  return { record, sequence: row.sequence, payloadBytes, revisionBytes: Buffer.byteLength(stored) };
 }
 
 function keyOf({ projectId, id }: Pick<FeedbackRecord, "projectId" | "id">): string {

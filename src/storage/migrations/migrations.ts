@@ -20,6 +20,7 @@ import { keyColumns } from "./version-27.ts";
 import { addVersion28 } from "./version-28.ts";
 import { addVersion30 } from "./version-30.ts";
 import { limitTables } from "./version-31.ts";
+import { addVersion32 } from "./version-32.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
@@ -102,6 +103,7 @@ const steps: readonly Step[] = [
   ["alter table servers add column artifacts text"],
   addVersion30,
   limitTables,
+  addVersion32,
 ];
 
 export const newestDatabaseVersion = steps.length + 1;

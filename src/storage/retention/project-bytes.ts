@@ -1,9 +1,9 @@
-// The bytes of feedback that is stored of projects: a row each, written last in the transactions that store and remove.
+// The bytes of feedback and its history that is stored of projects: a row each, written last in the transactions that store and remove.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";
 
-export type ProjectBytes = "revision_bytes";
+export type ProjectBytes = "record_bytes" | "revision_bytes";
 
 /** Adds bytes, also fewer than none. Others that write the project's row wait from here on. */
 export async function addProjectBytes(

@@ -1,7 +1,8 @@
 // What does not stay of what is stored; what that is, each kind says itself.
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { KeptKind, RetentionStore } from "../../domain/retention/retention-store.ts";
 import type { Connection } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
 import { clearRemoved } from "./clear-removed.ts";
 import { keptJobs } from "./kept-jobs.ts";
 import { keptRecordings } from "./kept-recordings.ts";
@@ -9,6 +10,7 @@ import { keptRevisions } from "./kept-revisions.ts";
 import type { KeptRows } from "./kept-rows.ts";
 import { keptTrajectories } from "./kept-trajectories.ts";
 import { listRemoved, noteRemoved } from "./removed-data.ts";
+import { storedOfProjects } from "./project-bytes.ts";
 import { sweepSome } from "./sweep-some.ts";
 
 /** The one row of who sweeps. */
@@ -49,6 +51,21 @@ export function createRetentionStore({ queries }: Connection): RetentionStore {
       jobs: await kinds.jobs.stored(queries, entity),
       recordings: await kinds.recordings.stored(queries, entity),
       revisions: await kinds.revisions.stored(queries, entity),
+      feedback: await storedOfProjects(queries, "record_bytes", entity),
+      files: await storedIn(queries, "files", entity),
+      traces: await storedIn(queries, "traced_files", entity),
     }),
   };
+}
+
+/** The bytes of files, which their rows have. */
+async function storedIn(
+  queries: Kysely<Schema>,
+  table: "files" | "traced_files",
+  entity: string | null,
+): Promise<number> {
+  const ofEntity = entity === null ? sql`` : sql`where entity = ${entity}`;
+  const { rows } = await sql<{ readonly bytes: number | null }>`
+    select sum(byte_count) as bytes from ${sql.table(table)} ${ofEntity}`.execute(queries);
+  return rows[0]?.bytes ?? 0;
 }

@@ -54,10 +54,9 @@ export async function sweepSome(
   const isAtEnd = asked.length === looked.length && (firstStaying >= 0 || window.length < windowRows);
   const gone = isDry ? withGone(place, removed) : place.gone;
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
-  const next: SweepPlace =
-    isAtEnd || left <= 0 || last === undefined
-      ? { ...nextScope(place), gone }
-      : { ...place, after: last.key, gone };
+  const isOver = isAtEnd || left <= 0 || last === undefined;
+  const following = isOver ? await surplusAt(transaction, kept, limits, nextScope({ ...place, gone })) : null;
+  const next = isOver ? (following?.place ?? null) : { ...place, after: last.key, gone };
   return { removed: byEntity(removed), next };
 }
 

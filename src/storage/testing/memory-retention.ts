@@ -1,4 +1,5 @@
 // For tests: what does not stay in memory, found by looking at all of it at once.
+import { storedForm } from "../../domain/feedback-query/stored-form.ts";
 import { isTerminal } from "../../domain/job.ts";
 import { dayOf } from "../../domain/keys/usage.ts";
 import { callIdOf, readCallReference } from "../../domain/recordings/call-reference.ts";
@@ -60,8 +61,21 @@ export function memoryRetention(exclusively: Exclusively): RetentionStore {
           const own = items.filter((item) => item.entity === (entity ?? item.entity));
           return [kind, own.reduce((sum, item) => sum + item.bytes, 0)] as const;
         });
-        // There is one for each kind.
-        return Object.fromEntries(bytes) as Record<KeptKind, number>;
+        const isOf = (owner: string): boolean => owner === (entity ?? owner);
+        const sum = (sizes: readonly number[]): number => sizes.reduce((total, one) => total + one, 0);
+        return {
+          // There is one for each kind.
+          ...(Object.fromEntries(bytes) as Record<KeptKind, number>),
+          feedback: sum(
+            tables.feedback
+              .filter(({ projectId }) => isOf(projectId.split("/", 1)[0] ?? ""))
+              .map((record) => Buffer.byteLength(storedForm(record).payload)),
+          ),
+          files: sum(tables.files.filter((file) => isOf(file.entity)).map(({ byteCount }) => byteCount)),
+          traces: sum(
+            tables.tracedFiles.filter((file) => isOf(file.entity)).map(({ byteCount }) => byteCount),
+          ),
+        };
       }),
   };
 }

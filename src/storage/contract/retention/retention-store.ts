@@ -15,6 +15,8 @@ import { sampleQueue } from "../annotation-store.ts";
 import { sampleCompletion } from "../completion-store.ts";
 import { sampleOrder, sampleRule } from "../rule-store.ts";
 import {
+  authorOf,
+  batchOf,
   firstPage,
   type MakeStorage,
   moment,
@@ -316,6 +318,43 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.notEqual(await feedback.find("other/games", "a"), null);
   });
 
+  test("payloads of feedback and files count too, for as long as they are there", async (t) => {
+    const stores = await withModels(makeStorage, t);
+    const { retention, feedback, files, traces } = stores;
+    const other = sampleFeedback("c", { projectId: "other/games", payload: { é: "👍" } });
+    await feedback.create([sampleFeedback("a", { payload: { text: "é".repeat(1000) } })]);
+    const ofFeedback = async (entity: string | null) => (await retention.stored(entity)).feedback;
+    const one = await ofFeedback("team");
+    assert.ok(one > 2000 && one < 2100, String(one));
+    assert.equal(await feedback.createBatch(batchOf([sampleFeedback("b"), other]), authorOf(other)), true);
+    assert.equal(await feedback.createBatch(batchOf([sampleFeedback("b")]), authorOf(other)), false);
+    assert.equal(await ofFeedback("other"), Buffer.byteLength(JSON.stringify(other.payload)));
+    const both = await ofFeedback("team");
+    await feedback.create([sampleFeedback("b"), sampleFeedback("d")]);
+    assert.equal((await ofFeedback("team")) - both, both - one, "one of them was there");
+    const { id: _id, createdAt: _at, ...content } = sampleFeedback("b");
+    await feedback.replace("team/games", "a", content, moment(2));
+    assert.equal(await ofFeedback("team"), 3 * (both - one));
+    await feedback.delete("team/games", ["a", "b", "d", "none"]);
+    assert.deepEqual([await ofFeedback("team"), await ofFeedback(null)], [0, await ofFeedback("other")]);
+    const dates = { createdAt: moment(0), usedAt: moment(0) };
+    const about = { entity: "team", name: "n", purpose: "fine-tune", ...dates };
+    await files.create({ ...about, id: "f", byteCount: 2 ** 40 }, 2 ** 50);
+    await files.create({ ...about, id: "g", byteCount: 3 }, 2 ** 50);
+    const traced = {
+      projectId: "team/games",
+      digest: "d",
+      fileId: "t",
+      entity: "team",
+      createdAt: moment(0),
+    };
+    await traces.files.create({ ...traced, byteCount: 5 }, 2 ** 50);
+    const { files: ofFiles, traces: ofTraces } = await retention.stored("team");
+    assert.deepEqual([ofFiles, ofTraces], [2 ** 40 + 3, 5]);
+    await files.delete("f");
+    assert.equal((await retention.stored(null)).files, 3);
+  });
+
   test("what was removed is listed by day, kind and entity", async (t) => {
     const stores = await withModels(makeStorage, t);
     const { retention } = stores;
@@ -375,7 +414,8 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     assert.deepEqual(sums, [7, 8, 40, 0]);
     const { trajectories, ...rest } = await stores.retention.stored(null);
     assert.equal(trajectories, (await stores.trajectories.find("log 7"))?.contentBytes);
-    assert.deepEqual(rest, { jobs: 0, recordings: 0, revisions: 0 });
+    const none = { jobs: 0, recordings: 0, revisions: 0, feedback: 0, files: 0, traces: 0 };
+    assert.deepEqual(rest, none);
     const removed = await stores.retention.removed(null, 10);
     assert.deepEqual(
       removed.map(({ kind, itemCount }) => [kind, itemCount]),
