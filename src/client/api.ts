@@ -3882,6 +3882,9 @@ export type ResponseTool = {
 };
 
 export type Retention = {
+  readonly stored: StoredBytes;
+  /** What the entity may have of all that together; null where nothing limits it, or it is everybody's. */
+  readonly quota_bytes: number | null;
   readonly rules: readonly RetentionRule[];
   /** What was removed by them, the latest day first; at most 1000 rows of the last 400 days. */
   readonly removed: readonly RemovedOfDay[];
@@ -4128,6 +4131,23 @@ export type StandingState = {
   readonly jobs_last_day: number;
   readonly tokens_last_day: number;
   readonly last_job_id: string | null;
+};
+
+export type StoredBytes = {
+  /** Of logged trajectories. */
+  readonly trajectories: number;
+  /** Of what jobs trained on, and the events of those that have ended. */
+  readonly jobs: number;
+  /** Of recorded completions, with what several have in common once. */
+  readonly recordings: number;
+  /** Of what feedback was before it was replaced. */
+  readonly revisions: number;
+  /** Of the payloads of feedback. */
+  readonly feedback: number;
+  /** Of uploaded files. */
+  readonly files: number;
+  /** Of files that clients of traces published. */
+  readonly traces: number;
 };
 
 export type StoredChatCompletion = {
@@ -5541,7 +5561,7 @@ export interface Operations {
     };
     readonly bytes: true;
   };
-  /** Read what stays, and what was removed. */
+  /** Read what there is, what stays, and what was removed. */
   readonly "GET /v1/preview/retention": {
     readonly query?: {
       /** Only this entity's; another than the key's for admins. */

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Caller } from "../domain/access.ts";
+import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { fullError } from "../domain/retention/storage-room.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { always } from "../domain/feedback-query/condition.ts";
 import type { FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
@@ -484,4 +486,32 @@ test("records are found and removed for the project's entity alone", async (t) =
   assert.equal((await errorOf(service.delete("team", ["a"], member))).code, "invalid");
   await service.delete("team/games", ["a", "none"], member);
   assert.deepEqual(await listed(), []);
+});
+
+test("an entity without room stores nothing more, by whichever way, and is not asked for others' sake", async () => {
+  const { feedback, annotation: queues, objects: specs } = memoryStorage()();
+  const asked: string[] = [];
+  let isFull = false;
+  const room = {
+    require: async (entity: string) => {
+      asked.push(entity);
+      if (isFull) throw fullError(entity, 10, 10);
+    },
+  };
+  const service = createFeedbackService({ store: feedback, queues, specs, clock: new FakeClock(), room });
+  const two = packed([input({ id: "b" }), input({ id: "c", projectId: "others/games" })]);
+  await service.create(input({ id: "a" }), member);
+  await service.createBatch(two, admin);
+  assert.deepEqual(asked, ["team", "team", "others"]);
+  isFull = true;
+  assert.equal((await errorOf(service.create(input({ id: "d" }), member))).code, "full");
+  assert.equal((await errorOf(service.createBatch(packed([input({ id: "d" })]), member))).code, "full");
+  assert.equal((await errorOf(service.replace("a", input({ payload: {} }), member))).code, "full");
+  assert.equal(await feedback.find("team/games", "d"), null);
+  asked.length = 0;
+  const foreign = input({ projectId: "others/games" });
+  assert.equal((await errorOf(service.create(foreign, member))).code, "forbidden");
+  assert.deepEqual(asked, [], "what may not be reached says nothing of itself");
+  await service.delete("team/games", ["a"], member);
+  assert.equal(await feedback.find("team/games", "a"), null);
 });

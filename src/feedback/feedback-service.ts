@@ -14,6 +14,7 @@ import type { QueryLimits } from "../domain/feedback-query/query-limits.ts";
 import { newUuid7 } from "../domain/ids.ts";
 import type { Page, PageRequest } from "../domain/page.ts";
 import { parseProjectId } from "../domain/project.ts";
+import type { StorageRoom } from "../domain/retention/storage-room.ts";
 import { type ErrorCode, type Fault, notFound, ServiceError } from "../domain/service-error.ts";
 import { defaultsOf, type SettingsOf } from "../domain/settings.ts";
 import { checkQueues, type QueueSource } from "./check-queues.ts";
@@ -79,6 +80,8 @@ export interface FeedbackDependencies {
   /** What annotations are held to. */
   readonly specs: SpecSource;
   readonly clock: Clock;
+  /** Whether an entity may store more; it may unless given. */
+  readonly room?: StorageRoom;
 }
 
 export function createFeedbackService(
@@ -93,6 +96,7 @@ export function createFeedbackService(
       const checked = check(item, caller);
       await checkQueues([{ ...item, location: singleLocation }], dependencies.queues);
       await holdToSpecs(dependencies, [checked], () => singleLocation);
+      await requireRoom(dependencies, [item.projectId]);
       const id = item.id ?? newUuid7(dependencies.clock);
       const record = recordOf({ ...checked, id }, newAuthor(dependencies, caller));
       try {
@@ -152,6 +156,10 @@ async function createBatch(
   refuseForeign(batch.projects.map(placed), caller);
   await checkQueues(batch.queued.map(placed), queues);
   if (batch.hasAnnotations) await holdToSpecs(dependencies, [...recordsIn(batch)], locationAt);
+  await requireRoom(
+    dependencies,
+    batch.projects.map(({ projectId }) => projectId),
+  );
   const author = newAuthor(dependencies, caller);
   if (batch.count === 0 || (await store.createBatch(batch, author))) return { kind: "new", ...author };
   const records = await inTurns(recordsIn(batch), (one) => recordOf(one, author), clock);
@@ -182,11 +190,22 @@ async function replace(
   const checked = check(input, caller, otherId);
   await checkQueues([{ ...input, location: singleLocation }], queues);
   await holdToSpecs(dependencies, [checked], () => singleLocation);
+  await requireRoom(dependencies, [input.projectId]);
   const { content, contentHash } = checked;
   const replacement = { ...content, vendorUserId: caller.owner, contentHash };
   const record = await store.replace(input.projectId, feedbackId, replacement, clock.now());
   if (record === null) throw notFound("feedback record", feedbackId);
   return record;
+}
+
+/** @throws ServiceError `full` where the entity of a project has as much as it may have */
+async function requireRoom(
+  { room }: Pick<FeedbackDependencies, "room">,
+  projectIds: readonly string[],
+): Promise<void> {
+  if (room === undefined) return;
+  const entities = projectIds.map((id) => present(parseProjectId(id), "a checked project id").entity);
+  for (const entity of new Set(entities)) await room.require(entity);
 }
 
 /** Refuses annotations that do not hold to the specs that they name, where these are stored. */

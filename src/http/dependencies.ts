@@ -22,6 +22,7 @@ import type { FileService } from "../files/file-service.ts";
 import type { JobQueue } from "../jobs/job-queue.ts";
 import type { KeyService } from "../keys/key-service.ts";
 import type { KeyUse } from "../keys/key-use.ts";
+import type { StorageQuotas } from "../retention/quotas.ts";
 import type { KeepPolicy } from "../retention/settings.ts";
 import type { Sweeper } from "../retention/sweeper.ts";
 import type { EntityLimits } from "../keys/limits/entity-limits.ts";
@@ -128,6 +129,8 @@ export interface HttpDependencies {
   readonly keyUse: Pick<KeyUse, "note">;
   readonly usage: Pick<UsageStore, "list">;
   readonly announcements: Announcements;
+  /** Whether an entity may store more. */
+  readonly room: Pick<StorageQuotas, "require" | "quotaOf">;
   /** What does not stay of what is stored. */
   readonly retention: {
     readonly store: Pick<RetentionStore, "removed" | "stored">;

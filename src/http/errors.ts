@@ -43,6 +43,8 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   too_large: { status: 413, type: "invalid_request_error", location: ["body"] },
   too_slow: { status: 408, type: "invalid_request_error", location: ["body"] },
   overloaded: { status: 429, type: "rate_limit_error", location: [], retryAfterSeconds: 1 },
+  // As OpenAI answers what goes beyond a quota; more than that helps only what somebody does.
+  full: { status: 429, type: "insufficient_quota", location: ["body"], retryAfterSeconds: 30 },
   unavailable: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },
   cancelled: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 1 },
   timeout: { status: 503, type: "service_unavailable_error", location: [], retryAfterSeconds: 5 },

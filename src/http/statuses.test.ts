@@ -210,6 +210,7 @@ test("every error code has a status of the table", async () => {
     too_large: 413,
     too_slow: 408,
     overloaded: 429,
+    full: 429,
     unavailable: 503,
     cancelled: 503,
     timeout: 503,

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { chatRequest, type RequestChanges } from "../chat/testing/chat-request.ts";
 import type { ChatDelta } from "../domain/chat.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
+import { fullError, type StorageRoom } from "../domain/retention/storage-room.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { sampleContent } from "../storage/contract/completion-store.ts";
 import { moment, storeModel } from "../storage/contract/storage-under-test.ts";
@@ -20,7 +21,11 @@ const { sampling } = sampleContent();
 
 /** A store in memory with the model `m`; what it does when something is added may be another. */
 async function recording(
-  options: { readonly settings?: Partial<RecordingSettings>; readonly add?: CompletionStore["add"] } = {},
+  options: {
+    readonly settings?: Partial<RecordingSettings>;
+    readonly add?: CompletionStore["add"];
+    readonly room?: StorageRoom;
+  } = {},
 ) {
   const { models, completions } = memoryStorage()();
   await storeModel(models, "m");
@@ -33,6 +38,7 @@ async function recording(
   const recorder = createRecorder({
     store: { add: options.add ?? ((answers) => completions.add(answers)) },
     settings: recordingSettingsWith(options.settings),
+    room: options.room,
     clock,
     metrics,
     logger: { ...silentLogger, warn },
@@ -275,6 +281,22 @@ test("what waits has a limit, and what comes on top is lost", async () => {
     void record.end(usage);
   }
   assert.deepEqual([await lost(), named], [["1 too many waiting"], ["b"]]);
+});
+
+test("of an entity without room nothing more is recorded", async () => {
+  const asked: string[] = [];
+  const room = {
+    require: async (entity: string) => {
+      asked.push(entity);
+      throw fullError(entity, 2, 1);
+    },
+  };
+  const { recorder, completions, lost } = await recording({ room });
+  const record = begin(recorder, "a");
+  record.add([delta({ text: "hi", tokenIds: [1], finish })]);
+  assert.equal(await record.end(usage), false);
+  assert.deepEqual([asked, await lost()], [["team"], ["1 full"]]);
+  assert.equal(await completions.find({ projectId: "team/games", requestId: "a" }), null);
 });
 
 test("a value is measured as the JSON that it is, and no further than its limit", () => {

@@ -8,6 +8,8 @@ import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import type { AnsweredRequest, ChatRecorder, ChatRecording } from "../domain/recordings/chat-recorder.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { RecordedCompletion, RecordedPrompt } from "../domain/recordings/recorded-completion.ts";
+import type { StorageRoom } from "../domain/retention/storage-room.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { GatheredAnswer } from "./gathered-answer.ts";
@@ -18,6 +20,8 @@ import { valueBytes } from "./value-bytes.ts";
 export interface RecorderDependencies {
   readonly store: Pick<CompletionStore, "add">;
   readonly settings: RecordingSettings;
+  /** Whether an entity may store more; it may unless given. */
+  readonly room?: StorageRoom | undefined;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -49,14 +53,14 @@ export function createRecorder(dependencies: RecorderDependencies): Recorder {
 class Recording implements ChatRecording {
   readonly #answered: AnsweredRequest;
   readonly #writer: RecordingWriter;
-  readonly #dependencies: Pick<RecorderDependencies, "settings" | "clock">;
+  readonly #dependencies: Pick<RecorderDependencies, "settings" | "clock" | "room">;
   readonly #promptBytes: number;
   readonly #answer: GatheredAnswer;
 
   constructor(
     answered: AnsweredRequest,
     writer: RecordingWriter,
-    dependencies: Pick<RecorderDependencies, "settings" | "clock">,
+    dependencies: Pick<RecorderDependencies, "settings" | "clock" | "room">,
   ) {
     this.#answered = answered;
     this.#writer = writer;
@@ -91,13 +95,28 @@ class Recording implements ChatRecording {
     const { settings, clock } = this.#dependencies;
     const bytes = completion.content === null ? outlineBytes : this.#promptBytes + this.#answer.bytes;
     const written = new AbortController();
-    const writing = this.#writer.write(completion, bytes).finally(() => written.abort());
+    const { room } = this.#dependencies;
+    const writing = (
+      room === undefined ? this.#writer.write(completion, bytes) : this.#writeInto(room, completion, bytes)
+    ).finally(() => written.abort());
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
       // It is written first.
       () => writing,
     );
     return await Promise.race([writing, patience]);
+  }
+
+  /** Of an entity that has as much as it may have nothing more is recorded; it is answered all the same. */
+  async #writeInto(room: StorageRoom, completion: RecordedCompletion, bytes: number): Promise<boolean> {
+    try {
+      await room.require(completion.projectId.split("/", 1)[0] ?? "");
+    } catch (error) {
+      const isFull = error instanceof ServiceError && error.code === "full";
+      this.#writer.lose([this.key], isFull ? "full" : "fault", error);
+      return false;
+    }
+    return await this.#writer.write(completion, bytes);
   }
 
   #completion(usage: ChatUsage): RecordedCompletion {

@@ -21,7 +21,7 @@ interface Waiting {
   readonly end: (isWritten: boolean) => void;
 }
 
-const lossReasons = ["too many waiting", "not written", "fault"] as const;
+const lossReasons = ["too many waiting", "not written", "full", "fault"] as const;
 
 /** Of those that are lost together, so many are named in the log. */
 const namedMax = 100;

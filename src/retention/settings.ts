@@ -10,6 +10,15 @@ const bytes = (about: string) =>
   ({ kind: "integer", default: 0, min: 0, max: Number.MAX_SAFE_INTEGER, about }) as const satisfies Setting;
 
 export const retentionSettings = {
+  entityBytes: bytes(
+    "Bytes that all that is stored of an entity may have together; more is refused with 429 until some is deleted. 0 is no limit.",
+  ),
+  entityQuotas: {
+    kind: "list",
+    default: [],
+    about:
+      "What stands in its place for single entities, such as `acme=20GB`; `acme=0` is no limit. kB, MB, GB and TB, or bytes.",
+  },
   trajectoryDays: days(
     "Logged trajectories are removed after so many days, but for a model's newest log; their metrics stay. 0 keeps them.",
   ),
@@ -41,6 +50,8 @@ const fixed = {
   stepPauseMs: 20,
   /** Of one look at one kind: what is left then goes with the next one. */
   kindSeconds: 30,
+  /** How long it is kept how much there is of an entity, for its quota. */
+  usedSeconds: 2,
   /** After the last sign of a server that sweeps, another one does. */
   leaseSeconds: 120,
 };

@@ -25,6 +25,7 @@ import { PublishedVersions } from "../registry/published-versions.ts";
 import { VersionUses } from "../registry/version-uses.ts";
 import { createModelService } from "../registry/model-service.ts";
 import { createRecorder, type Recorder } from "../recordings/recorder.ts";
+import { createStorageQuotas } from "../retention/quotas.ts";
 import { keepPolicies, type RetentionSettings, retentionSettingsWith } from "../retention/settings.ts";
 import { createSweeper, type Sweeper } from "../retention/sweeper.ts";
 import { recordingSettingsWith, type RecordingSettings } from "../recordings/settings.ts";
@@ -470,9 +471,16 @@ async function construct(
     metrics,
     logger,
   });
+  const room = createStorageQuotas({
+    store: database.retention,
+    settings: settings.retention,
+    clock,
+    metrics,
+  });
   const recorder = createRecorder({
     store: database.completions,
     settings: settings.recordings,
+    room,
     clock,
     metrics,
     logger,
@@ -660,7 +668,7 @@ async function construct(
   if (connections < settings.http.connections)
     logger.info({ connections }, "the limit on open files allows fewer connections than are configured");
   const feedback = createFeedbackService(
-    { store: database.feedback, queues: database.annotation, specs: database.objects, clock },
+    { store: database.feedback, queues: database.annotation, specs: database.objects, clock, room },
     settings.feedback,
   );
   const rewardDependencies = {
@@ -718,6 +726,7 @@ async function construct(
     keyUse,
     usage: database.usage,
     announcements: database.announcements,
+    room,
     retention: { store: database.retention, sweeper, policies },
     limiter,
     limits: createEntityLimits(auditedLimits(database.limits, (entry) => audit.record(entry), clock)),

@@ -281,6 +281,8 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "recordings.keepDays",
     "recordings.keepPerModel",
     "recordings.bytesMax",
+    "retention.entityBytes",
+    "retention.entityQuotas",
     "retention.trajectoryDays",
     "retention.trajectoryBytes",
     "retention.jobDays",

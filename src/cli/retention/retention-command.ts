@@ -1,5 +1,6 @@
 // `hone retention`: how long what is stored stays, what was removed, and what would be.
 import type { Command } from "commander";
+import { sizeText } from "../../domain/text/size-text.ts";
 import type { Retention, RetentionSweep } from "../../client/api.ts";
 import {
   addConnectionFlags,
@@ -39,7 +40,11 @@ export function addRetentionCommand(program: Command): void {
     });
 }
 
-function showRetention({ rules, removed }: Retention): void {
+function showRetention({ stored, quota_bytes: quotaBytes, rules, removed }: Retention): void {
+  const total = Object.values(stored).reduce((sum, bytes) => sum + bytes, 0);
+  const quota = quotaBytes === null ? "" : ` of ${sizeText(quotaBytes)}`;
+  const parts = Object.entries(stored).map(([kind, bytes]) => `${kind} ${sizeText(bytes)}`);
+  process.stdout.write(`stored: ${sizeText(total)}${quota} (${parts.join(", ")})\n\n`);
   printRows(
     rules.map((rule) => ({ ...rule })),
     { columns: ["kind", "days", "entity_bytes", "model_count", "stored_bytes"] },

@@ -40,6 +40,7 @@ const rules: { readonly [Code in ErrorCode]: CodeRule } = {
   too_large: { type: "request_too_large" },
   too_slow: { type: "timeout_error" },
   overloaded: { type: "rate_limit_error" },
+  full: { type: "rate_limit_error" },
   unavailable: { type: "overloaded_error", statuses: { 503: 529 } },
   cancelled: { type: "api_error" },
   timeout: { type: "timeout_error", statuses: { 503: 504 } },

@@ -245,6 +245,7 @@ test("errors have Anthropic's shape and statuses, before an answer and in a stre
     too_large: [413, "request_too_large"],
     too_slow: [408, "timeout_error"],
     overloaded: [429, "rate_limit_error"],
+    full: [429, "rate_limit_error"],
     unavailable: [529, "overloaded_error"],
     cancelled: [503, "api_error"],
     timeout: [504, "timeout_error"],

@@ -59,7 +59,9 @@ export async function submitJob(
   const idempotency = idempotencyOf(request, hash);
   const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
   refuseStrangeTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
-  const { clock, jobQueue } = dependencies;
+  const { clock, jobs, jobQueue, room } = dependencies;
+  if (idempotency === null || (await jobs.findCreated(idempotency)) === null)
+    await room.require(model.entity);
   const id = newUuid7(clock);
   const warnings = notAppliedWarnings(configNotApplied);
   const job = newJob({ id, modelId: model.id, task, configNotApplied, warnings, createdAt: clock.now() });

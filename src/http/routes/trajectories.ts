@@ -53,6 +53,7 @@ export function trajectoryRoutes(
       const { trajectories: store, versions: models, clock } = dependencies;
       const model = present(request.model, "the model that the log is for");
       if (modelId !== null && modelId !== model.id) throw contradiction(modelId, model);
+      await dependencies.room.require(model.entity);
       const log = { model, split, summary, lines: linesIn(lines), outlines: outlinesIn(outlines) };
       const logged = await logTrajectories({ store, models, clock }, log);
       return {

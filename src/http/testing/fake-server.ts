@@ -50,7 +50,8 @@ import { createModelDirectory } from "../../registry/model-directory.ts";
 import { createModelService } from "../../registry/model-service.ts";
 import { modelSettings } from "../../registry/settings.ts";
 import { recordingSettingsWith } from "../../recordings/settings.ts";
-import { keepPolicies, retentionSettingsWith } from "../../retention/settings.ts";
+import { createStorageQuotas } from "../../retention/quotas.ts";
+import { keepPolicies, type RetentionSettings, retentionSettingsWith } from "../../retention/settings.ts";
 import { createSweeper } from "../../retention/sweeper.ts";
 import { RewardService } from "../../rewards/reward-service.ts";
 import { rewardSettingsWith } from "../../rewards/settings.ts";
@@ -85,6 +86,7 @@ export interface FakeServerOptions {
   readonly jobSettings?: Partial<JobSettings>;
   /** Of entities that have none of their own. */
   readonly entityLimits?: KeyLimits;
+  readonly retentionSettings?: Partial<RetentionSettings>;
   readonly fileSettings?: Partial<FileSettings>;
   /** What the trainer can; the embedded one's unless given. */
   readonly trainer?: TrainerProfile;
@@ -206,6 +208,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     serverId: () => "server",
     onFault: (error) => assert(false, `what was counted is not stored: ${String(error)}`),
     metrics,
+  const room = createStorageQuotas({
+    store: database.retention,
+    settings: retentionSettingsWith(options.retentionSettings),
+    clock,
+    metrics: createMetrics({ processMetrics: false }),
   });
   const submittedJobs: string[] = [];
   const droppedAdapters: string[] = [];
@@ -276,6 +283,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     keyUse,
     usage: database.usage,
     announcements: database.announcements,
+    room,
     retention: {
       store: database.retention,
       sweeper: createSweeper({

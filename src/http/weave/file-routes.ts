@@ -1,6 +1,7 @@
 // Files of traces: publishing them as forms, and reading their bytes.
 import { fastifyMultipart } from "@fastify/multipart";
 import type { FastifyInstance } from "fastify";
+import { reachOf } from "../../domain/access.ts";
 import { present } from "../../domain/assert.ts";
 import type { Fault } from "../../domain/service-error.ts";
 import { fileContentForm, fileCreateSchema, textFieldFaults } from "../../wire/weave/files.ts";
@@ -12,7 +13,10 @@ import { readBody } from "../input/read-body.ts";
 import { documented, inBody } from "./weave-route.ts";
 
 /** Forms are read here alone: elsewhere a body of that type is refused. */
-export async function tracedFileRoutes(app: FastifyInstance, { traces }: HttpDependencies): Promise<void> {
+export async function tracedFileRoutes(
+  app: FastifyInstance,
+  { traces, room }: HttpDependencies,
+): Promise<void> {
   await app.register(fastifyMultipart, { throwFileSizeLimit: false });
   for (const path of ["/file/create", "/files/create"]) {
     app.post(
@@ -35,6 +39,7 @@ export async function tracedFileRoutes(app: FastifyInstance, { traces }: HttpDep
           expectedDigest: fields.has("expected_digest") ? String(fields.get("expected_digest")) : null,
         };
         try {
+          await room.require(reachOf(request.caller)?.entity ?? about.projectId.split("/", 1)[0] ?? "");
           const { digest } = await traces.files.keep(received, about, request.caller);
           return { digest };
         } catch (error) {

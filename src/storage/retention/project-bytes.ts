@@ -1,4 +1,5 @@
-// The bytes of feedback and its history that is stored of projects: a row each, written last in the transactions that store and remove.
+// The bytes of feedback and its history that is stored of projects: a row each, written last in the transactions that store and
+// remove.
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Schema } from "../schema.ts";
 import { type Behind, isBehind, type Surplus } from "./kept-rows.ts";

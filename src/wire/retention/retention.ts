@@ -5,6 +5,8 @@ import {
   keptKinds,
   type RemovedData,
   type RemovedOfDay,
+  type StoredKind,
+  storedKinds,
 } from "../../domain/retention/retention-store.ts";
 import type { BodyForm } from "../body.ts";
 import { nullable, orNull } from "../nullable.ts";
@@ -41,6 +43,15 @@ const removedOfDaySchema = Type.Object(
   },
   { title: "RemovedOfDay" },
 );
+const storedWords: Readonly<Record<StoredKind, string>> = {
+  trajectories: "Of logged trajectories.",
+  jobs: "Of what jobs trained on, and the events of those that have ended.",
+  recordings: "Of recorded completions, with what several have in common once.",
+  revisions: "Of what feedback was before it was replaced.",
+  feedback: "Of the payloads of feedback.",
+  files: "Of uploaded files.",
+  traces: "Of files that clients of traces published.",
+};
 const removedSchema = Type.Object({ kind, entity: Type.String(), count, bytes }, { title: "Removed" });
 
 export const retentionQuerySchema = Type.Object({
@@ -49,8 +60,20 @@ export const retentionQuerySchema = Type.Object({
   ),
 });
 
+const storedSchema = Type.Object(
+  Object.fromEntries(
+    storedKinds.map((each) => [each, Type.Integer({ minimum: 0, description: storedWords[each] })]),
+  ),
+  { title: "StoredBytes" },
+);
+
 export const retentionSchema = Type.Object(
   {
+    stored: storedSchema,
+    quota_bytes: orNull(Type.Integer({ minimum: 0 }), {
+      description:
+        "What the entity may have of all that together; null where nothing limits it, or it is everybody's.",
+    }),
     rules: Type.Array(ruleSchema),
     removed: Type.Array(removedOfDaySchema, {
       description: "What was removed by them, the latest day first; at most 1000 rows of the last 400 days.",
@@ -89,11 +112,14 @@ interface Policy {
 
 export function retentionBody(
   policies: Readonly<Record<KeptKind, Policy>>,
-  stored: Readonly<Record<KeptKind, number>>,
+  stored: Readonly<Record<StoredKind, number>>,
+  quotaBytes: number | null,
   removed: readonly RemovedOfDay[],
 ): Static<typeof retentionSchema> {
   const limit = (value: number): number | null => (value === 0 ? null : value);
   return {
+    stored,
+    quota_bytes: quotaBytes,
     rules: keptKinds.map((each) => ({
       kind: each,
       days: limit(policies[each].days),

@@ -24,13 +24,13 @@ const removedMax = 1000;
 /** Of each kind: what is left then is the server's own to remove. */
 const kindSeconds = 5;
 
-export function retentionRoutes(app: FastifyInstance, { retention }: HttpDependencies): void {
+export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpDependencies): void {
   const { store, sweeper, policies } = retention;
   app.get(
     path,
     {
       schema: {
-        summary: "Read what stays, and what was removed",
+        summary: "Read what there is, what stays, and what was removed",
         description: "An entity's own for its keys, everybody's for administrators.",
         querystring: retentionQuerySchema,
         response: answered("The limits with what there is, and what was removed by day.", {
@@ -42,7 +42,9 @@ export function retentionRoutes(app: FastifyInstance, { retention }: HttpDepende
     async (request, reply) => {
       const query = readQuery(retentionQuerySchema, request, reply);
       const entity = askedEntity(request.caller, query.entity);
-      return retentionBody(policies, await store.stored(entity), await store.removed(entity, removedMax));
+      const quota = entity === null ? null : room.quotaOf(entity);
+      const removed = await store.removed(entity, removedMax);
+      return retentionBody(policies, await store.stored(entity), quota, removed);
     },
   );
   app.post(

@@ -88,6 +88,7 @@ async function create(
     return feedbackJobBody(await rewards.preview(asked), { id: earlierId, isDryRun: false });
   const task = { kind: "rl", config: toTrainingConfig(config) } as const;
   const identity = { task, configNotApplied, warnings: notAppliedWarnings(configNotApplied) };
+  await dependencies.room.require(asked.model.entity);
   const submit = submitWith(request, dependencies, hash);
   const { id, outcome } = await rewards.train(asked, identity, submit).catch((error: unknown) => {
     throw locate(error, trainerPlaces("rl"));

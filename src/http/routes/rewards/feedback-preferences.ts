@@ -68,6 +68,7 @@ async function create(
   }
   const task = { kind: "preference", config: toPreferenceConfig(config) } as const;
   const identity = { task, configNotApplied, warnings: notAppliedWarnings(configNotApplied) };
+  await dependencies.room.require(asked.model.entity);
   const submit = submitWith(request, dependencies, hash);
   const { id, outcome } = await rewards.trainPreferences(asked, identity, submit).catch((error: unknown) => {
     throw locate(error, trainerPlaces("preference"));

@@ -63,6 +63,7 @@ export async function fileRoutes(
       },
     },
     async (request) => {
+      await dependencies.room.require(request.caller.entity);
       const { received, name, purpose } = await readUpload(request, files);
       try {
         await checkLines(received, request, files, readers);
