@@ -208,6 +208,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     serverId: () => "server",
     onFault: (error) => assert(false, `what was counted is not stored: ${String(error)}`),
     metrics,
+  });
   const room = createStorageQuotas({
     store: database.retention,
     settings: retentionSettingsWith(options.retentionSettings),
