@@ -18,9 +18,8 @@ import { webhookTables } from "./version-25.ts";
 import { traceTables } from "./version-26.ts";
 import { keyColumns } from "./version-27.ts";
 import { addVersion28 } from "./version-28.ts";
-import { addVersion30 } from "./version-30.ts";
+import { addVersion30, addVersion32 } from "./version-30.ts";
 import { limitTables } from "./version-31.ts";
-import { addVersion32 } from "./version-32.ts";
 import { baseOfFiles } from "../../domain/model.ts";
 
 /** Statements, or what else a step does. */
