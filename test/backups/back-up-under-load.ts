@@ -1,0 +1,103 @@
+// Backs up a server again and again while clients write to it and its model trains, restores each backup elsewhere, and looks
+// whether it is of one moment: every file as it was, every row that others refer to, nothing acknowledged before that is not
+// there.
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { backup, restore, verify, type PlaceFlags } from "../../src/server/backup/archive-commands.ts";
+import { readConfig } from "../../src/server/config.ts";
+import { databasePlace } from "../../src/server/database-place.ts";
+import { newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
+import { model, registerModel } from "../served-jobs.ts";
+import { momentFaults } from "./check-moment.ts";
+import { type Acknowledged, WritingClients } from "./writing-clients.ts";
+
+export interface BackupLoadReport {
+  readonly rounds: number;
+  /** What the last backup had. */
+  readonly rows: number;
+  readonly versions: number;
+  /** How long the backups took, each. */
+  readonly seconds: readonly number[];
+  /** In words; none when every backup is of one moment. */
+  readonly faults: readonly string[];
+}
+
+export interface BackupLoadOptions {
+  readonly rounds: number;
+  /** Of an empty PostgreSQL; SQLite unless given. */
+  readonly databaseUrl?: string | undefined;
+  readonly log?: (line: string) => void;
+}
+
+const watching = { report: () => undefined, signal: new AbortController().signal };
+
+/** Between two backups, in milliseconds. */
+const pauseMs = 300;
+
+export async function backUpUnderLoad({
+  rounds,
+  databaseUrl,
+  log = () => undefined,
+}: BackupLoadOptions): Promise<BackupLoadReport> {
+  const [dataFolder, folder] = [newDataFolder(), newDataFolder()];
+  const database = databaseUrl === undefined ? {} : { "database-url": databaseUrl };
+  const databaseFlags = databaseUrl === undefined ? [] : ["--database-url", databaseUrl];
+  const server = await startServer({ dataFolder, flags: [...model, ...databaseFlags] });
+  const from: PlaceFlags = { data: dataFolder, ...database };
+  const seconds: number[] = [];
+  const faults: string[] = [];
+  let [rows, versions] = [0, 0];
+  try {
+    const clients = new WritingClients(server, await registerModel(server, "a"));
+    try {
+      for (let round = 1; round <= rounds; round++) {
+        await sleep(pauseMs);
+        const acknowledged = clients.acknowledged();
+        const [archive, restored] = [join(folder, `archive-${round}`), join(folder, `restored-${round}`)];
+        const start = performance.now();
+        const manifest = await backup(archive, from, watching);
+        seconds.push((performance.now() - start) / 1000);
+        await restore(archive, { data: restored }, watching);
+        const found = [
+          ...manifest.faults.map(({ message }) => message),
+          ...(await verified(archive, {})),
+          ...(await verified(null, { data: restored })),
+          ...(await restoredFaults(restored, acknowledged)),
+        ];
+        faults.push(...found.map((fault) => `backup ${round}: ${fault}`));
+        const countOf = (name: string): number =>
+          manifest.database.tables.find(({ table }) => table === name)?.rows ?? 0;
+        rows = manifest.database.tables.reduce((sum, table) => sum + table.rows, 0);
+        versions = countOf("model_versions");
+        log(
+          `${round}: ${seconds.at(-1)?.toFixed(2)} s, ${rows} rows, ${versions} versions, ${found.length} faults`,
+        );
+        for (const made of [archive, restored]) rmSync(made, { recursive: true });
+      }
+    } finally {
+      await clients.stop();
+    }
+    return { rounds, rows, versions, seconds, faults };
+  } finally {
+    await server.kill();
+    for (const made of [dataFolder, folder]) removeDataFolder(made);
+  }
+}
+
+async function restoredFaults(data: string, acknowledged: Acknowledged): Promise<readonly string[]> {
+  const tables = await databasePlace(readConfig({ data }, {})).openTables({ isShared: true });
+  try {
+    return await momentFaults(tables, acknowledged);
+  } finally {
+    await tables.close();
+  }
+}
+
+/** What the command would name. */
+async function verified(archive: string | null, flags: PlaceFlags): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const { what, message } of verify(archive, flags, watching)) found.push(`${what}: ${message}`);
+  return found;
+}
