@@ -18,28 +18,37 @@ async function traced(
   t: TestContext,
   environment: Readonly<Record<string, string>> = {},
   flags: readonly string[] = [],
-): Promise<{ readonly server: RunningServer; readonly receiver: OtlpReceiver }> {
+): Promise<{
+  readonly server: RunningServer;
+  readonly receiver: OtlpReceiver;
+  /** Another server in the place of this one, which has ended. */
+  readonly startNext: () => Promise<RunningServer>;
+}> {
   const receiver = await startOtlpReceiver();
   const dataFolder = newDataFolder();
-  const server = await startServer({
-    dataFolder,
-    flags: [...model, "--log-format", "json", ...flags],
-    environment: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-      OTEL_BSP_SCHEDULE_DELAY: "50",
-      OTEL_METRIC_EXPORT_INTERVAL: "200",
-      ...environment,
-    },
-  });
+  const start = async (): Promise<RunningServer> => {
+    const server = await startServer({
+      dataFolder,
+      flags: [...model, "--log-format", "json", ...flags],
+      environment: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_BSP_SCHEDULE_DELAY: "50",
+        OTEL_METRIC_EXPORT_INTERVAL: "200",
+        ...environment,
+      },
+    });
+    t.after(() => server.kill());
+    await eventually("the server is up", async () =>
+      (await call(server, "GET", "/health")).status === 200 ? true : null,
+    );
+    return server;
+  };
+  const server = await start();
   t.after(async () => {
-    await server.kill();
     await receiver.close();
     removeDataFolder(dataFolder);
   });
-  await eventually("the server is up", async () =>
-    (await call(server, "GET", "/health")).status === 200 ? true : null,
-  );
-  return { server, receiver };
+  return { server, receiver, startNext: start };
 }
 
 const secret = "a word that nobody else knows";
@@ -149,8 +158,8 @@ test("a refused request is a trace of its own, with its error; one that its clie
   assert.ok(receiver.spans.every(({ name }) => !name.includes("/health")));
 });
 
-test("a job's trace is linked to the request that made it, and has what it does one after the other", async (t) => {
-  const { server, receiver } = await traced(t, {}, ["--training-batch-tokens", "750"]);
+/** Has the model answer, and makes a job of that, within a trace. Returns the job's id. */
+async function makeJob(server: RunningServer): Promise<string> {
   const modelId = await registerModel(server, "traced");
   const question = { role: "user", content: "go on" };
   const rolled = await call(server, "POST", "/v1/chat/completions", {
@@ -162,22 +171,30 @@ test("a job's trace is linked to the request that made it, and has what it does 
   }));
   const made = await call(server, "POST", "/v1/preview/training-jobs", {
     body: { model_id: modelId, trajectory_groups: [{ trajectories }] },
-    headers,
+    headers: { ...headers, "x-request-id": "made-it" },
   });
   assert.equal(made.status, 200, JSON.stringify(made.body));
-  await finish(server, made.body.id);
+  return made.body.id;
+}
+
+test("a job's trace is linked to the request that made it, and has what it does one after the other", async (t) => {
+  const { server, receiver } = await traced(t, {}, ["--training-batch-tokens", "750"]);
+  const jobId = await makeJob(server);
+  await finish(server, jobId);
   const [asked] = (await traceWith(receiver, "POST /v1/preview/training-jobs")).filter(
     ({ parentId }) => parentId === remote.spanId,
   );
   const spans = await traceWith(receiver, "train rl");
   const [job] = spans.filter(({ parentId }) => parentId === "");
   assert.ok(job !== undefined);
-  assert.deepEqual(
-    [job.kind, job.status, job.links],
-    [5, 0, [{ traceId: remote.traceId, spanId: asked?.spanId }]],
-  );
-  assert.equal(job.attributes["hone.job.id"], made.body.id);
-  assert.equal(job.attributes["hone.job.ending"], "succeeded");
+  const links = [{ traceId: remote.traceId, spanId: asked?.spanId }];
+  assert.deepEqual([job.kind, job.status, job.links], [5, 0, links]);
+  const expected = {
+    "hone.job.id": jobId,
+    "hone.job.ending": "succeeded",
+    "hone.request_id": "made-it",
+  };
+  for (const [name, value] of Object.entries(expected)) assert.equal(job.attributes[name], value, name);
   const parts = childrenOf(spans, job);
   assert.deepEqual(
     parts.map(({ name }) => name),
@@ -185,12 +202,35 @@ test("a job's trace is linked to the request that made it, and has what it does 
   );
   checkFollow(parts);
   const steps = childrenOf(spans, parts[2] ?? job);
-  const { body } = await call(server, "GET", `/v1/preview/training-jobs/${made.body.id}`);
+  assert.ok(steps.length > 0);
   assert.deepEqual(
     steps.map(({ name, attributes }) => [name, attributes["hone.job.step"]]),
     steps.map((_, index) => ["step", index]),
   );
-  assert.ok(steps.length > 0, JSON.stringify(body));
+});
+
+test("a job that another server takes up is linked to its request all the same", async (t) => {
+  const { server, receiver, startNext } = await traced(t, {}, ["--log-level", "info"]);
+  const jobId = await makeJob(server);
+  assert.equal(await server.terminate(), 0);
+  const next = await startNext();
+  await finish(next, jobId);
+  const jobs = await eventually("the next server's attempt is sent", async () => {
+    const all = receiver.spans.filter(({ name }) => name === "train rl");
+    return all.some(({ attributes }) => attributes["hone.job.ending"] === "succeeded") ? all : null;
+  });
+  for (const { links } of jobs)
+    assert.deepEqual(
+      links.map(({ traceId }) => traceId),
+      [remote.traceId],
+    );
+  const lines = `${server.output()}\n${next.output()}`
+    .split("\n")
+    .filter((text) => text.includes("attempt over"));
+  assert.ok(
+    lines.length > 0 && lines.every((text) => text.includes('"requestId":"made-it"')),
+    lines.join("\n"),
+  );
 });
 
 test("metrics are those of /metrics, and those of the conventions, as clients count them", async (t) => {

@@ -129,6 +129,13 @@ export interface ReplayDifference {
   readonly greatest: number | null;
 }
 
+/** The request that a job came by, for the log and for traces. */
+export interface MadeBy {
+  readonly requestId: string;
+  /** Where it was traced, by what a W3C `traceparent` names it. */
+  readonly traceparent: string | null;
+}
+
 export interface TrainingJob {
   readonly id: string;
   readonly modelId: string;
@@ -172,6 +179,8 @@ export interface TrainingJob {
   readonly comparison: ReplayComparison | null;
   /** When what it trained on and its events but the last were removed, as retention says; null while they are there. */
   readonly dataRemovedAt: Date | null;
+  /** Absent where no request made it, such as for a job of a standing rule. */
+  readonly madeBy?: MadeBy;
 }
 
 /** A job that is not stored yet: the store hashes its content as it writes it. */

@@ -41,16 +41,7 @@ export class Attempt {
     dependencies: AttemptDependencies,
     settings: JobSettings,
     job: TrainingJob,
-    {
-      waitCount,
-      link,
-      onEvent,
-    }: {
-      readonly waitCount: number;
-      /** The `traceparent` of the request that made the job, where it is known. */
-      readonly link?: string | undefined;
-      readonly onEvent: () => void;
-    },
+    { waitCount, onEvent }: { readonly waitCount: number; readonly onEvent: () => void },
   ) {
     this.#dependencies = dependencies;
     this.#settings = settings;
@@ -58,8 +49,12 @@ export class Attempt {
     this.#onEvent = onEvent;
     this.#waitCount = waitCount;
     const { tracing = null, clock } = dependencies;
-    this.#trace = tracing && new JobTrace(tracing, clock, job, link);
-    this.#logger = dependencies.logger.child({ jobId: job.id, attempt: job.attemptCount });
+    this.#trace = tracing && new JobTrace(tracing, clock, job);
+    this.#logger = dependencies.logger.child({
+      jobId: job.id,
+      attempt: job.attemptCount,
+      ...(job.madeBy && { requestId: job.madeBy.requestId }),
+    });
   }
 
   /** Aborts the run; the first reason given decides what becomes of the job. */

@@ -24,15 +24,6 @@ import { requireRepeatable } from "./replay.ts";
 import type { ServerLease } from "./server-lease.ts";
 import { heartbeatMs, type JobSettings } from "./settings.ts";
 
-/** Who asks for a job. */
-interface AskedBy {
-  /** Of the request, where it is traced: attempts at the job are linked to it as long as this process knows of it. */
-  readonly traceparent?: string | undefined;
-}
-
-/** Of so many jobs it is known which request made them. */
-const linksMax = 10_000;
-
 interface RunningAttempt {
   readonly attempt: Attempt;
   /** Resolves when it is settled and forgotten; never rejects. */
@@ -60,8 +51,6 @@ export class JobQueue implements Service {
   });
   /** Claims under way; what each takes is among the attempts when it resolves. */
   readonly #takings = new Set<Promise<unknown>>();
-  /** By job, the `traceparent` of the request that made it. */
-  readonly #links = new Map<string, string>();
   /** By job, how often in a row it met an obstacle. */
   readonly #waitCounts = new Map<string, number>();
   /** No job is claimed while it is looked which ones this server runs. */
@@ -98,13 +87,11 @@ export class JobQueue implements Service {
     job: JobDraft,
     lines: Iterable<string>,
     idempotency: IdempotencyKey | null,
-    { traceparent, ...more }: Pick<JobCreation, "outlines" | "feedback" | "keyId"> & AskedBy = {},
+    more: Pick<JobCreation, "outlines" | "feedback" | "keyId"> = {},
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const { queuedMax, queuedPerEntityMax } = this.#settings;
     await this.#requireTrainer(job);
     const creation = { queuedMax, queuedPerEntityMax, ...more };
-    // Before it is stored: it may be claimed at once.
-    if (traceparent !== undefined && this.#links.size < linksMax) this.#links.set(job.id, traceparent);
     const created = await this.#dependencies.jobs.create(job, lines, idempotency, creation);
     this.#wake();
     return created;
@@ -122,15 +109,15 @@ export class JobQueue implements Service {
    *
    * @throws ServiceError `conflict` with the reason why it cannot be repeated, `overloaded` as {@link submit}
    */
-  async replay(job: TrainingJob, by: AskedBy = {}): Promise<string> {
+  async replay(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
     const { models, clock } = this.#dependencies;
     const { id: replayOf, modelId, task, configNotApplied } = job;
     const model = await models.find(modelId);
     if (model === null) throw notFound("model", modelId);
     await requireRepeatable(this.#dependencies, this.#settings, { job, model });
     const id = newUuid7(clock);
-    const identity = { id, modelId, task, configNotApplied, createdAt: clock.now(), replayOf };
-    return (await this.submit(newJob(identity), [], null, by)).id;
+    const identity = { id, modelId, task, configNotApplied, createdAt: clock.now(), replayOf, ...by };
+    return (await this.submit(newJob(identity), [], null)).id;
   }
 
   /**
@@ -140,7 +127,7 @@ export class JobQueue implements Service {
    * @throws ServiceError `conflict` where there is nothing to try again, or another job trains on its feedback by now,
    *   `overloaded` as {@link submit}
    */
-  async retry(job: TrainingJob, by: AskedBy = {}): Promise<string> {
+  async retry(job: TrainingJob, by: Pick<JobDraft, "madeBy"> = {}): Promise<string> {
     const { jobs, clock } = this.#dependencies;
     const key = (id: string): IdempotencyKey => ({ keyId: "retry", key: id, bodyHash: "" });
     let last = job;
@@ -152,9 +139,9 @@ export class JobQueue implements Service {
     if (last !== job && last.state !== "failed" && last.state !== "cancelled") return last.id;
     requireRetriable(last);
     const { modelId, task, configNotApplied } = last;
-    const identity = { id: newUuid7(clock), modelId, task, configNotApplied, createdAt: clock.now() };
+    const identity = { id: newUuid7(clock), modelId, task, configNotApplied, createdAt: clock.now(), ...by };
     const retry = newJob({ ...identity, retryOf: last.retryOf ?? last.id });
-    return (await this.submit(retry, [], key(last.id), by)).id;
+    return (await this.submit(retry, [], key(last.id))).id;
   }
 
   /**
@@ -294,7 +281,6 @@ export class JobQueue implements Service {
     const { id } = job;
     const attempt = new Attempt({ ...this.#dependencies, owner }, this.#settings, job, {
       waitCount: this.#waitCounts.get(id) ?? 0,
-      link: this.#links.get(id),
       onEvent: () => this.#events.emit(id),
     });
     if (signal.aborted) attempt.interrupt("park");
@@ -311,7 +297,6 @@ export class JobQueue implements Service {
     const ending = await attempt.run();
     if (ending === "wait") this.#waitCounts.set(id, (this.#waitCounts.get(id) ?? 0) + 1);
     else this.#waitCounts.delete(id);
-    if (ending === "succeed" || ending === "end" || ending === "leave") this.#links.delete(id);
     if (this.#attempts.get(id)?.attempt === attempt) this.#attempts.delete(id);
     this.#wake();
   }

@@ -20,25 +20,21 @@ export class JobTrace {
   #partName = "claim";
   #stepStartMs = 0;
 
-  /** Begins when the job was claimed. @param link the `traceparent` of the request that made the job, where it is known */
-  constructor(
-    tracing: Tracing,
-    clock: Pick<Clock, "monotonicMs">,
-    job: TrainingJob,
-    link: string | undefined,
-  ) {
+  /** Begins when the job was claimed. */
+  constructor(tracing: Tracing, clock: Pick<Clock, "monotonicMs">, job: TrainingJob) {
     this.#clock = clock;
     const startMs = clock.monotonicMs();
     this.#span = tracing.begin({
       name: `train ${job.task.kind}`,
       kind: "consumer",
       startMs,
-      link,
+      link: job.madeBy?.traceparent ?? undefined,
       attributes: {
         "hone.job.id": job.id,
         "hone.job.kind": job.task.kind,
         "hone.job.attempt": job.attemptCount,
         "hone.model.id": job.modelId,
+        "hone.request_id": job.madeBy?.requestId,
       },
     });
     this.#part = this.#span.begin({ name: this.#partName, startMs });

@@ -1,5 +1,5 @@
 // A job as it enters the queue.
-import type { JobDraft } from "../domain/job.ts";
+import type { JobDraft, MadeBy } from "../domain/job.ts";
 
 /** A queued job that nobody has tried yet. */
 export function newJob(
@@ -7,6 +7,7 @@ export function newJob(
     readonly replayOf?: string;
     readonly warnings?: readonly string[];
     readonly retryOf?: string;
+    readonly madeBy?: MadeBy;
   },
 ): JobDraft {
   return {

@@ -256,6 +256,8 @@ export interface JobTable {
   readonly data_removed_at: Generated<string | null>;
   /** The key that asked for it; null where none did. */
   readonly key_id: string | null;
+  /** Which request made it, as JSON; null where none did. */
+  readonly made_by: string | null;
 }
 
 export interface JobGroupTable {

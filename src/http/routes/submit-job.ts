@@ -3,7 +3,7 @@
 import type { FastifyRequest } from "fastify";
 import { cut } from "../../domain/service-error.ts";
 import { newUuid7 } from "../../domain/ids.ts";
-import type { IdempotencyKey, JobCreation, JobDraft, JobKind, JobTask } from "../../domain/job.ts";
+import type { IdempotencyKey, JobCreation, JobDraft, JobKind, JobTask, MadeBy } from "../../domain/job.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { newJob } from "../../jobs/new-job.ts";
 import { newFindings, refuseFaults, report } from "../../validation/findings.ts";
@@ -64,19 +64,20 @@ export async function submitJob(
     await room.require(model.entity);
   const id = newUuid7(clock);
   const warnings = notAppliedWarnings(configNotApplied);
-  const job = newJob({ id, modelId: model.id, task, configNotApplied, warnings, createdAt: clock.now() });
+  const identity = { id, modelId: model.id, task, configNotApplied, createdAt: clock.now() };
+  const job = newJob({ ...identity, warnings, ...madeBy(request) });
   try {
     const outlined = outlines === undefined ? {} : { outlines: outlinesIn(outlines) };
-    const by = { keyId: request.caller.keyId, ...tracedBy(request) };
-    return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, ...by })).id;
+    const { keyId } = request.caller;
+    return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, keyId })).id;
   } catch (error) {
     throw locate(error, { ...keyPlace, ...trainerPlaces(task.kind) });
   }
 }
 
-/** What attempts at a job that the request makes are linked to. */
-export function tracedBy({ span }: FastifyRequest): { readonly traceparent?: string } {
-  return span === null ? {} : { traceparent: span.traceparent };
+/** Of a job that the request makes. */
+export function madeBy({ id, span }: Pick<FastifyRequest, "id" | "span">): { readonly madeBy: MadeBy } {
+  return { madeBy: { requestId: id, traceparent: span?.traceparent ?? null } };
 }
 
 /** Where a job of a kind asks for what a trainer may lack. */
@@ -105,7 +106,10 @@ export function submitWith(
     lines: Iterable<string>,
     more: Pick<JobCreation, "outlines" | "feedback">,
   ): Promise<{ readonly id: string }> =>
-    jobQueue.submit(job, lines, idempotency, { ...more, keyId: request.caller.keyId, ...tracedBy(request) });
+    jobQueue.submit({ ...job, ...madeBy(request) }, lines, idempotency, {
+      ...more,
+      keyId: request.caller.keyId,
+    });
 }
 
 /** Names the options that nothing reads, since the sender may count on them; known ones that are not done were refused. */

@@ -24,7 +24,7 @@ import {
   trainingJobSchema,
 } from "../../wire/training-job.ts";
 import { jobParameters, reachJob, reachModel } from "./reach.ts";
-import { modelCheck, submitJob, tracedBy, trainerPlaces, vocabularySizeOf } from "./submit-job.ts";
+import { modelCheck, submitJob, madeBy, trainerPlaces, vocabularySizeOf } from "./submit-job.ts";
 
 const documented = { tags: ["training"], security: [{ bearer: [] }] };
 const path = "/v1/preview/training-jobs";
@@ -113,7 +113,7 @@ export function trainingJobRoutes(
     },
     async (request) => {
       const job = await reachJob(dependencies, request.caller, request.params.job_id);
-      return { id: await dependencies.jobQueue.replay(job, tracedBy(request)) };
+      return { id: await dependencies.jobQueue.replay(job, madeBy(request)) };
     },
   );
   app.post<JobPath>(
@@ -131,7 +131,7 @@ export function trainingJobRoutes(
     async (request) => {
       const job = await reachJob(dependencies, request.caller, request.params.job_id);
       try {
-        return { id: await dependencies.jobQueue.retry(job, tracedBy(request)) };
+        return { id: await dependencies.jobQueue.retry(job, madeBy(request)) };
       } catch (error) {
         throw locate(error, trainerPlaces(job.task.kind));
       }

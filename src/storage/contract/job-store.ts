@@ -196,6 +196,19 @@ function checkSubmission(makeStorage: MakeStorage): void {
     await assert.rejects(async () => await lines?.next(), { code: "not_found" });
   });
 
+  test("it is known which request made a job, whoever asks", async (t) => {
+    const { jobs } = await openWithModels(t);
+    const madeBy = { requestId: "r-1", traceparent: "00-1-2-01" };
+    await jobs.create(sampleJob("a", "m", { madeBy }), [], null);
+    await jobs.create(sampleJob("b", "m", { madeBy: { ...madeBy, traceparent: null } }), [], null);
+    await jobs.create(sampleJob("c", "m"), [], null);
+    assert.deepEqual((await jobs.find("a"))?.madeBy, madeBy);
+    assert.deepEqual((await jobs.find("b"))?.madeBy, { ...madeBy, traceparent: null });
+    const unknown = await jobs.find("c");
+    assert.ok(unknown !== null && !("madeBy" in unknown));
+    assert.deepEqual((await jobs.claim("server", new Date(0)))?.madeBy, madeBy);
+  });
+
   test("a job for no model is not found", async (t) => {
     const { jobs } = await openWithModels(t);
     await assert.rejects(jobs.create(sampleJob("j", "nobody"), [], null), { code: "not_found" });

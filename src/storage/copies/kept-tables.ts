@@ -116,6 +116,7 @@ const keptColumns: KeptColumns = {
     "key_id",
     "content_bytes",
     "data_removed_at",
+    "made_by",
   ],
   job_groups: ["job_id", "group_index", "content"],
   job_events: ["job_id", "sequence", "type", "data"],

@@ -8,6 +8,7 @@ import type {
   JobState,
   ReplayComparison,
   JobTask,
+  MadeBy,
   TrainingJob,
 } from "../../domain/job.ts";
 import { missingBaseError } from "../../domain/obstacles/missing-base.ts";
@@ -57,6 +58,7 @@ export function jobRowOf(job: JobDraft, keyId: string | null): Insertable<JobTab
     retry_of: job.retryOf,
     comparison: job.comparison === null ? null : JSON.stringify(job.comparison),
     key_id: keyId,
+    made_by: job.madeBy === undefined ? null : JSON.stringify(job.madeBy),
   };
 }
 
@@ -111,6 +113,7 @@ export function jobOf(row: JobRow): TrainingJob {
     retryOf: row.retry_of,
     comparison: row.comparison === null ? null : (JSON.parse(row.comparison) as ReplayComparison),
     dataRemovedAt: row.data_removed_at === null ? null : new Date(row.data_removed_at),
+    ...(row.made_by === null ? {} : { madeBy: JSON.parse(row.made_by) as MadeBy }),
   };
 }
 

@@ -103,6 +103,8 @@ const steps: readonly Step[] = [
   addVersion30,
   limitTables,
   addVersion32,
+  // Which request made a job.
+  ["alter table jobs add column made_by text"],
 ];
 
 export const newestDatabaseVersion = steps.length + 1;
