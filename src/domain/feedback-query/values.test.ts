@@ -39,6 +39,8 @@ test("a searchable text is one that UTF-8 holds", () => {
 });
 
 test("every number is the number of its JSON, and other texts are none", () => {
+  const longest = -0.0000010978034039405431;
+  assert.equal(numberOfText(JSON.stringify(longest)), longest);
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       assert.equal(numberOfText(JSON.stringify(number)), number + 0);

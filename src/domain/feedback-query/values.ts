@@ -47,13 +47,13 @@ export function textOf(value: Json | undefined): string | null {
   return typeof value === "string" ? searchableText(value) : JSON.stringify(searchableJson(value));
 }
 
-/** No longer text is a number: every number has a text of so many characters. */
-export const numberTextLengthMax = 24;
+/** No longer text is a number: every number has a text of so many characters, as -0.0000012345678901234567 does. */
+export const numberTextLengthMax = 25;
 /** JSON's numbers. */
 export const numberPattern = "-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][-+]?[0-9]+)?";
 const numberText = new RegExp(`^${numberPattern}$`);
 
-/** The number that a text is written as, in JSON's way and in at most 24 characters; null where it is none, or too large. */
+/** The number that a text is written as, in JSON's way and in at most 25 characters; null where it is none, or too large. */
 export function numberOfText(text: string): number | null {
   if (text.length > numberTextLengthMax || !numberText.test(text)) return null;
   const number = Number(text);
