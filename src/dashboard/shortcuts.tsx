@@ -40,8 +40,8 @@ export function useShortcuts(shortcuts: readonly Shortcut[], given: readonly unk
 export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-    // What is behind the list of keys is not meant by them.
-    if (isHelpOpen.value) return;
+    // What is behind the list of keys is not meant by them. It says only a little later that Escape has closed it.
+    if (isHelpOpen.value && document.querySelector("dialog[open]") !== null) return;
     const pressed = firstKey === "" ? event.key : `${firstKey} ${event.key}`;
     firstKey = "";
     const all = [...ofViews.value, ...ofAll];

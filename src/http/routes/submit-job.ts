@@ -60,13 +60,13 @@ export async function submitJob(
   const model = await reachModel(dependencies, request.caller, modelId, modelPlace);
   refuseStrangeTokenId(greatestTokenId, vocabularySizeOf(model, dependencies));
   const { clock, jobs, jobQueue, room } = dependencies;
-  if (idempotency === null || (await jobs.findCreated(idempotency)) === null)
-    await room.require(model.entity);
   const id = newUuid7(clock);
   const warnings = notAppliedWarnings(configNotApplied);
   const identity = { id, modelId: model.id, task, configNotApplied, createdAt: clock.now() };
   const job = newJob({ ...identity, warnings, ...madeBy(request) });
   try {
+    if (idempotency === null || (await jobs.findCreated(idempotency)) === null)
+      await room.require(model.entity);
     const outlined = outlines === undefined ? {} : { outlines: outlinesIn(outlines) };
     const { keyId } = request.caller;
     return (await jobQueue.submit(job, linesIn(lines), idempotency, { ...outlined, keyId })).id;

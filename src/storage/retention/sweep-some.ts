@@ -54,10 +54,12 @@ export async function sweepSome(
   const isAtEnd = asked.length === looked.length && (firstStaying >= 0 || window.length < windowRows);
   const gone = isDry ? withGone(place, removed) : place.gone;
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
-  const isOver = isAtEnd || left <= 0 || last === undefined;
-  const following = isOver ? await surplusAt(transaction, kept, limits, nextScope({ ...place, gone })) : null;
-  const next = isOver ? (following?.place ?? null) : { ...place, after: last.key, gone };
-  return { removed: byEntity(removed), next };
+  if (!isAtEnd && left > 0 && last !== undefined)
+    return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
+  // Not the place that is found behind this one: a sweep that begins at an entity takes it for done.
+  const behind = nextScope({ ...place, gone });
+  const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
+  return { removed: byEntity(removed), next: isMore ? behind : null };
 }
 
 function modelOf({ modelId }: KeptRow): readonly (readonly [string, number])[] {
