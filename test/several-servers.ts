@@ -18,6 +18,8 @@ export async function shared(
   readonly url: string;
   readonly stores: Stores;
   readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
+  /** The same of a later build; see newer-build.ts. */
+  readonly startNewer: (...flags: readonly string[]) => Promise<RunningServer>;
 }> {
   const { url, drop } = await createPostgres();
   const folder = newDataFolder();
@@ -30,11 +32,15 @@ export async function shared(
     await drop();
     folders.forEach(removeDataFolder);
   });
-  const start = async (...flags: readonly string[]): Promise<RunningServer> => {
+  const starting = async (
+    flags: readonly string[],
+    build: { readonly entry?: string } = {},
+  ): Promise<RunningServer> => {
     const dataFolder = newDataFolder();
     folders.push(dataFolder);
     const shares = ["--database-url", url, "--blobs", bucketUrl ?? folder, "--api-key", adminKey];
     const started = await startServer({
+      ...build,
       dataFolder,
       flags: [...model, ...shares, ...flags],
       // A server that dies is noticed soon.
@@ -44,7 +50,12 @@ export async function shared(
     servers.push(server);
     return server;
   };
-  return { url, stores, start };
+  return {
+    url,
+    stores,
+    start: (...flags) => starting(flags),
+    startNewer: (...flags) => starting(flags, { entry: "dist/test/newer-build.js" }),
+  };
 }
 
 export async function ask(server: RunningServer, method: string, path: string, body?: unknown): Promise<any> {

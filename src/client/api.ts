@@ -4394,6 +4394,11 @@ export type SystemCheck = {
   readonly cpu_queue: string;
   /** The engine: `ok`, or what is wrong. */
   readonly gpu_queue: string;
+  /**
+   * What is not as usual and no fault, for people, as that the database is a newer program's, beside which
+   * this one goes on; else empty.
+   */
+  readonly note: string;
   readonly [name: string]: string;
 };
 

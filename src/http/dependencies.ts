@@ -100,6 +100,8 @@ export interface HttpDependencies {
   readonly engineHealth: () => EngineHealth;
   /** Why the database cannot be reached now, for people; null as far as is known. */
   readonly databaseFault: () => string | null;
+  /** What is not as usual with the database and no fault, for people; null where there is nothing. */
+  readonly databaseNote: () => string | null;
   /** Resolves when the database answers. */
   readonly checkDatabase: () => Promise<void>;
   /** Resolves when training jobs get on; rejects as one of `checks` does. */

@@ -250,10 +250,14 @@ async function build(
         : logger.error({ database: place.name, fault }, "the database cannot be reached; trying again"),
   });
   await start(serviceOf("database", { stop: () => database.close() }));
-  if (place.isForMany)
-    await start(
-      createVersionWatch({ readVersion: () => database.version(), onOutdated, clock: systemClock, logger }),
-    );
+  const versionWatch = createVersionWatch({
+    readVersion: () => database.version(),
+    isForMany: place.isForMany,
+    onOutdated,
+    clock: systemClock,
+    logger,
+  });
+  await start(versionWatch);
   const audit = createAuditLog(auditFile(config), logger);
   await start(audit);
   const keys = auditedKeys(database.keys, (entry) => audit.record(entry), systemClock);
@@ -276,6 +280,7 @@ async function build(
     metrics,
     telemetry,
     audit,
+    databaseNote: () => versionWatch.note(),
     isUp: () => isUp,
     isDraining: () => isDraining,
     listening: () => address,
@@ -390,6 +395,8 @@ interface Ground {
   readonly metrics: Metrics;
   readonly telemetry: Telemetry;
   readonly audit: AuditLog;
+  /** See {@link HttpDependencies.databaseNote}. */
+  readonly databaseNote: () => string | null;
   /** Whether requests are answered as fast as they will be. */
   readonly isUp: () => boolean;
   readonly isDraining: () => boolean;
@@ -410,6 +417,7 @@ async function construct(
     metrics,
     telemetry,
     audit,
+    databaseNote,
     isUp,
     isDraining,
     listening,
@@ -697,6 +705,7 @@ async function construct(
     page: isServing ? pageReader() : () => null,
     engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, { isUp: isUp() }),
     databaseFault: () => database.fault(),
+    databaseNote,
     checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {

@@ -32,10 +32,12 @@ import { createKeyStore } from "./keys/key-store.ts";
 import { createLimitStore } from "./keys/limit-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
 import {
+  type DatabaseVersion,
   migrate,
   newestDatabaseVersion,
   readDatabaseVersion,
   readPresentVersion,
+  servesFrom,
 } from "./migrations/migrations.ts";
 import { createModelStore } from "./models/model-store.ts";
 import { createRetentionStore } from "./retention/retention-store.ts";
@@ -70,7 +72,7 @@ export interface Stores {
   readonly announcements: Announcements;
   readonly retention: RetentionStore;
   /** The database's version as it is by now: where several servers are on it, a newer program may have changed it. */
-  version(): Promise<number | null>;
+  version(): Promise<DatabaseVersion | null>;
   /** Why the database cannot be reached now, for people; null as far as is known. */
   fault(): string | null;
   /** Idempotent. */
@@ -81,7 +83,8 @@ export interface Stores {
  * Brings the database to the newest version and opens the stores on it; closes the connection where that fails. What a
  * store has acknowledged is on disk.
  *
- * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` when a newer program wrote it,
+ * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` when a newer program brought it
+ *   where this one cannot work on it,
  *   `unavailable` when the disk is full, `internal` when it cannot be opened
  */
 export async function openStores(connection: Connection, clock: Clock = systemClock): Promise<Stores> {
@@ -132,6 +135,10 @@ export interface DatabaseVersions {
   /** Null where nothing of this program is in it. */
   readonly version: number | null;
   readonly newest: number;
+  /** Whether this program works on it: as it is, or once it has brought it to the newest. */
+  readonly isServable: boolean;
+  /** The oldest version that a program may know which works on it beside this one. */
+  readonly servesFrom: number;
 }
 
 /**
@@ -141,7 +148,15 @@ export interface DatabaseVersions {
  */
 export async function readDatabaseVersions(connection: Connection): Promise<DatabaseVersions> {
   try {
-    return { version: await readDatabaseVersion(connection.queries), newest: newestDatabaseVersion };
+    const found = await readDatabaseVersion(connection.queries);
+    const newest = newestDatabaseVersion;
+    const isNewer = found !== null && found.version > newest;
+    return {
+      version: found?.version ?? null,
+      newest,
+      isServable: found === null || found.servesFrom <= newest,
+      servesFrom: isNewer ? found.servesFrom : servesFrom(newest),
+    };
   } catch (cause) {
     throw openingError(connection, cause);
   } finally {

@@ -28,6 +28,10 @@ export const systemCheckSchema = Type.Object(
     database: part("The database"),
     cpu_queue: part("Training jobs"),
     gpu_queue: part("The engine"),
+    note: Type.String({
+      description:
+        "What is not as usual and no fault, for people, as that the database is a newer program's, beside which this one goes on; else empty.",
+    }),
   },
   { additionalProperties: part("A further part"), title: "SystemCheck" },
 );

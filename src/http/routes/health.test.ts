@@ -28,6 +28,7 @@ test("a server that can serve says so without credentials", async () => {
     cpu_queue: "ok",
     gpu_queue: "ok",
     disk: "ok",
+    note: "",
   });
   assert.equal((await server.ask({ method: "HEAD", url: "/health" })).statusCode, 200);
   await server.close();
@@ -59,6 +60,16 @@ test("one whose database is away waits for it, and says why", async () => {
   assert.deepEqual([state, reason], ["waiting", "The database cannot be reached: connect ECONNREFUSED"]);
   server.state.databaseFault = null;
   assert.equal((await get(server, "/health")).statusCode, 200);
+  await server.close();
+});
+
+test("what is not as usual and no fault is said beside the parts", async () => {
+  const server = await fakeServer();
+  server.state.databaseNote = "A newer program is beside this one.";
+  const answer = await get(server, "/v1/system-check");
+  assert.equal(answer.statusCode, 200);
+  const { status, note } = answer.json<Record<string, unknown>>();
+  assert.deepEqual([status, note], ["ok", "A newer program is beside this one."]);
   await server.close();
 });
 

@@ -42,8 +42,9 @@ export function healthRoutes(
     async (request, reply) => {
       const parts = await checkParts(dependencies);
       const faults = Object.entries(parts).filter(([, part]) => part !== "ok");
-      if (faults.length === 0) return { status: "ok", ...parts };
-      return unwell(request, reply, parts, faults.map(([name, fault]) => `${name}: ${fault}`).join(" "));
+      const told = { ...parts, note: dependencies.databaseNote() ?? "" };
+      if (faults.length === 0) return { status: "ok", ...told };
+      return unwell(request, reply, told, faults.map(([name, fault]) => `${name}: ${fault}`).join(" "));
     },
   );
   app.get(

@@ -167,6 +167,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     isDraining: false,
     isDatabaseDown: false,
     databaseFault: null as string | null,
+    databaseNote: null as string | null,
     diskFault: null as Error | null,
     jobFault: null as Error | null,
   };
@@ -248,6 +249,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     },
     engineHealth: () => state.engine,
     databaseFault: () => state.databaseFault,
+    databaseNote: () => state.databaseNote,
     checkDatabase: async () => {
       if (state.isDatabaseDown) throw new Error("database is down");
     },

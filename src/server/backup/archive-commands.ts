@@ -144,8 +144,9 @@ export interface Migration {
  */
 export async function migrateDatabase(flags: PlaceFlags, isChecked: boolean): Promise<Migration> {
   const { place } = existingPlace(flags);
-  const { version, newest } = await place.readVersions();
+  const { version, newest, isServable } = await place.readVersions();
   if (version === null) throw nothingThere(place);
+  if (version > newest && isServable) return { from: version, to: version };
   if (!isChecked && version !== newest) {
     keepNewFilesPrivate();
     const stores = await place.open({ isShared: false });

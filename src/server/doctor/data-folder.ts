@@ -104,8 +104,13 @@ async function diskFinding(folder: string): Promise<Finding> {
 async function databaseFinding(place: DatabasePlace): Promise<Finding> {
   if (!place.exists()) return ok("database", `${place.name} is not there yet; the first start makes it`);
   try {
-    const { version, newest } = await place.readVersions();
+    const { version, newest, isServable, servesFrom } = await place.readVersions();
     if (version === null) return ok("database", `${place.name} is empty; the next start fills it`);
+    if (version > newest && isServable)
+      return ok(
+        "database",
+        `${place.name} has version ${version}; this program knows up to ${newest}, and goes on beside the newer one`,
+      );
     if (version > newest)
       return fault(
         "database",
@@ -115,7 +120,7 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
     if (version < newest)
       return warning(
         "database",
-        `${place.name} has version ${version}; the next start brings it to ${newest}, which earlier programs cannot open`,
+        `${place.name} has version ${version}; the next start brings it to ${newest}, which programs open that know ${servesFrom}`,
         "Stop the server and copy the data folder first if you may go back.",
       );
     return ok("database", `${place.name}, version ${version}`);

@@ -87,9 +87,9 @@ test("a database is told with its version, stays what it is, and one of a newer 
   await (await openStores(openSqlite({ file, isShared: true }))).close();
   const found = (await checkData(data)).get("database");
   assert.match(found?.message ?? "", /hone\.db, version \d+$/);
-  const set = async (version: number): Promise<void> => {
+  const set = async (version: number, servesFrom = version): Promise<void> => {
     const { queries } = openSqlite({ file, isShared: true });
-    await sql`update database_version set version = ${version}`.execute(queries);
+    await sql`update database_version set version = ${version}, serves_from = ${servesFrom}`.execute(queries);
     await queries.destroy();
   };
   await set(2);
@@ -97,6 +97,10 @@ test("a database is told with its version, stays what it is, and one of a newer 
     assert.match((await checkData(data)).get("database")?.message ?? "", /has version 2; the next start/);
   await set(1000);
   assert.deepEqual((await checkData(data)).get("database")?.state, "fault");
+  await set(1000, 2);
+  const beside = (await checkData(data)).get("database");
+  assert.equal(beside?.state, "ok");
+  assert.match(beside.message, /has version 1000; this program .* goes on beside/);
   writeFileSync(file, "no database at all, but long enough to be taken for one");
   assert.equal((await checkData(data)).get("database")?.state, "fault");
 });

@@ -17,7 +17,7 @@ const parametersMax = 4000;
 /** What is copied of a database; nothing is asked of it before the first call. */
 export function databaseTables(connection: Connection): DatabaseTables {
   const { queries, name, kind } = connection;
-  const version = (): Promise<number | null> => readDatabaseVersion(queries);
+  const version = async (): Promise<number | null> => (await readDatabaseVersion(queries))?.version ?? null;
   let closing: Promise<void> | null = null;
   return {
     name,
@@ -51,7 +51,7 @@ async function emptyVersion(
   copied: number,
 ): Promise<number | null> {
   requireKnown(copied);
-  const found = await readDatabaseVersion(queries);
+  const found = (await readDatabaseVersion(queries))?.version ?? null;
   if (found === null) return null;
   if (found !== copied)
     throw notEmpty(name, `its tables are those of version ${found}, and the copy's of ${copied}`);

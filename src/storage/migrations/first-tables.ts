@@ -3,15 +3,15 @@
 // has beside them a key of its own in some tables, `position`, which nobody goes by.
 
 import type { SqlForm } from "../sql-form.ts";
-import { outlineTables } from "./version-18.ts";
-import { completionTables } from "./version-19.ts";
-import { rewardTables } from "./version-20.ts";
-import { feedbackTables } from "./version-21.ts";
-import { annotationTables } from "./version-22.ts";
-import { numbersTable } from "./version-23.ts";
-import { replacedOrder } from "./version-24.ts";
-import { webhookTables } from "./version-25.ts";
-import { traceTables } from "./version-26.ts";
+import { outlineTables } from "./steps/version-18.ts";
+import { completionTables } from "./steps/version-19.ts";
+import { rewardTables } from "./steps/version-20.ts";
+import { feedbackTables } from "./steps/version-21.ts";
+import { annotationTables } from "./steps/version-22.ts";
+import { numbersTable } from "./steps/version-23.ts";
+import { replacedOrder } from "./steps/version-24.ts";
+import { webhookTables } from "./steps/version-25.ts";
+import { traceTables } from "./steps/version-26.ts";
 
 /** The version that {@link firstTables} are of: the first of which there are copies. */
 export const firstTablesVersion = 26;

@@ -29,7 +29,7 @@ async function openEarlier(t: TestContext, version: number): Promise<Connection>
   const statements = recorded(version).filter((line) => /^create /i.test(line));
   await connection.queries.transaction().execute(async (transaction) => {
     for (const statement of statements) await sql.raw(statement).execute(transaction);
-    await sql`insert into database_version values (${version})`.execute(transaction);
+    await sql`insert into database_version (version) values (${version})`.execute(transaction);
   });
   return connection;
 }

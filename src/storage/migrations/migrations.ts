@@ -1,135 +1,53 @@
-// The database's versions, in order. A new database is made as version 26 at once, and takes every step from there on; an
-// older one takes those from its own on. A step that has been released is never changed: a new one is added.
+// The versions of a database, and bringing it to the newest. A new database is made as version 26 at once, and takes every step
+// from there on; an older one takes those from its own on. A newer one is worked on as it is where its steps allow that: a
+// deployment is upgraded one server at a time, and back.
 import { type Kysely, type Transaction, sql } from "kysely";
+import { assert } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import type { SqlForm } from "../sql-form.ts";
+import { refusedAddition } from "./additions.ts";
 import { firstTables, firstTablesVersion } from "./first-tables.ts";
-import { addVersion2 } from "./version-2.ts";
-import { addVersion18 } from "./version-18.ts";
-import { addVersion19 } from "./version-19.ts";
-import { addVersion20 } from "./version-20.ts";
-import { addVersion21 } from "./version-21.ts";
-import { annotationTables } from "./version-22.ts";
-import { addVersion23 } from "./version-23.ts";
-import { replacedOrder } from "./version-24.ts";
-import { webhookTables } from "./version-25.ts";
-import { traceTables } from "./version-26.ts";
-import { keyColumns } from "./version-27.ts";
-import { addVersion28 } from "./version-28.ts";
-import { addVersion30, addVersion32 } from "./version-30.ts";
-import { limitTables } from "./version-31.ts";
-import { baseOfFiles } from "../../domain/model.ts";
+import { type Step, steps } from "./steps/steps.ts";
 
-/** Statements, or what else a step does. */
-type Step = readonly string[] | ((transaction: Transaction<Schema>, form: SqlForm) => Promise<void>);
+export const newestDatabaseVersion = newestOf(steps);
 
-/** Those to version 2, 3, 4 and so on; version 1 was that of 0.1. */
-const steps: readonly Step[] = [
-  addVersion2,
-  // How a job's attempts were lost, what it waits for, and warnings.
-  [
-    "alter table jobs add column lost_count integer not null default 0",
-    "alter table jobs add column restart_count integer not null default 0",
-    "alter table jobs add column waits_since text not null default '1970-01-01T00:00:00.000Z'",
-    "alter table jobs add column waiting_for text",
-    "alter table jobs add column warnings text not null default '[]'",
-  ],
-  // The figures that a version came with: of versions from before none are kept apart, since logs replaced what they named.
-  ["alter table model_versions add column own_metrics text not null default '{}'"],
-  // When it was a model's turn to train.
-  ["alter table models add column last_turn integer not null default 0"],
-  ["alter table jobs add column kind text not null default 'rl'"],
-  ["alter table model_versions add column is_pinned integer not null default 0"],
-  // Jobs that repeat another, to compare with what it made.
-  ["alter table jobs add column replay_of text", "alter table jobs add column comparison text"],
-  [
-    `create table files (
-      id text not null primary key,
-      sequence integer not null unique,
-      entity text not null,
-      name text not null,
-      purpose text not null,
-      byte_count bigint not null,
-      created_at text not null,
-      used_at text not null
-    )`,
-    "create index files_of_entity on files (entity, sequence)",
-  ],
-  ["alter table jobs add column has_advanced integer not null default 0"],
-  ["alter table jobs add column retry_of text"],
-  addVersion12,
-  // What a model asks of its adapters.
-  ["alter table models add column adapter_rank integer", "alter table models add column adapter_alpha real"],
-  // Versions that were copied from another model's.
-  ["alter table model_versions add column copied_kind text"],
-  // Which projections the adapters of a model are on.
-  ["alter table models add column adapter_targets text"],
-  // Servers with leases, which own the jobs that they run. Whoever had jobs wait for something is gone.
-  [
-    "create table servers (id text primary key, lease_until text not null)",
-    `create table server_bases (
-      server_id text not null references servers (id) on delete cascade,
-      base_model text not null,
-      primary key (server_id, base_model)
-    )`,
-    "alter table jobs drop column lease_until",
-    `update jobs set not_before = '1970-01-01T00:00:00.000Z', waits_since = '1970-01-01T00:00:00.000Z', waiting_for = null
-      where state = 'queued' and waiting_for is not null`,
-  ],
-  // The versions that servers have requests on.
-  [
-    `create table server_versions (
-      server_id text not null references servers (id) on delete cascade,
-      model_id text not null references models (id) on delete cascade,
-      step integer not null,
-      primary key (server_id, model_id, step)
-    )`,
-  ],
-  addVersion18,
-  addVersion19,
-  addVersion20,
-  addVersion21,
-  annotationTables,
-  addVersion23,
-  replacedOrder,
-  webhookTables,
-  traceTables,
-  keyColumns,
-  addVersion28,
-  // Where each server keeps its artifacts.
-  ["alter table servers add column artifacts text"],
-  addVersion30,
-  limitTables,
-  addVersion32,
-  // Which request made a job.
-  ["alter table jobs add column made_by text"],
-];
-
-export const newestDatabaseVersion = steps.length + 1;
+/** What a database says of itself. */
+export interface DatabaseVersion {
+  readonly version: number;
+  /** The oldest version that a program may know which works on it: that of the last step that did more than add. */
+  readonly servesFrom: number;
+}
 
 /**
- * Brings the database to the newest version, in one transaction, whichever processes do so at once.
+ * Brings the database to the newest version, in one transaction, whichever processes do so at once. A newer one stays as it is.
  *
- * @throws ServiceError `unsupported` when the database was written by a newer program
+ * @param known the steps of this program
+ * @throws ServiceError `unsupported` when a newer program brought the database where this one cannot work on it
  */
-export async function migrate({
-  queries,
-  form,
-  lockForMigration,
-}: Pick<Connection, "queries" | "form" | "lockForMigration">): Promise<void> {
+export async function migrate(
+  { queries, form, lockForMigration }: Pick<Connection, "queries" | "form" | "lockForMigration">,
+  known: readonly Step[] = steps,
+): Promise<void> {
+  const newest = newestOf(known);
   await queries.transaction().execute(async (transaction) => {
     await lockForMigration(transaction);
     await sql.raw(versionTable).execute(transaction);
-    const { rows } = await sql<{ version: number }>`select version from database_version`.execute(
-      transaction,
-    );
-    const version = rows.length === 0 ? 0 : rows[0].version;
-    if (version === newestDatabaseVersion) return;
-    if (version > newestDatabaseVersion) throw newerProgram(version);
-    await takeSteps(transaction, form, { from: version, to: newestDatabaseVersion });
+    const found = await readPresentVersion(transaction);
+    if (found !== null && found.servesFrom > newest) throw newerProgram(found, newest);
+    const from = found?.version ?? 0;
+    if (from < newest) await takeSteps(transaction, { form, known }, { from, to: newest });
   });
+}
+
+function newestOf(known: readonly Step[]): number {
+  return known.length + 1;
+}
+
+/** Of a database at a version: the oldest version that a program may know which works on it. */
+export function servesFrom(version: number, known: readonly Step[] = steps): number {
+  return known.slice(0, version - 1).findLastIndex((step) => !("adds" in step)) + 2;
 }
 
 /**
@@ -143,76 +61,65 @@ export async function makeTables(
   version: number,
 ): Promise<void> {
   await sql.raw(versionTable).execute(transaction);
-  await takeSteps(transaction, form, { from: 0, to: version });
+  await takeSteps(transaction, { form, known: steps }, { from: 0, to: version });
 }
 
 const versionTable = "create table if not exists database_version (version integer not null)";
 
+/** From here on the version has beside it which programs may go on. */
+const servesFromVersion = 34;
+
 async function takeSteps(
   transaction: Transaction<Schema>,
-  form: SqlForm,
+  { form, known }: { readonly form: SqlForm; readonly known: readonly Step[] },
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
   if (from === 0) for (const statement of firstTables(form)) await sql.raw(statement).execute(transaction);
   const begun = from === 0 ? firstTablesVersion : from;
-  for (const step of steps.slice(begun - 1, to - 1)) {
-    if (typeof step === "function") await step(transaction, form);
-    else for (const statement of step) await sql.raw(statement).execute(transaction);
-  }
+  for (const step of known.slice(begun - 1, to - 1)) await takeStep(transaction, form, step);
   await sql`delete from database_version`.execute(transaction);
-  await sql`insert into database_version values (${to})`.execute(transaction);
+  await sql`insert into database_version (version) values (${to})`.execute(transaction);
+  if (to >= servesFromVersion)
+    await sql`update database_version set serves_from = ${servesFrom(to, known)}`.execute(transaction);
+}
+
+async function takeStep(transaction: Transaction<Schema>, form: SqlForm, step: Step): Promise<void> {
+  if (typeof step === "function") return step(transaction, form);
+  const statements = statementsOf(step, form);
+  const refused = "adds" in step ? refusedAddition(statements) : null;
+  assert(refused === null, `a step that says so only adds, and this does more: ${refused}`);
+  for (const statement of statements) await sql.raw(statement).execute(transaction);
+}
+
+function statementsOf(step: Exclude<Step, (...of: never) => unknown>, form: SqlForm): readonly string[] {
+  if (!("adds" in step)) return step;
+  return typeof step.adds === "function" ? step.adds(form) : step.adds;
 }
 
 /** The version of a database as it lies there, which stays; null where nothing of this program is in it. */
-export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<number | null> {
+export async function readDatabaseVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
   const tables = await queries.introspection.getTables();
   return tables.some(({ name }) => name === "database_version") ? readPresentVersion(queries) : null;
 }
 
 /** The same of a database that has tables of this program. */
-export async function readPresentVersion(queries: Kysely<Schema>): Promise<number | null> {
-  const { rows } = await sql<{ version: number }>`select version from database_version`.execute(queries);
-  return rows[0]?.version ?? null;
+export async function readPresentVersion(queries: Kysely<Schema>): Promise<DatabaseVersion | null> {
+  // Older ones have no more than the version.
+  const { rows } = await sql<{
+    readonly version: number;
+    readonly serves_from?: number | null;
+  }>`select * from database_version`.execute(queries);
+  if (rows.length === 0) return null;
+  const [{ version, serves_from: from }] = rows;
+  return { version, servesFrom: from ?? version };
 }
 
-function newerProgram(version: number): ServiceError {
+function newerProgram({ version, servesFrom: oldest }: DatabaseVersion, newest: number): ServiceError {
+  const from = oldest === version ? "" : `, which programs work on that know ${oldest}`;
   return new ServiceError({
     code: "unsupported",
     message:
-      `The database has version ${version}, but this program knows only up to ${newestDatabaseVersion}. ` +
+      `The database has version ${version}${from}, but this program knows only up to ${newest}. ` +
       "It was written by a newer program: upgrade this one, or use another data folder.",
   });
-}
-
-/** SHA-256 of the built-in model's weights in version 0.1, whose jobs recorded nothing of their base. */
-const firstBuiltIn = {
-  name: "hone-tiny",
-  weights: "a3b71e79f2223c23622327b925f01d686a73e42f21ae87cb9adf5455e23d5758",
-};
-
-/** What each version of a model was trained over, and the hash of its adapter. */
-async function addVersion12(queries: Transaction<Schema>): Promise<void> {
-  await sql`alter table model_versions add column base text`.execute(queries);
-  await sql`alter table model_versions add column adapter_hash text`.execute(queries);
-  const made = await queries
-    .selectFrom("model_versions")
-    .innerJoin("jobs", "jobs.id", "model_versions.job_id")
-    .innerJoin("models", "models.id", "model_versions.model_id")
-    .select(["model_versions.id", "models.base_model", "jobs.pins"])
-    .execute();
-  for (const { id, base_model: baseModel, pins } of made) {
-    const base = pins === null ? baseWithoutPins(baseModel) : baseOfPins(pins);
-    await queries.updateTable("model_versions").set({ base }).where("id", "=", id).execute();
-  }
-}
-
-/** A job that pinned nothing is of 0.1, which served its built-in model under this name and no other. */
-function baseWithoutPins(baseModel: string): string | null {
-  return baseModel === firstBuiltIn.name ? firstBuiltIn.weights : null;
-}
-
-function baseOfPins(pins: string): string {
-  // The column holds what the job store wrote.
-  const { baseHash } = JSON.parse(pins) as { readonly baseHash: string };
-  return baseOfFiles(baseHash);
 }

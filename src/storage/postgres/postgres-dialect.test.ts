@@ -49,7 +49,7 @@ describe("a PostgreSQL", { skip: withoutPostgres }, () => {
       Array.from({ length: 6 }, () => openStores(openPostgres({ url, connections: 2 }))),
     );
     await Promise.all(opened.map((stores) => stores.close()));
-    assert.equal(await readDatabaseVersion(connect(t, url).queries), newestDatabaseVersion);
+    assert.equal((await readDatabaseVersion(connect(t, url).queries))?.version, newestDatabaseVersion);
   });
 
   test("keeps what was acknowledged, and its settings stand whatever the database's own are", async (t) => {

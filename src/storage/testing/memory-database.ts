@@ -91,7 +91,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     webhooks: memoryWebhooks(exclusively),
     announcements,
     retention: memoryRetention(exclusively),
-    version: async () => newestDatabaseVersion,
+    version: async () => ({ version: newestDatabaseVersion, servesFrom: newestDatabaseVersion }),
     fault: () => null,
     close: async () => undefined,
   });

@@ -62,7 +62,7 @@ export function checkTwoConnections(makeStorage: MakeStorage): void {
 function checkNames(makeStorage: MakeStorage): void {
   test("both say which version the database has", async (t) => {
     for (const stores of await openTwice(makeStorage, t))
-      assert.equal(await stores.version(), newestDatabaseVersion);
+      assert.equal((await stores.version())?.version, newestDatabaseVersion);
   });
 
   test("of two that take the same name at once, one has it and the other a conflict", async (t) => {

@@ -1,12 +1,12 @@
 // To version 18: what lists say of stored trajectories, made of those that are there.
 import { sql, type Transaction } from "kysely";
-import { unfoldedLines } from "../../domain/text/folded-lines.ts";
-import { outlinesOf } from "../../domain/outlines/outline-group.ts";
-import type { OutlineSource, TrajectoryOutline } from "../../domain/outlines/trajectory-outline.ts";
-import type { TrajectoryGroup } from "../../domain/trajectory.ts";
-import { storedLines } from "../groups.ts";
-import { type OutlinesToStore, storeOutlines } from "../outlines.ts";
-import type { Schema } from "../schema.ts";
+import { unfoldedLines } from "../../../domain/text/folded-lines.ts";
+import { outlinesOf } from "../../../domain/outlines/outline-group.ts";
+import type { OutlineSource, TrajectoryOutline } from "../../../domain/outlines/trajectory-outline.ts";
+import type { TrajectoryGroup } from "../../../domain/trajectory.ts";
+import { storedLines } from "../../groups.ts";
+import { type OutlinesToStore, storeOutlines } from "../../outlines.ts";
+import type { Schema } from "../../schema.ts";
 
 /**
  * Those of outlines.ts, which a new database has too. The index holds what a list is filtered by, so that one is read

@@ -1,7 +1,7 @@
 // To version 20: reward rules, what standing ones know, and the feedback that jobs came from; and records of feedback numbered
 // in the order in which they were stored.
 import { sql, type Transaction } from "kysely";
-import type { Schema } from "../schema.ts";
+import type { Schema } from "../../schema.ts";
 
 /** Those of storage/rewards, which a new database has too. */
 export const rewardTables: readonly string[] = [

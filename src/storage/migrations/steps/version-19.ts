@@ -1,7 +1,7 @@
 // To version 19: recorded completions, and of each record of feedback the call that it is on.
 import { sql, type Transaction } from "kysely";
-import { calledBy } from "../../domain/feedback-query/stored-form.ts";
-import type { Schema } from "../schema.ts";
+import { calledBy } from "../../../domain/feedback-query/stored-form.ts";
+import type { Schema } from "../../schema.ts";
 
 /** Those of completions/, which a new database has too. Both indexes hold what lists are filtered by. */
 export const completionTables: readonly string[] = [

@@ -2,8 +2,8 @@
 // in the order of commits. What older rows lack is filled in here.
 import { createHash } from "node:crypto";
 import { type Kysely, type RawBuilder, sql, type Transaction } from "kysely";
-import { storedLines } from "../groups.ts";
-import type { Schema } from "../schema.ts";
+import { storedLines } from "../../groups.ts";
+import type { Schema } from "../../schema.ts";
 
 export async function addVersion2(queries: Transaction<Schema>): Promise<void> {
   await addSequences(queries);

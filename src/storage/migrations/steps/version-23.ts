@@ -1,9 +1,9 @@
 // To version 23: the numbers of feedback with the times of their records, by which they are sorted.
 import { sql, type Transaction } from "kysely";
-import { recordColumns, recordOf, type RecordRow } from "../feedback/feedback-rows.ts";
-import { FeedbackNumbers } from "../feedback/numeric-index.ts";
-import type { Schema } from "../schema.ts";
-import type { SqlForm } from "../sql-form.ts";
+import { recordColumns, recordOf, type RecordRow } from "../../feedback/feedback-rows.ts";
+import { FeedbackNumbers } from "../../feedback/numeric-index.ts";
+import type { Schema } from "../../schema.ts";
+import type { SqlForm } from "../../sql-form.ts";
 
 /** That of feedback/numeric-index, which a new database has too. */
 export const numbersTable = ({ clusteredTable }: SqlForm): string => `create table feedback_numbers (

@@ -1,8 +1,8 @@
 // To version 21: feedback in columns, with what queries go by beside it.
 import { sql, type Transaction } from "kysely";
-import type { FeedbackRecord } from "../../domain/feedback.ts";
-import { insertRecords, type NumberedRecord } from "../feedback/feedback-rows.ts";
-import type { Schema } from "../schema.ts";
+import type { FeedbackRecord } from "../../../domain/feedback.ts";
+import { insertRecords, type NumberedRecord } from "../../feedback/feedback-rows.ts";
+import type { Schema } from "../../schema.ts";
 import { feedbackByCall } from "./version-19.ts";
 
 /**

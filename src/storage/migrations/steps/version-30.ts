@@ -1,7 +1,7 @@
 // To version 30: what is stored of each model and project in bytes, what was removed of it, and the order in which it goes.
 import { sql, type Transaction } from "kysely";
-import type { Schema } from "../schema.ts";
-import type { SqlForm } from "../sql-form.ts";
+import type { Schema } from "../../schema.ts";
+import type { SqlForm } from "../../sql-form.ts";
 
 const tables: readonly string[] = [
   "alter table models add column log_bytes bigint not null default 0",

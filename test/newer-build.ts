@@ -1,0 +1,18 @@
+// The program as a later build of it is, for tests: it knows one more step of the database, which only adds.
+import { type Step, steps } from "../src/storage/migrations/steps/steps.ts";
+
+const tables = "access_keys feedback jobs model_versions models recorded_completions servers".split(" ");
+
+// That build's file says so; nothing has read the steps yet.
+(steps as Step[]).push({
+  adds: [
+    ...tables.flatMap((table) => [
+      `alter table ${table} add column later_note text`,
+      `alter table ${table} add column later_count integer not null default 1`,
+      `create index later_${table} on ${table} (later_count)`,
+    ]),
+    "create table later_marks (job_id text not null references jobs (id) on delete cascade, mark text not null)",
+  ],
+});
+
+export const { main } = await import("../src/cli/main.ts");
