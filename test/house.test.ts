@@ -78,6 +78,7 @@ const house: Readonly<Record<string, Room>> = {
     mayImport: ["domain", "telemetry", "processes", "regex", "grammar", "graph", "model", "runtime"],
     vendors: [],
   },
+  remote: { rank: 4, mayImport: ["domain", "telemetry", "artifacts", "model", "engine"], vendors: [] },
   transfer: { rank: 3, mayImport: ["domain", "telemetry"], vendors: [] },
   webhooks: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   chat: {
@@ -168,6 +169,7 @@ const house: Readonly<Record<string, Room>> = {
       "traces",
       "library",
       "engine",
+      "remote",
       "transfer",
       "webhooks",
       "chat",

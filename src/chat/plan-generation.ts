@@ -72,6 +72,7 @@ export async function planGeneration(
   refuseMissingConstraint(request, reply.constraint, base.engine.capabilities);
   const logprobs = logprobMode(request, model);
   const topLogprobCount = logprobs === "off" ? null : (output.logprobs?.topCount ?? 0);
+  refuseWideLogprobs(request, limits);
   refuseManyLogprobs(request, { topLogprobCount, maxTokens: stopping.maxTokens, promptTokenIds });
   const generation: GenerationRequest = {
     id: identity.requestId,
@@ -115,6 +116,22 @@ function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
       ? "seed: the engine of this model is not exact, and may answer the same request differently"
       : [],
   ].flat();
+}
+
+/** More alternatives of a token than the engine gives. */
+function refuseWideLogprobs({ output }: ChatRequest, { logprobCountMax, vocabularySize }: EngineLimits): void {
+  const countMax = logprobCountMax ?? vocabularySize;
+  const asked = [
+    ["output.logprobs", output.logprobs?.topCount ?? 0],
+    ["output.promptLogprobCount", output.promptLogprobCount ?? 0],
+  ] as const;
+  const faults = asked
+    .filter(([, count]) => count > countMax)
+    .map(([field, count]) => {
+      const message = `\`${field}\` asks for ${count} log-probabilities of each token; the engine of this model gives at most ${countMax}.`;
+      return chatFault(field, { message, type: "less_than_equal" });
+    });
+  if (faults.length > 0) throw new ServiceError({ code: "unsupported", faults });
 }
 
 /**

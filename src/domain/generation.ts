@@ -296,6 +296,8 @@ export interface EngineLimits {
   readonly vocabularySize: number;
   /** How many numbers an embedding has; absent where the engine offers none. */
   readonly embeddingSize?: number;
+  /** How many alternatives a token may carry, of the prompt or the answer; absent where that is the whole vocabulary. */
+  readonly logprobCountMax?: number;
 }
 
 export type EngineState =
@@ -340,8 +342,9 @@ export interface Engine extends Service {
   /** Absent where it neither holds prompts for other engines nor takes theirs. */
   readonly transfers?: PromptTransfers;
   /**
-   * Starts a generation. Throws `unavailable` when the engine is not up, `unsupported` for a feature it lacks and for more
-   * positions than can ever run, `conflict` when the id is running, `overloaded` when the queue is full.
+   * Starts a generation. Throws `unavailable` when the engine is not up, `unsupported` for a feature it lacks, for features
+   * that it has and does not offer together, for more than its limits and for more positions than can ever run, `conflict`
+   * when the id is running, `overloaded` when the queue is full.
    */
   submit(request: GenerationRequest): Generation;
   /**

@@ -12,12 +12,23 @@ export interface BaseModel {
   readonly license?: string | null;
 }
 
-/** Who computes the tokens of a base model; the embedded engine, from the folder's weights, is the only kind. */
-export type BaseEngine = {
-  readonly kind: "embedded";
-  /** Absent means `off`. */
-  readonly quantization?: Quantization;
-};
+/** Who computes the tokens of a base model. */
+export type BaseEngine =
+  /** This program, from the folder's weights. */
+  | {
+      readonly kind: "embedded";
+      /** Absent means `off`. */
+      readonly quantization?: Quantization;
+    }
+  /** vLLM servers that serve the model of which the folder has the small files; weights need not lie there. */
+  | {
+      readonly kind: "vllm";
+      /** `http` or `https` URLs, at least one. */
+      readonly urls: readonly string[];
+    };
+
+/** How a base is computed, of whatever kind its engine is. */
+export type EngineOf<Kind extends BaseEngine["kind"]> = Extract<BaseEngine, { readonly kind: Kind }>;
 
 /** In how many bits weights are computed with: 8, 4, as they are stored, or `off` for float32. */
 export type Quantization = "as-stored" | "off" | "8" | "4";

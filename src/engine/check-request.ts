@@ -14,7 +14,7 @@ import { quoted, ServiceError } from "../domain/service-error.ts";
  * Returns when the request can be computed.
  *
  * @param engine.room what {@link Engine.roomFor} says of the request's choices
- * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more positions than its memory can hold;
+ * @throws ServiceError `unsupported` for a feature that the engine lacks, and for more than its limits and its memory allow;
  *   asserts what a caller must see to: token ids in the vocabulary, lengths within the context
  */
 export function checkRequest(
@@ -25,7 +25,7 @@ export function checkRequest(
   const { tokenIds } = request.prompt;
   const { maxTokens } = request.stopping;
   const { allowedTokenIds, badWords, logitBias } = request.sampling;
-  const { contextLength, vocabularySize } = limits;
+  const { contextLength, vocabularySize, logprobCountMax = vocabularySize } = limits;
   assert(tokenIds.length > 0, "a prompt has at least one token");
   const isEmbedded = request.outputs.embedding === true;
   assert(
@@ -50,6 +50,12 @@ export function checkRequest(
   if (missing.length > 0) {
     throw unsupported(`This engine does not offer ${missing.join(", ")}; ask without.`);
   }
+  const { topLogprobCount, promptLogprobCount } = request.outputs;
+  const logprobCount = Math.max(topLogprobCount ?? 0, promptLogprobCount ?? 0);
+  if (logprobCount > logprobCountMax)
+    throw unsupported(
+      `The request asks for ${logprobCount} log-probabilities of each token; this engine gives ${logprobCountMax}.`,
+    );
   const { processors = [] } = capabilities;
   const unknown = request.sampling.processors.find(({ name }) => !processors.includes(name));
   if (unknown !== undefined) {

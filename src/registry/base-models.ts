@@ -1,8 +1,10 @@
-// Which base models a server has: the built-in one, the folders and files that the operator named, and those that were added.
+// Which base models a server has: the built-in one, the folders, files and servers of vLLM that the operator named, and those
+// that were added.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { BaseModel, Quantization } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { isServedElsewhere, joinedServers, readServedElsewhere } from "./served-elsewhere.ts";
 
 /** A base model that was added to the data folder. */
 export interface AddedBase {
@@ -16,7 +18,10 @@ export interface AddedBase {
 
 /** What the operator said of base models. */
 export interface BaseModelChoice {
-  /** `path` or `name=path` of a model folder or a GGUF file, whose own name is its default name; or which of `added`. */
+  /**
+   * `path` or `name=path` of a model folder or a GGUF file, whose own name is its default name; which of `added`; or
+   * `name=vllm+url`.
+   */
   readonly named: readonly string[];
   /** Null takes the first that was named, else the built-in one. */
   readonly defaultModel: string | null;
@@ -39,9 +44,15 @@ export function listBaseModels(
   { named, defaultModel, added, folderOfFile, quantization }: BaseModelChoice,
   builtIn: BaseModel | null,
 ): readonly [BaseModel, ...BaseModel[]] {
-  const own = (base: BaseModel): BaseModel => ({ ...base, engine: { ...base.engine, quantization } });
+  const own = (base: BaseModel): BaseModel =>
+    base.engine.kind === "embedded" ? { ...base, engine: { ...base.engine, quantization } } : base;
+  const folderOfAdded = (name: string): string | null => {
+    const found = added.find((one) => one.name === name);
+    return found === undefined ? null : baseOf(found, folderOfFile).folder;
+  };
   const models = [
-    ...named.map((text) => {
+    ...joinedServers(named).map((text) => {
+      if (isServedElsewhere(text)) return readServedElsewhere(text, folderOfAdded);
       const one = addedOf(text, added);
       return own(one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile));
     }),

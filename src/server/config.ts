@@ -243,7 +243,7 @@ function refuseUnsafe(config: HoneConfig): void {
 export function shownConfig(config: HoneConfig): object {
   // What is no setting of ours, and holds keys of collectors, is not shown.
   const { openTelemetry: _, ...settings } = config;
-  const { server, transfer } = settings;
+  const { server, transfer, remote } = settings;
   return {
     ...settings,
     server: {
@@ -252,6 +252,7 @@ export function shownConfig(config: HoneConfig): object {
       databaseUrl: server.databaseUrl && shownUrl(server.databaseUrl),
     },
     transfer: { ...transfer, secret: transfer.secret && "(set)" },
+    remote: { ...remote, apiKey: remote.apiKey && "(set)" },
   };
 }
 
@@ -299,6 +300,6 @@ export function addToChildEnvironment(
 
 /** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
 export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
-  for (const name of ["HONE_API_KEY", "HONE_DATABASE_URL", "HONE_TRANSFER_SECRET", "HF_TOKEN"])
-    delete environment[name];
+  const secrets = ["HONE_API_KEY", "HONE_DATABASE_URL", "HONE_TRANSFER_SECRET", "HONE_REMOTE_API_KEY", "HF_TOKEN"];
+  for (const name of secrets) delete environment[name];
 }

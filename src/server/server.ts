@@ -68,6 +68,7 @@ import { RewardService } from "../rewards/reward-service.ts";
 import { rewardSettingsWith, type RewardSettings } from "../rewards/settings.ts";
 import { StandingRules } from "../rewards/standing/standing-rules.ts";
 import { trainingSettingsWith, type TrainingSettings } from "../training/settings.ts";
+import { remoteSettingsWith, type RemoteSettings } from "../remote/settings.ts";
 import { pageReader } from "./page/page-files.ts";
 import { createPromptExchange } from "../transfer/prompt-exchange.ts";
 import type { Address } from "../transfer/peers.ts";
@@ -149,6 +150,7 @@ export interface ServerLimits {
   readonly jobs?: Partial<JobSettings>;
   readonly rewards?: Partial<RewardSettings>;
   readonly memory?: Partial<SharedMemorySettings>;
+  readonly remote?: Partial<RemoteSettings>;
   readonly transfer?: Partial<TransferSettings>;
   readonly webhooks?: Partial<WebhookSettings>;
   readonly keys?: Partial<KeySettings>;
@@ -175,6 +177,7 @@ function settingsOfParts(config: HoneConfig, limits: ServerLimits) {
     rewards: rewardSettingsWith({ ...config.rewards, ...limits.rewards }),
     models: config.models,
     memory: sharedMemorySettingsWith(limits.memory),
+    remote: remoteSettingsWith({ ...config.remote, ...limits.remote }),
     transfer: transferSettingsWith({ ...config.transfer, ...limits.transfer }),
     webhooks: webhookSettingsWith({ ...config.webhooks, ...limits.webhooks }),
     keys: keySettingsWith({ ...config.keys, ...limits.keys }),

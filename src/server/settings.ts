@@ -12,6 +12,7 @@ import { jobSettings } from "../jobs/settings.ts";
 import { recordingSettings } from "../recordings/settings.ts";
 import { keySettings } from "../keys/settings.ts";
 import { modelSettings } from "../registry/settings.ts";
+import { remoteSettings } from "../remote/settings.ts";
 import { retentionSettings } from "../retention/settings.ts";
 import { rewardSettings } from "../rewards/settings.ts";
 import { trainingSettings } from "../training/settings.ts";
@@ -75,7 +76,7 @@ const serverSettings = {
     kind: "list",
     default: [],
     about:
-      "What to serve beside the built-in model: model folders and GGUF files, which `name=path` names, and models that were added (`hone models add`), by their names; comma-separated, or repeat the flag. Default: all that were added.",
+      "What to serve beside the built-in model: model folders and GGUF files, which `name=path` names, models that were added (`hone models add`), by their names, and vLLM servers (`name=vllm+http://host:8000,http://host2:8000?files=folder`); comma-separated, or repeat the flag. Default: all that were added.",
     isEssential: true,
   },
   quantize: {
@@ -162,6 +163,7 @@ export const sections = {
   http: httpSettings,
   users: userSettings,
   transfer: transferSettings,
+  remote: remoteSettings,
   webhooks: webhookSettings,
   keys: keySettings,
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
@@ -257,6 +259,21 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "transfer.fetchSeconds",
     "transfer.onFailure",
     "engine.transferBytesMax",
+  ],
+  "Models that vLLM servers compute": [
+    "remote.apiKey",
+    "remote.apiKeyFile",
+    "remote.scheduling",
+    "remote.adaptersMax",
+    "remote.adapterFolder",
+    "remote.adapterFolderThere",
+    "remote.startSeconds",
+    "remote.lookSeconds",
+    "remote.connectSeconds",
+    "remote.answerSeconds",
+    "remote.adapterSeconds",
+    "remote.firstTokenSeconds",
+    "remote.nextTokenSeconds",
   ],
   Training: [
     "jobs.concurrency",

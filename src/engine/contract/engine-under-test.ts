@@ -63,6 +63,8 @@ export interface EngineUnderTest {
   readonly make: (options: { readonly waitingCountMax: number }) => Engine;
   /** A new engine whose start fails with the code. */
   readonly failing: { readonly code: ErrorCode; readonly make: () => Engine };
+  /** What it refuses though it offers all that it asks for, since it does not offer that together. */
+  readonly refuses?: (request: GenerationRequest) => boolean;
   /** Absent where the weights are the reference's. */
   readonly rounding?: Rounding;
 }
@@ -77,14 +79,19 @@ export function logprobTolerance({ rounding }: EngineUnderTest): number {
   return rounding?.logprobTolerance ?? 1e-4;
 }
 
+const capabilities = new Map<EngineUnderTest, EngineCapabilities>();
+
 /** What an engine says that it can do, which is all that it is asked for. */
-export function capabilitiesOf({ make }: EngineUnderTest): EngineCapabilities {
-  return make({ waitingCountMax: 1 }).capabilities;
+export function capabilitiesOf(under: EngineUnderTest): EngineCapabilities {
+  const known = capabilities.get(under) ?? under.make({ waitingCountMax: 1 }).capabilities;
+  capabilities.set(under, known);
+  return known;
 }
 
-/** Whether an engine of these capabilities offers all that a request asks for. */
-export function offers({ features }: EngineCapabilities, request: GenerationRequest): boolean {
-  return featuresOf(request).every((feature) => features.has(feature));
+/** Whether an engine offers all that a request asks for. */
+export function offers(under: EngineUnderTest, request: GenerationRequest): boolean {
+  const { features } = capabilitiesOf(under);
+  return featuresOf(request).every((feature) => features.has(feature)) && under.refuses?.(request) !== true;
 }
 
 /** Ids are the same; log-probabilities too, of an engine that is not exact as good as the same. */

@@ -125,7 +125,7 @@ export function checkPromptLogprobs(under: EngineUnderTest): void {
       requestOf(scoredIds, { promptLogprobCount: 2, maxTokens: 4, constraint: choice("yes", "no") }),
       requestOf(scoredIds, { promptLogprobCount: 2, maxTokens: 4, topLogprobCount: 5 }),
     ]) {
-      if (!offers(engine.capabilities, request)) continue;
+      if (!offers(under, request)) continue;
       const answer = await answerOf(engine, request);
       checkOrder(answer);
       checkSame(answer.promptLogprobs(), expected);

@@ -58,8 +58,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
   const expected = greedyAnswer(under);
   const [banned] = expected;
   const shared = sharedEngine(under);
-  const capabilities = capabilitiesOf(under);
-  const { features, isExact } = capabilities;
+  const { features, isExact } = capabilitiesOf(under);
   /** A test of an engine that offers all that it asks for. */
   const testOf = (needed: readonly EngineFeature[], title: string, run: () => Promise<void>): void => {
     if (needed.every((feature) => features.has(feature))) test(`${name}: ${title}`, run);
@@ -91,7 +90,7 @@ export function checkRestrictions(under: EngineUnderTest): void {
         for (const temperature of temperatures) {
           const sampling = { ...given, temperature: temperature * (given.temperature ?? 1), seed: 12 };
           const request = ask({ maxTokens: 14, choiceCount: 2, stopTokenIds: [expected[3]], sampling });
-          if (!offers(capabilities, request)) continue;
+          if (!offers(under, request)) continue;
           const answer = await answerOf(engine, request);
           for (const choice of [0, 1]) {
             const context = `${JSON.stringify(sampling).slice(0, 200)}, choice ${choice}`;

@@ -51,11 +51,12 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
   const builtIn = server.builtInModel === "on" ? builtInModel() : null;
   try {
     const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
-    // Whether another device can be used is found out later.
-    if (server.device !== "cpu") return models.map(() => null);
-    return models.map(({ folder: modelFolder, engine: { quantization: own } }) => {
+    return models.flatMap(({ folder: modelFolder, engine }) => {
+      if (engine.kind !== "embedded") return [];
+      // Whether another device can be used is found out later.
+      if (server.device !== "cpu") return [null];
       const cacheFolder = folder.cacheOf(modelFolder);
-      return openingOf({ modelFolder, cacheFolder, quantization: own, settings });
+      return [openingOf({ modelFolder, cacheFolder, quantization: engine.quantization, settings })];
     });
   } catch {
     // The server says what is wrong with one, or takes it apart.

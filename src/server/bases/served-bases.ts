@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Engine } from "../../domain/generation.ts";
-import type { BaseEngine, BaseModel, DeviceChoice } from "../../domain/model.ts";
+import type { BaseEngine, BaseModel, DeviceChoice, EngineOf } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";
 import {
@@ -33,6 +33,8 @@ import { OnDemandEngine } from "../../engine/on-demand/on-demand-engine.ts";
 import { readyAtStart } from "../../engine/on-demand/plan-room.ts";
 import type { SharedMemorySettings } from "../../engine/on-demand/settings.ts";
 import type { ListedBase } from "../../http/dependencies.ts";
+import { RemoteEngine } from "../../remote/remote-engine.ts";
+import type { RemoteSettings } from "../../remote/settings.ts";
 import { licenseOfFolder } from "../../library/licenses.ts";
 import { weightFilesOf } from "../../model-files/weight-files.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
@@ -73,6 +75,7 @@ interface Options {
     readonly engine: EngineSettings;
     readonly constraints: ConstraintSettings;
     readonly models: ModelSettings;
+    readonly remote: RemoteSettings;
     readonly memory: SharedMemorySettings;
   };
   /** Of bases in float32. */
@@ -106,7 +109,7 @@ export async function createServedBases(
   const memory = sharedMemory(options);
   const needs = models.map((model) => ({
     name: model.name,
-    ...memoryNeeds[model.engine.kind](model, options),
+    ...memoryNeed(model, options),
   }));
   const isReady = readyAtStart(needs, memory.bytesMax);
   const make = baseMaker(options, { memory, formats });
@@ -142,7 +145,7 @@ function baseMaker(
     const replies = readReplyAbilities(model, template, settings.chat, formats);
     const toolsAsText = replies.callFormat?.isTaught === true;
     const shown = toolsAsText ? withToolsAsText(template, clock) : template;
-    const weights = precisions[model.engine.kind](model);
+    const weights = precisionOf(model);
     const device = deviceOf(weights, options.device);
     // A device of its own gives numbers of its own, as a precision does.
     const precision = device.device === "cpu" ? weights : device.device;
@@ -163,10 +166,11 @@ function baseMaker(
     const engine = new OnDemandEngine({
       name: model.name,
       bytes,
-      make: () => engineMakers[model.engine.kind](model, texts, { ...options, device }),
+      make: () => makeEngine(model, texts, { ...options, device, vocabularySize }),
       memory,
       isReadyAtStart,
-      isKept: isDefault && settings.models.keepDefaultModel === "on",
+      // What another machine has in memory takes none of this one's.
+      isKept: model.engine.kind !== "embedded" || (isDefault && settings.models.keepDefaultModel === "on"),
       onUnloaded: () => texts.letGo(),
       logger,
     });
@@ -237,44 +241,78 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
   });
 }
 
-/** How much memory of this machine an engine takes. */
-const memoryNeeds: {
-  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, options: Options) => EngineMemory;
-} = {
-  embedded: ({ folder, engine: { quantization = "off" } }, { settings }) =>
-    engineMemory({ folder, quantization }, settings.engine),
+/** What of a base goes by the kind of its engine. */
+interface EngineKind<Kind extends BaseEngine["kind"]> {
+  /** How much memory of this machine it takes. */
+  readonly memoryNeed: (base: BaseOf<Kind>, options: Options) => EngineMemory;
+  /** In which precision it computes; undefined for float32. */
+  readonly precision: (base: BaseOf<Kind>) => string | undefined;
+  /** Makes it, not started; that it can be computed was seen by its need of memory. */
+  readonly make: (base: BaseOf<Kind>, texts: BaseTexts, options: MakeOptions) => Engine;
+}
+
+type BaseOf<Kind extends BaseEngine["kind"]> = BaseModel & { readonly engine: EngineOf<Kind> };
+
+interface MakeOptions extends Options {
+  readonly vocabularySize: number;
+}
+
+const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } = {
+  embedded: {
+    memoryNeed: ({ folder, engine: { quantization = "off" } }, { settings }) =>
+      engineMemory({ folder, quantization }, settings.engine),
+    precision: ({ folder, engine: { quantization = "off" } }) =>
+      quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization),
+    make: (
+      { name, folder, engine },
+      texts,
+      { cacheOf, settings, device: { device }, clock, log, logger },
+    ) =>
+      createEmbeddedEngine({
+        modelFolder: folder,
+        cacheFolder: cacheOf(folder),
+        quantization: engine.quantization,
+        vocabulary: async () => {
+          const { texts: used, release } = await texts.use();
+          release();
+          return used.vocabulary;
+        },
+        settings: { ...settings.engine, device },
+        constraints: settings.constraints,
+        clock,
+        logger: logger.child({ model: name }),
+        log,
+      }),
+  },
+  vllm: {
+    memoryNeed: () => ({ bytes: 0, keyValueBytes: 0 }),
+    // In whichever vLLM does: its numbers are its own.
+    precision: () => "vllm",
+    make: ({ name, engine: { urls } }, _texts, { settings, vocabularySize, clock, logger }) =>
+      new RemoteEngine({
+        urls,
+        vocabularySize,
+        settings: settings.remote,
+        waitingCountMax: settings.engine.waitingCountMax,
+        clock,
+        logger: logger.child({ model: name }),
+      }),
+  },
 };
 
-/** In which precision the engine of a base computes; undefined for float32. */
-const precisions: {
-  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel) => string | undefined;
-} = {
-  embedded: ({ folder, engine: { quantization = "off" } }) =>
-    quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization),
-};
+/** The rules of a base's own kind, which its type cannot say. */
+function kindOf(model: BaseModel): EngineKind<BaseEngine["kind"]> {
+  return engineKinds[model.engine.kind] as EngineKind<BaseEngine["kind"]>;
+}
 
-/** What makes the engine of a base, which is not started yet; that it can be computed was seen by its need of memory. */
-const engineMakers: {
-  readonly [Kind in BaseEngine["kind"]]: (model: BaseModel, texts: BaseTexts, options: Options) => Engine;
-} = {
-  embedded: (
-    { name, folder, engine },
-    texts,
-    { cacheOf, settings, device: { device }, clock, log, logger },
-  ) =>
-    createEmbeddedEngine({
-      modelFolder: folder,
-      cacheFolder: cacheOf(folder),
-      quantization: engine.quantization,
-      vocabulary: async () => {
-        const { texts: used, release } = await texts.use();
-        release();
-        return used.vocabulary;
-      },
-      settings: { ...settings.engine, device },
-      constraints: settings.constraints,
-      clock,
-      logger: logger.child({ model: name }),
-      log,
-    }),
-};
+function memoryNeed(model: BaseModel, options: Options): EngineMemory {
+  return kindOf(model).memoryNeed(model, options);
+}
+
+function precisionOf(model: BaseModel): string | undefined {
+  return kindOf(model).precision(model);
+}
+
+function makeEngine(model: BaseModel, texts: BaseTexts, options: MakeOptions): Engine {
+  return kindOf(model).make(model, texts, options);
+}

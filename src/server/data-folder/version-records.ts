@@ -3,6 +3,7 @@
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import type { BaseHashes, BaseModel, ModelStore, ModelVersion } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
+import { weightFilesOf } from "../../model-files/weight-files.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 
@@ -31,7 +32,9 @@ export function createVersionRecords(dependencies: VersionRecordsDependencies): 
   return {
     hashesOf: (base) => known.get(base) ?? null,
     completeBases: async () => {
-      for (const { name, folder } of models) {
+      for (const { name, folder, engine } of models) {
+        // Of what others compute the weights may lie elsewhere alone.
+        if (engine.kind !== "embedded" && weightFilesOf(folder).length === 0) continue;
         const hashes = await baseHashes(folder, cacheOf(folder));
         known.set(name, hashes);
         const count = await store.adoptBase(name, hashes);

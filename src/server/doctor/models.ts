@@ -48,6 +48,8 @@ function findingsWithin(folder: string, config: HoneConfig, memoryBytes: number)
   const findings = models.map((model) => {
     try {
       const need = memoryOf(model, config);
+      if (need === null)
+        return ok(`model ${model.name}`, "is computed by vLLM servers, and takes no memory of this machine");
       needs.push(need);
       return modelFinding(model.name, need, limits);
     } catch (error) {
@@ -61,7 +63,9 @@ function findingsWithin(folder: string, config: HoneConfig, memoryBytes: number)
   return needs.length < 2 ? findings : [...findings, togetherFinding(needs, limits)];
 }
 
-function memoryOf({ folder, engine }: BaseModel, { engine: settings }: HoneConfig): EngineMemory {
+/** Null where another machine computes it. */
+function memoryOf({ folder, engine }: BaseModel, { engine: settings }: HoneConfig): EngineMemory | null {
+  if (engine.kind !== "embedded") return null;
   return engineMemory({ folder, quantization: engine.quantization ?? "off" }, engineSettingsWith(settings));
 }
 

@@ -1,0 +1,201 @@
+// The engine's contract over HTTP: a base that vLLM servers compute. Prompts go there as token ids, and token ids come back.
+import type { Clock } from "../domain/clock.ts";
+import type {
+  AdapterReference,
+  ChoiceRequest,
+  Engine,
+  EngineCapabilities,
+  EngineGauge,
+  EngineState,
+  EngineStatus,
+  Generation,
+  GenerationRequest,
+} from "../domain/generation.ts";
+import { serviceOf } from "../domain/lifecycle.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { GenerationStream } from "../engine/generation-stream.ts";
+import { Generations, unavailable } from "../engine/generations.ts";
+import type { Logger } from "../telemetry/logger.ts";
+import { createAdapterPlace, type AdapterPlace } from "./adapters/adapter-place.ts";
+import { answerRequest } from "./answer-request.ts";
+import { Replica } from "./replicas/replica.ts";
+import { ReplicaSet } from "./replicas/replica-set.ts";
+import { copiesOf, readKey, waitsOf, type RemoteSettings } from "./settings.ts";
+import { refuseUnserved } from "./vllm/refuse-unserved.ts";
+import { VllmServer } from "./vllm/vllm-server.ts";
+import { vllmFeatures } from "./vllm/vllm-versions.ts";
+
+export interface RemoteEngineOptions {
+  /** At least one; each serves the same model. */
+  readonly urls: readonly string[];
+  /** Of the model whose files are here. */
+  readonly vocabularySize: number;
+  readonly settings: RemoteSettings;
+  readonly waitingCountMax: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class RemoteEngine implements Engine {
+  readonly capabilities: EngineCapabilities;
+  readonly #options: RemoteEngineOptions;
+  readonly #generations: Generations;
+  readonly #place: AdapterPlace;
+  readonly #replicas: ReplicaSet;
+  #phase: "new" | "up" | "failed" | "stopped" = "new";
+  readonly #life = serviceOf("engine on vLLM", {
+    start: async (signal) => {
+      try {
+        await this.#replicas.start({ signal });
+        this.#phase = "up";
+      } catch (error) {
+        if (!signal.aborted) this.#phase = "failed";
+        throw error;
+      }
+    },
+    stop: async () => {
+      this.#phase = "stopped";
+      this.#generations.failAll("The engine is being stopped.");
+      await this.#replicas.stop();
+    },
+  });
+
+  constructor(options: RemoteEngineOptions) {
+    const { settings, waitingCountMax, urls, clock, logger } = options;
+    this.#options = options;
+    this.capabilities = { features: vllmFeatures(settings.scheduling), isExact: false };
+    this.#generations = new Generations(this.capabilities, waitingCountMax);
+    this.#place = createAdapterPlace(copiesOf(settings));
+    this.#replicas = new ReplicaSet({
+      replicas: urls.map((url) => this.#replica(url)),
+      startMs: settings.startSeconds * 1000,
+      lookMs: settings.lookSeconds * 1000,
+      clock,
+      logger,
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  submit(request: GenerationRequest): Generation {
+    const state = this.#state();
+    if (state.kind === "ready") refuseUnserved(request);
+    const abort = new AbortController();
+    const stream = this.#generations.open(
+      request,
+      { state, room: this.roomFor(request.choices) },
+      { onEnd: () => abort.abort() },
+    );
+    void this.#answer(request, stream, abort.signal);
+    return stream;
+  }
+
+  /** A server makes room for one choice after the other: as much as the context has. */
+  roomFor({ kind }: ChoiceRequest): number {
+    const state = this.#state();
+    return state.kind === "ready" && kind === "sample" ? state.limits.contextLength : 0;
+  }
+
+  async prepareAdapter(reference: AdapterReference): Promise<void> {
+    const state = this.#state();
+    if (state.kind !== "ready") throw unavailable(state.reason);
+    const { signal } = new AbortController();
+    await Promise.all(
+      this.#replicas.ready().map(async ({ replica }) => {
+        (await replica.adapters.use(reference, { signal })).release();
+      }),
+    );
+  }
+
+  dropAdapter(id: string): void {
+    for (const { adapters } of this.#replicas.replicas) adapters.drop(id);
+  }
+
+  status(): EngineStatus {
+    return this.#generations.status(this.#state(), this.#gauges());
+  }
+
+  #state(): EngineState {
+    if (this.#phase === "stopped") return { kind: "stopped", reason: "The engine is stopped." };
+    if (this.#phase === "failed") return { kind: "failed", reason: this.#replicas.fault };
+    const facts = this.#replicas.ready().map((ready) => ready.facts);
+    if (this.#phase === "new") return { kind: "starting", reason: "No vLLM server of this model answered yet." };
+    if (facts.length === 0) return { kind: "restarting", reason: "No vLLM server of this model answers." };
+    const least = (numbers: readonly number[]): number => Math.min(...numbers);
+    const { vocabularySize } = this.#options;
+    const logprobCountMax = least(facts.map((one) => one.logprobCountMax));
+    return {
+      kind: "ready",
+      limits: {
+        contextLength: least(facts.map((one) => one.contextLength)),
+        vocabularySize,
+        ...(logprobCountMax < vocabularySize && { logprobCountMax }),
+      },
+    };
+  }
+
+  #gauges(): readonly EngineGauge[] {
+    const { replicas } = this.#replicas;
+    return [
+      {
+        name: "replicas_ready",
+        value: this.#replicas.ready().length,
+        limit: replicas.length,
+        about: "Servers of the model that answer.",
+      },
+      {
+        name: "adapters_loaded",
+        value: replicas.reduce((sum, { adapters }) => sum + adapters.count, 0),
+        limit: replicas.length * this.#options.settings.adaptersMax,
+        about: "Adapters that the servers of the model have loaded, over all of them.",
+      },
+    ];
+  }
+
+  async #answer(request: GenerationRequest, stream: GenerationStream, signal: AbortSignal): Promise<void> {
+    const { vocabularySize, logger } = this.#options;
+    try {
+      const { replica, facts } = this.#replicas.choose();
+      const leave = replica.enter();
+      try {
+        for await (const events of answerRequest(request, { replica, facts, vocabularySize, signal }))
+          for (const event of events) stream.push(event);
+      } finally {
+        leave();
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ServiceError) || error.code === "unavailable" || error.code === "timeout")
+        logger.warn({ err: error, requestId: request.id }, "a vLLM server did not answer a request");
+      stream.fail(error instanceof ServiceError ? error : unavailable("The engine failed."));
+    }
+  }
+
+  #replica(url: string): Replica {
+    const { settings, vocabularySize, logger } = this.#options;
+    return new Replica({
+      server: new VllmServer({ url: new URL(url), key: readKey(settings), waits: waitsOf(settings) }),
+      place: this.#place,
+      adaptersMax: settings.adaptersMax,
+      vocabularySize,
+      onFault: (error, name) => logger.warn({ err: error, adapter: name }, "an adapter could not be unloaded"),
+      onDropped: (name) => this.#removeUnused(name),
+    });
+  }
+
+  /** What was made of an adapter for servers goes when none has it any more. */
+  #removeUnused(name: string): void {
+    if (this.#replicas.replicas.some(({ adapters }) => adapters.has(name))) return;
+    this.#place
+      .remove(name)
+      .catch((error: unknown) =>
+        this.#options.logger.warn({ err: error, adapter: name }, "the copy of an adapter could not be removed"),
+      );
+  }
+}

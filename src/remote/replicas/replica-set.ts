@@ -1,0 +1,128 @@
+// The servers that compute one base: asked who they are at the start, looked after while they serve, and chosen from for each
+// request.
+import { present } from "../../domain/assert.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { Logger } from "../../telemetry/logger.ts";
+import type { ServerFacts } from "../vllm/server-facts.ts";
+import type { Replica } from "./replica.ts";
+
+export interface ReplicaSetOptions {
+  /** At least one. */
+  readonly replicas: readonly Replica[];
+  /** How long a start waits for the first that answers. */
+  readonly startMs: number;
+  /** How often each is asked whether it is well. */
+  readonly lookMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A replica that answers, with what is known of it. */
+export interface ReadyReplica {
+  readonly replica: Replica;
+  readonly facts: ServerFacts;
+}
+
+/** Those are no matter of waiting. */
+const lastingFaults: ReadonlySet<string> = new Set(["unsupported", "conflict"]);
+
+/** Between two questions to a server that did not answer yet. */
+const retryMs = 500;
+
+export class ReplicaSet {
+  readonly replicas: readonly Replica[];
+  readonly #options: ReplicaSetOptions;
+  readonly #stopping = new AbortController();
+  readonly #watches: Promise<void>[] = [];
+
+  constructor(options: ReplicaSetOptions) {
+    this.#options = options;
+    this.replicas = options.replicas;
+  }
+
+  /** Those that answer. */
+  ready(): readonly ReadyReplica[] {
+    return this.replicas.flatMap((replica) => (replica.facts === null ? [] : [{ replica, facts: replica.facts }]));
+  }
+
+  /** Why none answers, for people. */
+  get fault(): string {
+    return this.replicas.map(({ server, fault }) => `${server.name}: ${fault}`).join(" ");
+  }
+
+  /**
+   * Resolves once one answers, or none did for as long as a start waits: then it is looked for all the while.
+   *
+   * @throws ServiceError of a server that will never do, such as one of another version
+   */
+  async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const waiting = AbortSignal.any([signal, this.#stopping.signal]);
+    await this.#firstAnswer(waiting);
+    for (const replica of this.replicas) this.#watches.push(this.#watch(replica));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort(new ServiceError({ code: "unavailable", message: "The engine is being stopped." }));
+    for (const replica of this.replicas) replica.stop();
+    await Promise.all(this.#watches);
+  }
+
+  /** For a request: the one that has least to do. */
+  choose(): ReadyReplica {
+    const ready = this.ready();
+    if (ready.length === 0)
+      throw new ServiceError({
+        code: "unavailable",
+        message: "No server that computes this model answers; try again later.",
+        retryAfterSeconds: 2,
+        cause: new Error(this.fault),
+      });
+    return ready.reduce((one, other) => (other.replica.runningCount < one.replica.runningCount ? other : one));
+  }
+
+  async #firstAnswer(signal: AbortSignal): Promise<void> {
+    const { clock, startMs, logger } = this.#options;
+    const endMs = clock.monotonicMs() + startMs;
+    for (let isFirst = true; ; isFirst = false) {
+      const results = await Promise.allSettled(this.replicas.map((replica) => replica.join({ signal })));
+      signal.throwIfAborted();
+      if (this.ready().length > 0) return;
+      const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+      const lasting = errors.findIndex((error) => error instanceof ServiceError && lastingFaults.has(error.code));
+      if (lasting >= 0) throw withName(errors[lasting], this.replicas[lasting]);
+      if (isFirst) logger.warn({ fault: this.fault }, "no vLLM server of this model answers yet");
+      if (clock.monotonicMs() >= endMs) return;
+      await clock.sleep(retryMs, { signal });
+    }
+  }
+
+  /** Asks one server whether it is well, as long as the set runs. */
+  async #watch(replica: Replica): Promise<void> {
+    const { clock, lookMs, logger } = this.#options;
+    const { signal } = this.#stopping;
+    const { name } = replica.server;
+    while (!signal.aborted) {
+      await clock.sleep(lookMs, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      const wasReady = replica.facts !== null;
+      try {
+        if (wasReady) await replica.server.health({ signal });
+        else {
+          const { version } = await replica.join({ signal });
+          logger.info({ server: name, version }, "a vLLM server answers");
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        replica.leave(error);
+        if (wasReady) logger.error({ server: name, err: error }, "a vLLM server does not answer");
+      }
+    }
+  }
+}
+
+function withName(error: unknown, replica: Replica | undefined): ServiceError {
+  const { server } = present(replica, "every fault is one replica's");
+  const { code, message } = present(error instanceof ServiceError ? error : null, "a lasting fault has a code");
+  return new ServiceError({ code, message: `The vLLM server ${server.name}: ${message}`, cause: error });
+}

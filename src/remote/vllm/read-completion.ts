@@ -1,0 +1,121 @@
+// What vLLM answers to `POST /v1/completions`, checked as it is read: pieces of a stream, and a whole answer with the
+// log-probabilities of its prompt. Texts in it are not looked at.
+import {
+  logprobMin,
+  type GeneratedToken,
+  type PromptLogprob,
+  type RankedToken,
+  type TokenAlternative,
+} from "../../domain/generation.ts";
+import { refusalInStream, strangeAnswer } from "./vllm-errors.ts";
+
+/** What comes at once of one choice. */
+export interface CompletionChunk {
+  readonly choice: number;
+  /** With their log-probabilities, NaN where none were asked for; alternatives are as many as vLLM gave, in order. */
+  readonly tokens: readonly GeneratedToken[];
+  /** Null while the choice goes on. */
+  readonly finish: string | null;
+}
+
+export interface Completion {
+  /** One for each token of the prompt, null for the first. */
+  readonly promptLogprobs: readonly (PromptLogprob | null)[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads the event of a stream; one without choices says nothing of any.
+ *
+ * @throws ServiceError for an error within the stream; `unavailable` for what has another form
+ */
+export function readChunk(value: unknown): CompletionChunk | null {
+  const fields = fieldsOf(value, "an event");
+  if (fields["error"] !== undefined) throw refusalInStream(fields["error"]);
+  const choices = listOf(fields["choices"], "its choices");
+  if (choices.length === 0) return null;
+  const choice = fieldsOf(choices[0], "a choice");
+  const ids = (choice["token_ids"] ?? null) === null ? [] : listOf(choice["token_ids"], "its token ids");
+  const logprobs = (choice["logprobs"] ?? null) === null ? null : fieldsOf(choice["logprobs"], "log-probabilities");
+  const finish = choice["finish_reason"] ?? null;
+  return {
+    choice: numberOf(choice["index"], "the index of a choice"),
+    tokens: ids.map((id, index) => readToken(numberOf(id, "a token id"), logprobs, index)),
+    finish: typeof finish === "string" ? finish : null,
+  };
+}
+
+/** @throws ServiceError `unavailable` for what has another form */
+export function readCompletion(value: unknown): Completion {
+  const [first] = listOf(fieldsOf(value, "an answer")["choices"], "its choices");
+  const choice = fieldsOf(first, "a choice");
+  const tokenIds = listOf(choice["prompt_token_ids"], "the prompt's token ids");
+  const logprobs = listOf(choice["prompt_logprobs"], "the prompt's log-probabilities");
+  return {
+    promptLogprobs: logprobs.map((entry, index) =>
+      entry === null ? null : readPromptToken(numberOf(tokenIds[index], "a token id"), fieldsOf(entry, "a token")),
+    ),
+  };
+}
+
+function readToken(id: number, logprobs: Fields | null, index: number): GeneratedToken {
+  if (logprobs === null) return { id, logprob: NaN, alternatives: [] };
+  const own = listOf(logprobs["token_logprobs"], "log-probabilities")[index];
+  const top = listOf(logprobs["top_logprobs"], "alternatives")[index];
+  const alternatives = Object.entries(fieldsOf(top, "alternatives")).map(([name, logprob]) => ({
+    id: idOf(name),
+    logprob: logprobOf(logprob),
+  }));
+  return { id, logprob: logprobOf(own), alternatives: alternatives.sort(byProbability) };
+}
+
+/** Others than the token itself are alternatives by their rank; the token is one of them where its rank is among theirs. */
+function readPromptToken(id: number, entry: Fields): PromptLogprob {
+  const ranked: readonly RankedToken[] = Object.entries(entry)
+    .map(([key, value]) => {
+      const fields = fieldsOf(value, "a token");
+      return {
+        id: numberOf(Number(key), "a token id"),
+        logprob: logprobOf(fields["logprob"]),
+        rank: numberOf(fields["rank"], "a rank"),
+      };
+    })
+    .sort(byProbability);
+  const own = ranked.find((token) => token.id === id);
+  if (own === undefined) throw strangeAnswer("a token of the prompt");
+  return { ...own, alternatives: ranked };
+}
+
+/** The most probable first; of tokens that are as probable those of lower ids. */
+function byProbability(one: TokenAlternative, other: TokenAlternative): number {
+  return other.logprob - one.logprob || one.id - other.id;
+}
+
+/** Of `token_id:394`, as vLLM writes tokens where it is asked to. */
+function idOf(name: string): number {
+  const id = /^token_id:(\d+)$/.exec(name)?.[1];
+  if (id === undefined) throw strangeAnswer("the id of an alternative");
+  return Number(id);
+}
+
+/** JSON has no infinity: what cannot be read as a number is the log-probability of what is impossible. */
+function logprobOf(value: unknown): number {
+  if (value === null) return logprobMin;
+  return Math.max(logprobMin, numberOf(value, "a log-probability"));
+}
+
+function fieldsOf(value: unknown, what: string): Fields {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw strangeAnswer(what);
+  return value as Fields;
+}
+
+function listOf(value: unknown, what: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw strangeAnswer(what);
+  return value;
+}
+
+function numberOf(value: unknown, what: string): number {
+  if (typeof value !== "number" || Number.isNaN(value)) throw strangeAnswer(what);
+  return value;
+}
