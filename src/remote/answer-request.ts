@@ -1,27 +1,27 @@
 // One request at one replica, from its adapter to its last token.
-import type { GenerationEvent, GenerationRequest } from "../domain/generation.ts";
+import type { GenerationEvent, GenerationRequest, PromptLogprob } from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Replica } from "./replicas/replica.ts";
 import { AnswerReader } from "./vllm/answer-reader.ts";
 import { completionBody, promptBody } from "./vllm/completion-body.ts";
+import { masksLogprobs, ScoredAnswer } from "./vllm/scored-answer.ts";
 import type { ServerFacts } from "./vllm/server-facts.ts";
 
-interface At {
-  readonly replica: Replica;
+export interface AnswerPlace {
+  readonly replica: Pick<Replica, "server" | "adapters">;
   readonly facts: ServerFacts;
   readonly vocabularySize: number;
   readonly signal: AbortSignal;
 }
+
+type Batches = AsyncGenerator<readonly GenerationEvent[]>;
 
 /**
  * The events of an answer, in the order that the contract of engines says; whoever leaves them ends the request at the server.
  *
  * @throws ServiceError
  */
-export async function* answerRequest(
-  request: GenerationRequest,
-  at: At,
-): AsyncGenerator<readonly GenerationEvent[]> {
+export async function* answerRequest(request: GenerationRequest, at: AnswerPlace): Batches {
   const { adapter } = request.prompt;
   if (adapter === null) return yield* answerAs(request, at.facts.model, at);
   const { adapters } = at.replica;
@@ -47,21 +47,18 @@ export async function* answerRequest(
   }
 }
 
-async function* answerAs(
+async function* answerAs(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+  const { promptLogprobCount } = request.outputs;
+  if (promptLogprobCount !== null)
+    yield [{ kind: "prompt-logprobs", tokens: await scoresOf(request, model, at) }];
+  yield* masksLogprobs(request) ? scoredAnswer(request, model, at) : plainAnswer(request, model, at);
+}
+
+async function* plainAnswer(
   request: GenerationRequest,
   model: string,
-  { replica: { server }, vocabularySize, signal }: At,
-): AsyncGenerator<readonly GenerationEvent[]> {
-  const { promptLogprobCount } = request.outputs;
-  if (promptLogprobCount !== null) {
-    const asked = promptBody(request, model, { vocabularySize });
-    const { promptLogprobs } = await server.complete(asked, { signal });
-    // vLLM adds the token itself where it is not among them.
-    const tokens = promptLogprobs.map(
-      (token) => token && { ...token, alternatives: token.alternatives.slice(0, promptLogprobCount) },
-    );
-    yield [{ kind: "prompt-logprobs", tokens }];
-  }
+  { replica: { server }, vocabularySize, signal }: AnswerPlace,
+): Batches {
   const reader = new AnswerReader(request, { vocabularySize });
   // How much of a prompt was there already vLLM says at the end of an answer alone, and unless told otherwise not at all.
   let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
@@ -70,6 +67,31 @@ async function* answerAs(
     opening = [];
   }
   reader.requireEnd();
+}
+
+/** Choice by choice, once each has ended. */
+async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+  const scored = new ScoredAnswer(request, at.facts);
+  for await (const events of plainAnswer(scored.unscored, model, at)) {
+    const opening = events.filter(({ kind }) => kind === "prompt-computed");
+    if (opening.length > 0) yield opening;
+    for (const ended of scored.take(events))
+      yield scored.withScores(ended, await scoresOf(scored.asPrompt(ended), model, at));
+  }
+}
+
+/** The log-probabilities of a request's prompt, as many alternatives each as it wants. */
+async function scoresOf(
+  request: GenerationRequest,
+  model: string,
+  { replica: { server }, vocabularySize, signal }: AnswerPlace,
+): Promise<readonly (PromptLogprob | null)[]> {
+  const count = request.outputs.promptLogprobCount ?? 0;
+  const { promptLogprobs } = await server.complete(promptBody(request, model, { vocabularySize }), { signal });
+  // vLLM adds the token itself where it is not among them.
+  return promptLogprobs.map(
+    (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },
+  );
 }
 
 function isUnknown(error: unknown): boolean {

@@ -19,7 +19,14 @@ const cacheFolder = mkdtempSync(join(tmpdir(), "hone-remote-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 
 function embedded(): LoopEngine {
-  const settings = engineSettingsWith({ threads: 1, waitingCountMax: 1000, scheduling: "priority" });
+  const settings = engineSettingsWith({
+    threads: 1,
+    kvCacheBytesMax: 2 ** 22,
+    slotCountMax: 12,
+    tokensPerStepMax: 64,
+    waitingCountMax: 1000,
+    scheduling: "priority",
+  });
   return new LoopEngine({
     openModel: () =>
       openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),

@@ -85,7 +85,7 @@ export class RemoteEngine implements Engine {
 
   submit(request: GenerationRequest): Generation {
     const state = this.#state();
-    if (state.kind === "ready") refuseUnserved(request);
+    if (state.kind === "ready") refuseUnserved(request, state.limits);
     const abort = new AbortController();
     const stream = this.#generations.open(
       request,

@@ -36,19 +36,21 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
 
   testOf(["choice"], "every choice is one of the texts, and ends with the end token", async () => {
     const engine = await shared();
-    const request = ask({
-      constraint: choice(...words),
-      stopTokenIds: [endTokenId],
-      choiceCount: 16,
-      sampling: { ...seeded, temperature: 2 },
-    });
-    const answer = await answerOf(engine, request);
+    const asked = (temperature: number) =>
+      ask({
+        constraint: choice(...words),
+        stopTokenIds: [endTokenId],
+        choiceCount: 16,
+        sampling: { ...seeded, temperature },
+      });
+    const isHot = offers(under, asked(4));
+    const answer = await answerOf(engine, asked(isHot ? 4 : 2));
     const texts = Array.from({ length: 16 }, (_, index) => textOf(answer, index));
     for (const [index, text] of texts.entries()) {
       assert.ok(words.includes(text), text);
       assert.equal(answer.ids(index).at(-1), endTokenId);
     }
-    assert.ok(new Set(texts).size > 1, "several texts are drawn");
+    if (isHot) assert.ok(new Set(texts).size > 1, "several texts are drawn");
     assert.deepEqual(
       answer.finishes().toSorted(),
       Array.from({ length: 16 }, (_, index) => `${index} stop ${endTokenId}`).toSorted(),
@@ -76,8 +78,14 @@ export function checkConstrainedOutput(under: EngineUnderTest): void {
   });
 
   testOf(["json-schema"], "what there is to know of a constraint comes before all else", async () => {
-    const schema = { type: "string", format: "color", maxLength: 3 };
-    const { events } = await answerOf(await shared(), ask({ constraint: jsonSchema(schema), maxTokens: 3 }));
+    const engine = await shared();
+    const strange = ask({
+      constraint: jsonSchema({ type: "string", format: "color", maxLength: 3 }),
+      maxTokens: 3,
+    });
+    // Of an engine that takes no unknown formats there is nothing to know.
+    const known = ask({ constraint: jsonSchema({ type: "string", maxLength: 3 }), maxTokens: 3 });
+    const { events } = await answerOf(engine, offers(under, strange) ? strange : known);
     const first = events.findIndex(({ kind }) => kind === "prompt-computed");
     assert.ok(first <= 1 && events.slice(0, first).every(({ kind }) => kind === "constraint-noted"));
   });

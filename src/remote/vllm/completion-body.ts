@@ -104,9 +104,11 @@ function minTokensOf({ sampling: { allowedTokenIds }, stopping }: GenerationRequ
   return allowedTokenIds?.every((id) => stops.has(id)) === true ? 0 : stopping.minTokens;
 }
 
-/** -1 is no seed to vLLM. */
+/** vLLM draws choice i by the seed plus i: seeds that lie side by side would share the draws of nearly all their choices. */
 function seedOf(seed: number): number {
-  return seed === -1 ? Number.MIN_SAFE_INTEGER : seed;
+  const spread = createHash("sha256").update(String(seed)).digest();
+  // What JSON's readers here and there have exactly: 48 bits.
+  return spread.readUIntBE(0, 6);
 }
 
 /**

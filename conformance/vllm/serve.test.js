@@ -1,0 +1,67 @@
+// A Hone whose model vLLM computes, over HTTP: `run.py` starts both and says where. Chats, streams, a version that a job
+// trains, and its log-probabilities.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const { HONE_URL: url, HONE_KEY: key } = process.env;
+
+async function ask(method, path, body) {
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, `${path}: ${answer.status} ${text}`);
+  return text;
+}
+
+const post = (path, body) => ask("POST", path, body).then(JSON.parse);
+const messages = [{ role: "user", content: "Say yes or no." }];
+
+test("lists the model, and is well", async () => {
+  const { data } = JSON.parse(await ask("GET", "/v1/models"));
+  const big = data.find(({ id }) => id === "big");
+  assert.equal(big.status, "loaded");
+  assert.equal(big.exact, false);
+  const health = JSON.parse(await ask("GET", "/health"));
+  assert.equal(health.models.big, "loaded");
+});
+
+test("answers a chat, whole and streamed alike", async () => {
+  const request = { model: "big", messages, max_tokens: 12, temperature: 0, logprobs: true, top_logprobs: 3 };
+  const whole = await post("/v1/chat/completions", { ...request, return_token_ids: true });
+  const [choice] = whole.choices;
+  assert.equal(choice.token_ids.length, whole.usage.completion_tokens);
+  for (const { logprob, top_logprobs: top } of choice.logprobs.content) {
+    assert.ok(logprob <= 0 && top.length === 3);
+    assert.equal(top[0].logprob, logprob, "a greedy token is the most probable");
+  }
+  const text = await ask("POST", "/v1/chat/completions", { ...request, stream: true });
+  const parts = text
+    .split("\n")
+    .filter((line) => line.startsWith("data: {"))
+    .map((line) => JSON.parse(line.slice(6)).choices[0]?.delta.content ?? "");
+  assert.equal(parts.join(""), choice.message.content);
+});
+
+test("holds an answer to a constraint", async () => {
+  const request = { model: "big", messages, max_tokens: 12, structured_outputs: { choice: ["yes", "no"] } };
+  const { choices } = await post("/v1/chat/completions", request);
+  assert.match(choices[0].message.content, /^(yes|no)$/);
+});
+
+test("refuses by name what vLLM would ignore", async () => {
+  for (const [field, more] of [
+    ["use_beam_search", { use_beam_search: true, n: 2 }],
+    ["bad_words", { bad_words: ["yes"] }],
+  ]) {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "big", messages, max_tokens: 2, ...more }),
+    });
+    assert.equal(answer.status, 400);
+    assert.match(await answer.text(), new RegExp(field));
+  }
+});
