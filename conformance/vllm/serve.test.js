@@ -5,26 +5,26 @@ import { test } from "node:test";
 
 const { HONE_URL: url, HONE_KEY: key } = process.env;
 
-async function ask(method, path, body) {
-  const answer = await fetch(`${url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: body && JSON.stringify(body),
-  });
+const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+
+async function textOf(path, asked) {
+  const answer = await fetch(`${url}${path}`, { headers, ...asked });
   const text = await answer.text();
   assert.ok(answer.ok, `${path}: ${answer.status} ${text}`);
   return text;
 }
 
-const post = (path, body) => ask("POST", path, body).then(JSON.parse);
+const get = (path) => textOf(path, {}).then(JSON.parse);
+const postText = (path, body) => textOf(path, { method: "POST", body: JSON.stringify(body) });
+const post = (path, body) => postText(path, body).then(JSON.parse);
 const messages = [{ role: "user", content: "Say yes or no." }];
 
 test("lists the model, and is well", async () => {
-  const { data } = JSON.parse(await ask("GET", "/v1/models"));
+  const { data } = await get("/v1/models");
   const big = data.find(({ id }) => id === "big");
   assert.equal(big.status, "loaded");
   assert.equal(big.exact, false);
-  const health = JSON.parse(await ask("GET", "/health"));
+  const health = await get("/health");
   assert.equal(health.models.big, "loaded");
 });
 
@@ -37,7 +37,7 @@ test("answers a chat, whole and streamed alike", async () => {
     assert.ok(logprob <= 0 && top.length === 3);
     assert.equal(top[0].logprob, logprob, "a greedy token is the most probable");
   }
-  const text = await ask("POST", "/v1/chat/completions", { ...request, stream: true });
+  const text = await postText("/v1/chat/completions", { ...request, stream: true });
   const parts = text
     .split("\n")
     .filter((line) => line.startsWith("data: {"))
@@ -58,7 +58,7 @@ test("refuses by name what vLLM would ignore", async () => {
   ]) {
     const answer = await fetch(`${url}/v1/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers,
       body: JSON.stringify({ model: "big", messages, max_tokens: 2, ...more }),
     });
     assert.equal(answer.status, 400);

@@ -119,7 +119,10 @@ function noticesOf(request: ChatRequest, base: ServedBase): readonly string[] {
 }
 
 /** More alternatives of a token than the engine gives. */
-function refuseWideLogprobs({ output }: ChatRequest, { logprobCountMax, vocabularySize }: EngineLimits): void {
+function refuseWideLogprobs(
+  { output }: ChatRequest,
+  { logprobCountMax, vocabularySize }: EngineLimits,
+): void {
   const countMax = logprobCountMax ?? vocabularySize;
   const asked = [
     ["output.logprobs", output.logprobs?.topCount ?? 0],

@@ -52,14 +52,18 @@ export function readServedElsewhere(text: string, folderOf: (name: string) => st
 function readUrl(text: string, name: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw invalid(`${name} names ${JSON.stringify(text)}, which is no http:// or https:// URL of a vLLM server.`);
+    throw invalid(
+      `${name} names ${JSON.stringify(text)}, which is no http:// or https:// URL of a vLLM server.`,
+    );
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     throw invalid(
       `${name} names a vLLM server with a user, a password or a fragment; put its key into HONE_REMOTE_API_KEY.`,
     );
   const unknown = [...url.searchParams.keys()].find((key) => key !== "files");
   if (unknown !== undefined)
-    throw invalid(`${name} names ${unknown} of a vLLM server; there is \`files\` alone, the folder of the model's files.`);
+    throw invalid(
+      `${name} names ${unknown} of a vLLM server; there is \`files\` alone, the folder of the model's files.`,
+    );
   return url;
 }
 
@@ -74,7 +78,8 @@ function folderNamed(
   const cure =
     "Name a folder with its config.json, tokenizer.json and chat template (weights are not needed): " +
     `--model ${name}=vllm+http://host:8000?files=/folder; or add the model under this name: \`hone models add owner/name --name ${name}\`.`;
-  if (folder === null) throw invalid(`The files of ${name}, which vLLM computes, are not known here. ${cure}`);
+  if (folder === null)
+    throw invalid(`The files of ${name}, which vLLM computes, are not known here. ${cure}`);
   if (!existsSync(join(folder, "config.json"))) throw invalid(`${folder} has no config.json. ${cure}`);
   return folder;
 }

@@ -1,8 +1,13 @@
 // One request at one replica, from its adapter to its last token.
-import type { GenerationEvent, GenerationRequest, PromptLogprob } from "../domain/generation.ts";
+import type {
+  AdapterReference,
+  GenerationEvent,
+  GenerationRequest,
+  PromptLogprob,
+} from "../domain/generation.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Replica } from "./replicas/replica.ts";
-import { AnswerReader } from "./vllm/answer-reader.ts";
+import { AnswerReader, failureOf } from "./vllm/answer-reader.ts";
 import { completionBody, promptBody } from "./vllm/completion-body.ts";
 import { masksLogprobs, ScoredAnswer } from "./vllm/scored-answer.ts";
 import type { ServerFacts } from "./vllm/server-facts.ts";
@@ -23,11 +28,19 @@ type Batches = AsyncGenerator<readonly GenerationEvent[]>;
  */
 export async function* answerRequest(request: GenerationRequest, at: AnswerPlace): Batches {
   const { adapter } = request.prompt;
-  if (adapter === null) return yield* answerAs(request, at.facts.model, at);
+  if (adapter === null) yield* answerAs(request, at.facts.model, at);
+  else yield* adaptedAnswer(request, adapter, at);
+}
+
+/** A server that lacks an adapter it had was started again, or another server of this program took the place of it. */
+async function* adaptedAnswer(
+  request: GenerationRequest,
+  adapter: AdapterReference,
+  at: AnswerPlace,
+): Batches {
   const { adapters } = at.replica;
-  let use = await adapters.use(adapter, at);
-  let hasBegun = false;
-  try {
+  for (let isFirst = true, hasBegun = false; ; isFirst = false) {
+    const use = await adapters.use(adapter, at);
     try {
       for await (const events of answerAs(request, use.name, at)) {
         hasBegun = true;
@@ -35,15 +48,11 @@ export async function* answerRequest(request: GenerationRequest, at: AnswerPlace
       }
       return;
     } catch (error) {
-      if (hasBegun || !isUnknown(error)) throw error;
+      if (!isFirst || hasBegun || !isUnknown(error)) throw error;
+      adapters.forget(use.name);
+    } finally {
+      use.release();
     }
-    // It was started again, or another server of this program unloaded it to make room.
-    use.release();
-    adapters.forget(use.name);
-    use = await adapters.use(adapter, at);
-    yield* answerAs(request, use.name, at);
-  } finally {
-    use.release();
   }
 }
 
@@ -62,9 +71,13 @@ async function* plainAnswer(
   const reader = new AnswerReader(request, { vocabularySize });
   // How much of a prompt was there already vLLM says at the end of an answer alone, and unless told otherwise not at all.
   let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
-  for await (const chunks of server.stream(completionBody(request, model, { vocabularySize }), { signal })) {
-    yield [...opening, ...chunks.flatMap((chunk) => reader.read(chunk))];
-    opening = [];
+  try {
+    for await (const chunks of server.stream(completionBody(request, model, { vocabularySize }), { signal })) {
+      yield [...opening, ...chunks.flatMap((chunk) => reader.read(chunk))];
+      opening = [];
+    }
+  } catch (error) {
+    throw failureOf(error, request);
   }
   reader.requireEnd();
 }
@@ -87,7 +100,9 @@ async function scoresOf(
   { replica: { server }, vocabularySize, signal }: AnswerPlace,
 ): Promise<readonly (PromptLogprob | null)[]> {
   const count = request.outputs.promptLogprobCount ?? 0;
-  const { promptLogprobs } = await server.complete(promptBody(request, model, { vocabularySize }), { signal });
+  const { promptLogprobs } = await server.complete(promptBody(request, model, { vocabularySize }), {
+    signal,
+  });
   // vLLM adds the token itself where it is not among them.
   return promptLogprobs.map(
     (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },

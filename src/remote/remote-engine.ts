@@ -125,7 +125,8 @@ export class RemoteEngine implements Engine {
     if (this.#phase === "stopped") return { kind: "stopped", reason: "The engine is stopped." };
     if (this.#phase === "failed") return { kind: "failed", reason: this.#replicas.fault };
     const facts = this.#replicas.ready().map((ready) => ready.facts);
-    if (this.#phase === "new") return { kind: "starting", reason: "No vLLM server of this model answered yet." };
+    if (this.#phase === "new")
+      return { kind: "starting", reason: "No vLLM server of this model answered yet." };
     if (facts.length === 0) return { kind: "restarting", reason: "No vLLM server of this model answers." };
     const least = (numbers: readonly number[]): number => Math.min(...numbers);
     const { vocabularySize } = this.#options;
@@ -184,7 +185,8 @@ export class RemoteEngine implements Engine {
       place: this.#place,
       adaptersMax: settings.adaptersMax,
       vocabularySize,
-      onFault: (error, name) => logger.warn({ err: error, adapter: name }, "an adapter could not be unloaded"),
+      onFault: (error, name) =>
+        logger.warn({ err: error, adapter: name }, "an adapter could not be unloaded"),
       onDropped: (name) => this.#removeUnused(name),
     });
   }
@@ -195,7 +197,10 @@ export class RemoteEngine implements Engine {
     this.#place
       .remove(name)
       .catch((error: unknown) =>
-        this.#options.logger.warn({ err: error, adapter: name }, "the copy of an adapter could not be removed"),
+        this.#options.logger.warn(
+          { err: error, adapter: name },
+          "the copy of an adapter could not be removed",
+        ),
       );
   }
 }

@@ -300,6 +300,12 @@ export function addToChildEnvironment(
 
 /** Takes out of the environment what the processes that this one starts need not know. The configuration is read before. */
 export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process.env): void {
-  const secrets = ["HONE_API_KEY", "HONE_DATABASE_URL", "HONE_TRANSFER_SECRET", "HONE_REMOTE_API_KEY", "HF_TOKEN"];
+  const secrets = [
+    "HONE_API_KEY",
+    "HONE_DATABASE_URL",
+    "HONE_TRANSFER_SECRET",
+    "HONE_REMOTE_API_KEY",
+    "HF_TOKEN",
+  ];
   for (const name of secrets) delete environment[name];
 }

@@ -59,7 +59,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
       names.map(async (name) => {
         const file = join(folder, name);
         // Without a hash to compare with it is enough that they are there.
-        return [name, hash === undefined ? ((await stat(file)), "") : await hashOf(file)] as const;
+        return [name, hash === undefined ? (await stat(file), "") : await hashOf(file)] as const;
       }),
     );
     if (hash === undefined || hashOfHashes(hashes) === hash) return;

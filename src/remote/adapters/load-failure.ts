@@ -6,33 +6,33 @@ import { VllmRefusal } from "../vllm/vllm-errors.ts";
 export function loadFailure(error: unknown): unknown {
   const refusal = error instanceof ServiceError ? error.cause : null;
   if (!(refusal instanceof VllmRefusal)) return error;
-  const known = causes.find(({ status, text }) => refusal.status === status && text.test(refusal.message));
+  const known = causes.find(({ answered, text }) => refusal.status === answered && text.test(refusal.message));
   if (known === undefined) return error;
   return new ServiceError({ code: known.code, message: known.message, cause: error });
 }
 
 const causes: readonly {
-  readonly status: number;
+  readonly answered: number;
   readonly text: RegExp;
   readonly code: ErrorCode;
   readonly message: string;
 }[] = [
   {
-    status: 404,
+    answered: 404,
     text: /: Not Found$/,
     code: "unavailable",
     message:
       "The vLLM server of this model loads no adapters while it runs; start it with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True.",
   },
   {
-    status: 404,
+    answered: 404,
     text: /No adapter found/,
     code: "unavailable",
     message:
       "The vLLM server of this model does not see the adapter's folder; share HONE_BLOBS with it, or set HONE_REMOTE_ADAPTER_FOLDER to a folder that it sees.",
   },
   {
-    status: 500,
+    answered: 500,
     text: /greater than max_lora_rank/,
     code: "unsupported",
     message:

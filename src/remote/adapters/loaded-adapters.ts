@@ -61,7 +61,7 @@ export class LoadedAdapters {
   /** Takes over what a server says that it has; what it lacks is loaded at its next use. */
   reconcile(listed: Iterable<string>): void {
     const names = new Set([...listed].filter(isAdapterName));
-    for (const name of [...this.#loaded.keys()]) if (!names.has(name)) this.#loaded.delete(name);
+    for (const name of this.#loaded.keys()) if (!names.has(name)) this.#loaded.delete(name);
     for (const name of names)
       if (!this.#loaded.has(name))
         this.#loaded.set(name, { loading: Promise.resolve(), useCount: 0, isDropped: false });
@@ -138,7 +138,7 @@ export class LoadedAdapters {
   /** The place of one more. */
   #makeRoom(): void {
     let surplus = this.#loaded.size + 1 - this.#options.countMax;
-    for (const [name, entry] of [...this.#loaded]) {
+    for (const [name, entry] of this.#loaded) {
       if (surplus <= 0) return;
       if (entry.useCount > 0) continue;
       void this.#unload(name, entry);

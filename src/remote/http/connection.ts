@@ -1,6 +1,11 @@
 // Requests to one server, over connections that are kept. Every wait has a deadline, nothing is read whole without a limit,
 // and redirects are not followed. Knows HTTP alone: what is asked and what an answer means is its callers'.
-import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+} from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { createDeadline, type Deadline } from "./deadline.ts";
@@ -146,7 +151,10 @@ function answerOf(sending: ClientRequest): Promise<IncomingMessage> {
     sending.on("error", (cause: NodeJS.ErrnoException) => {
       if (sending.reusedSocket && cause.code === "ECONNRESET") reject(new StaleConnection());
       // Later errors are those of the body, whose reader gets them.
-      else reject(new BrokenConnection(wordsOf(cause), { wasSent: sending.socket?.connecting === false, cause }));
+      else
+        reject(
+          new BrokenConnection(wordsOf(cause), { wasSent: sending.socket?.connecting === false, cause }),
+        );
     });
   });
 }

@@ -17,8 +17,7 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
   for await (const bytes of body) {
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
-    if (rest.length > eventCharactersMax)
-      throw new UnreadableAnswer("an event of the answer is too long");
+    if (rest.length > eventCharactersMax) throw new UnreadableAnswer("an event of the answer is too long");
     const events: string[] = [];
     for (const written of lines) {
       const line = written.endsWith("\r") ? written.slice(0, -1) : written;

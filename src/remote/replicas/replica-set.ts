@@ -43,7 +43,9 @@ export class ReplicaSet {
 
   /** Those that answer. */
   ready(): readonly ReadyReplica[] {
-    return this.replicas.flatMap((replica) => (replica.facts === null ? [] : [{ replica, facts: replica.facts }]));
+    return this.replicas.flatMap((replica) =>
+      replica.facts === null ? [] : [{ replica, facts: replica.facts }],
+    );
   }
 
   /** Why none answers, for people. */
@@ -78,7 +80,9 @@ export class ReplicaSet {
         retryAfterSeconds: 2,
         cause: new Error(this.fault),
       });
-    return ready.reduce((one, other) => (other.replica.runningCount < one.replica.runningCount ? other : one));
+    return ready.reduce((one, other) =>
+      other.replica.runningCount < one.replica.runningCount ? other : one,
+    );
   }
 
   async #firstAnswer(signal: AbortSignal): Promise<void> {
@@ -88,8 +92,12 @@ export class ReplicaSet {
       const results = await Promise.allSettled(this.replicas.map((replica) => replica.join({ signal })));
       signal.throwIfAborted();
       if (this.ready().length > 0) return;
-      const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
-      const lasting = errors.findIndex((error) => error instanceof ServiceError && lastingFaults.has(error.code));
+      const errors = results.flatMap((result) =>
+        result.status === "rejected" ? [result.reason as unknown] : [],
+      );
+      const lasting = errors.findIndex(
+        (error) => error instanceof ServiceError && lastingFaults.has(error.code),
+      );
       if (lasting >= 0) throw withName(errors[lasting], this.replicas[lasting]);
       if (isFirst) logger.warn({ fault: this.fault }, "no vLLM server of this model answers yet");
       if (clock.monotonicMs() >= endMs) return;
@@ -123,6 +131,9 @@ export class ReplicaSet {
 
 function withName(error: unknown, replica: Replica | undefined): ServiceError {
   const { server } = present(replica, "every fault is one replica's");
-  const { code, message } = present(error instanceof ServiceError ? error : null, "a lasting fault has a code");
+  const { code, message } = present(
+    error instanceof ServiceError ? error : null,
+    "a lasting fault has a code",
+  );
   return new ServiceError({ code, message: `The vLLM server ${server.name}: ${message}`, cause: error });
 }

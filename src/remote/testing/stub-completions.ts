@@ -83,11 +83,19 @@ export async function answerCompletion(
 
 function refuse(body: SentCompletion, { vocabularySize, logprobCountMax, contextLength }: StubModel): void {
   const bad = (message: string, parameter: string, value: unknown): never => {
-    throw new StubRefusal(400, "BadRequestError", `${message} (parameter=${parameter}, value=${String(value)})`, parameter);
+    throw new StubRefusal(
+      400,
+      "BadRequestError",
+      `${message} (parameter=${parameter}, value=${String(value)})`,
+      parameter,
+    );
   };
-  if (body.prompt.length >= contextLength) bad("This model's maximum context length is too small", "input_tokens", "");
-  if (body.temperature > 2) bad(`temperature must be in [0, 2], got ${body.temperature}.`, "temperature", body.temperature);
-  if (body.temperature === 0 && body.n > 1) bad(`n must be 1 when using greedy sampling, got ${body.n}.`, "n", body.n);
+  if (body.prompt.length >= contextLength)
+    bad("This model's maximum context length is too small", "input_tokens", "");
+  if (body.temperature > 2)
+    bad(`temperature must be in [0, 2], got ${body.temperature}.`, "temperature", body.temperature);
+  if (body.temperature === 0 && body.n > 1)
+    bad(`n must be 1 when using greedy sampling, got ${body.n}.`, "n", body.n);
   const strange = body.stop_token_ids.filter((id) => id >= vocabularySize);
   if (strange.length > 0)
     bad(
@@ -174,7 +182,9 @@ function chunksOf(
       return [chunkOf(event.choice, event.tokens, end, body, model)];
     }
     if (event.kind !== "choice-finished") return [];
-    const before = batch.slice(0, index).findLast((other) => "choice" in other && other.choice === event.choice);
+    const before = batch
+      .slice(0, index)
+      .findLast((other) => "choice" in other && other.choice === event.choice);
     return before?.kind === "tokens" ? [] : [chunkOf(event.choice, [], event, body, model)];
   });
 }
@@ -198,8 +208,9 @@ function chunkOf(
 }
 
 function endOf(end: Finish | null, body: SentCompletion) {
-  const isNamed = end?.stopTokenId != null && body.stop_token_ids.includes(end.stopTokenId);
-  return { finish_reason: end?.reason ?? null, stop_reason: isNamed ? end.stopTokenId : null };
+  const stopTokenId = end?.stopTokenId ?? null;
+  const isNamed = stopTokenId !== null && body.stop_token_ids.includes(stopTokenId);
+  return { finish_reason: end?.reason ?? null, stop_reason: isNamed ? stopTokenId : null };
 }
 
 /** Of each token the token itself first, then the others by their rank. */
@@ -237,7 +248,13 @@ function wholeAnswer(body: SentCompletion, model: StubModel, events: readonly Ge
       prompt_logprobs: body.prompt_logprobs === undefined ? null : prompt.map(promptEntry),
     };
   });
-  return { id: `cmpl-${body.request_id}`, object: "text_completion", created: 1, model: model.model, choices };
+  return {
+    id: `cmpl-${body.request_id}`,
+    object: "text_completion",
+    created: 1,
+    model: model.model,
+    choices,
+  };
 }
 
 function promptEntry(token: PromptLogprob | null): unknown {

@@ -40,9 +40,9 @@ export class StubVllm {
     this.#options = options;
     this.#server = createServer((request, response) => {
       void this.#route(request, response).catch((error: unknown) => {
-        if (response.headersSent) return void response.destroy();
         const { status, body } = refusalOf(error);
-        response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+        if (response.headersSent) response.destroy();
+        else response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
       });
     });
   }

@@ -5,7 +5,7 @@ import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../../d
 import { choiceCountOf } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { CompletionChunk } from "./read-completion.ts";
-import { strangeAnswer } from "./vllm-errors.ts";
+import { strangeAnswer, VllmRefusal } from "./vllm-errors.ts";
 
 export class AnswerReader {
   readonly #request: GenerationRequest;
@@ -79,9 +79,16 @@ function finishOf(finish: string, stopTokenId: number | null) {
   });
 }
 
-function nothingLeft(): ServiceError {
+/** What vLLM's failure within a stream means: one that draws what its constraint forbids, since nothing else was left. */
+export function failureOf(error: unknown, { constraint, sampling }: GenerationRequest): unknown {
+  const isOwn = error instanceof ServiceError && error.cause instanceof VllmRefusal && error.cause.isInStream;
+  return isOwn && constraint !== null && sampling.allowedTokenIds !== null ? nothingLeft(error) : error;
+}
+
+function nothingLeft(cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unsupported",
     message: "No token may come next: the request forbids all that its constraint and its other options leave.",
+    cause,
   });
 }

@@ -116,5 +116,7 @@ function seedOf(seed: number): number {
  * characters, and neither of `@/\`.
  */
 function cacheSaltOf({ cacheOwner, cacheSalt }: GenerationRequest): string {
-  return createHash("sha256").update(JSON.stringify([cacheOwner, cacheSalt])).digest("hex");
+  return createHash("sha256")
+    .update(JSON.stringify([cacheOwner, cacheSalt]))
+    .digest("hex");
 }

@@ -37,7 +37,8 @@ export function readChunk(value: unknown): CompletionChunk | null {
   if (choices.length === 0) return null;
   const choice = fieldsOf(choices[0], "a choice");
   const ids = (choice["token_ids"] ?? null) === null ? [] : listOf(choice["token_ids"], "its token ids");
-  const logprobs = (choice["logprobs"] ?? null) === null ? null : fieldsOf(choice["logprobs"], "log-probabilities");
+  const logprobs =
+    (choice["logprobs"] ?? null) === null ? null : fieldsOf(choice["logprobs"], "log-probabilities");
   const finish = choice["finish_reason"] ?? null;
   return {
     choice: numberOf(choice["index"], "the index of a choice"),
@@ -54,7 +55,9 @@ export function readCompletion(value: unknown): Completion {
   const logprobs = listOf(choice["prompt_logprobs"], "the prompt's log-probabilities");
   return {
     promptLogprobs: logprobs.map((entry, index) =>
-      entry === null ? null : readPromptToken(numberOf(tokenIds[index], "a token id"), fieldsOf(entry, "a token")),
+      entry === null
+        ? null
+        : readPromptToken(numberOf(tokenIds[index], "a token id"), fieldsOf(entry, "a token")),
     ),
   };
 }

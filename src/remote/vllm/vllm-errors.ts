@@ -5,17 +5,27 @@ import { cut, ServiceError, type ErrorCode } from "../../domain/service-error.ts
 /** An answer of vLLM that is no success. */
 export class VllmRefusal extends Error {
   readonly status: number;
+  /** Whether its answer had begun. */
+  readonly isInStream: boolean;
 
-  constructor(status: number, said: string) {
+  constructor(status: number, said: string, isInStream: boolean) {
     super(`vLLM answered ${status}: ${said}`);
     this.status = status;
+    this.isInStream = isInStream;
   }
 }
 
 /** @param said the body of the answer; null where it is no JSON */
-export function refusalOf(status: number, said: unknown, retryAfterSeconds: number | null): ServiceError {
+export function refusalOf(
+  status: number,
+  said: unknown,
+  {
+    retryAfterSeconds = null,
+    isInStream = false,
+  }: { readonly retryAfterSeconds?: number | null; readonly isInStream?: boolean } = {},
+): ServiceError {
   const text = messageIn(said);
-  const cause = new VllmRefusal(status, cut(text, 2000));
+  const cause = new VllmRefusal(status, cut(text, 2000), isInStream);
   const { code, message } = meaningOf(status, text);
   const again = code === "unavailable" || code === "overloaded" ? (retryAfterSeconds ?? 2) : undefined;
   return new ServiceError({ code, message, cause, ...(again !== undefined && { retryAfterSeconds: again }) });
@@ -43,7 +53,7 @@ export function parsed(text: string): unknown {
 /** The status that an error within a stream stands for. */
 export function refusalInStream(error: unknown): ServiceError {
   const code = error !== null && typeof error === "object" && "code" in error ? error.code : 500;
-  return refusalOf(typeof code === "number" ? code : 500, { error }, null);
+  return refusalOf(typeof code === "number" ? code : 500, { error }, { isInStream: true });
 }
 
 function meaningOf(status: number, text: string): { readonly code: ErrorCode; readonly message: string } {
@@ -54,11 +64,18 @@ function meaningOf(status: number, text: string): { readonly code: ErrorCode; re
           code: "unsupported",
           message: `The server that computes this model refuses the request: ${cut(text)}`,
         };
-  if (status === 404) return { code: "not_found", message: "The server has no such model, adapter or route." };
+  if (status === 404)
+    return { code: "not_found", message: "The server has no such model, adapter or route." };
   if (status === 401 || status === 403)
-    return { code: "unavailable", message: "The server that computes this model does not take this server's key." };
+    return {
+      code: "unavailable",
+      message: "The server that computes this model does not take this server's key.",
+    };
   if (status === 429)
-    return { code: "overloaded", message: "The server that computes this model has too much to do; try again." };
+    return {
+      code: "overloaded",
+      message: "The server that computes this model has too much to do; try again.",
+    };
   return { code: "unavailable", message: "The server that computes this model failed; try again later." };
 }
 

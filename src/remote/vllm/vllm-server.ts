@@ -1,7 +1,13 @@
 // One vLLM server: every call that is made of it, each with its deadline, and what it answers in this project's errors. Who
 // asks which server, and when again, is decided above.
 import { ServiceError } from "../../domain/service-error.ts";
-import { BrokenConnection, Connection, type HttpAnswer, type HttpCall, type Waits } from "../http/connection.ts";
+import {
+  BrokenConnection,
+  Connection,
+  type HttpAnswer,
+  type HttpCall,
+  type Waits,
+} from "../http/connection.ts";
 import { eventData } from "../http/event-stream.ts";
 import { readText, UnreadableAnswer } from "../http/read-text.ts";
 import type { CompletionBody } from "./completion-body.ts";
@@ -159,7 +165,7 @@ export class VllmServer {
     const said = await readText(answer.body, smallBytesMax)
       .then((text): unknown => JSON.parse(text))
       .catch(() => null);
-    throw refusalOf(answer.status, said, answer.retryAfterSeconds);
+    throw refusalOf(answer.status, said, answer);
   }
 }
 

@@ -40,8 +40,7 @@ export function vllmFeatures(scheduling: "fcfs" | "priority"): ReadonlySet<Engin
  */
 export function requireSupported(version: string): void {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
-  const isSupported =
-    major !== undefined && (Number(major) > oldest[0] || Number(minor) >= oldest[1]);
+  const isSupported = major !== undefined && (Number(major) > oldest[0] || Number(minor) >= oldest[1]);
   if (isSupported) return;
   throw new ServiceError({
     code: "unsupported",

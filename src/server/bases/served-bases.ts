@@ -263,11 +263,7 @@ const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } =
       engineMemory({ folder, quantization }, settings.engine),
     precision: ({ folder, engine: { quantization = "off" } }) =>
       quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization),
-    make: (
-      { name, folder, engine },
-      texts,
-      { cacheOf, settings, device: { device }, clock, log, logger },
-    ) =>
+    make: ({ name, folder, engine }, texts, { cacheOf, settings, device: { device }, clock, log, logger }) =>
       createEmbeddedEngine({
         modelFolder: folder,
         cacheFolder: cacheOf(folder),
