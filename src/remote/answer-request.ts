@@ -72,7 +72,9 @@ async function* plainAnswer(
   // How much of a prompt was there already vLLM says at the end of an answer alone, and unless told otherwise not at all.
   let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
   try {
-    for await (const chunks of server.stream(completionBody(request, model, { vocabularySize }), { signal })) {
+    for await (const chunks of server.stream(completionBody(request, model, { vocabularySize }), {
+      signal,
+    })) {
       yield [...opening, ...chunks.flatMap((chunk) => reader.read(chunk))];
       opening = [];
     }

@@ -6,7 +6,9 @@ import { VllmRefusal } from "../vllm/vllm-errors.ts";
 export function loadFailure(error: unknown): unknown {
   const refusal = error instanceof ServiceError ? error.cause : null;
   if (!(refusal instanceof VllmRefusal)) return error;
-  const known = causes.find(({ answered, text }) => refusal.status === answered && text.test(refusal.message));
+  const known = causes.find(
+    ({ answered, text }) => refusal.status === answered && text.test(refusal.message),
+  );
   if (known === undefined) return error;
   return new ServiceError({ code: known.code, message: known.message, cause: error });
 }

@@ -88,7 +88,8 @@ export function failureOf(error: unknown, { constraint, sampling }: GenerationRe
 function nothingLeft(cause?: unknown): ServiceError {
   return new ServiceError({
     code: "unsupported",
-    message: "No token may come next: the request forbids all that its constraint and its other options leave.",
+    message:
+      "No token may come next: the request forbids all that its constraint and its other options leave.",
     cause,
   });
 }
