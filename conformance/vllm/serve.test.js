@@ -22,8 +22,8 @@ const messages = [{ role: "user", content: "Say yes or no." }];
 test("lists the model, and is well", async () => {
   const { data } = await get("/v1/models");
   const big = data.find(({ id }) => id === "big");
-  assert.equal(big.status, "loaded");
-  assert.equal(big.exact, false);
+  assert.equal(big.status.value, "loaded");
+  assert.deepEqual([big.device.value, big.exact], ["vllm", false]);
   const health = await get("/health");
   assert.equal(health.models.big, "loaded");
 });
