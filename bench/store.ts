@@ -3,11 +3,10 @@
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { createPostgres } from "../src/storage/testing/postgres-databases.ts";
 import { FeedbackBodies, callCount, referenceOf } from "./feedback/feedback-bodies.ts";
 import { headOf, KeepAliveConnection } from "./feedback/keep-alive.ts";
 import { OtherRequests, quantile, type Waits } from "./feedback/other-requests.ts";
-import { rawPostgresRates } from "./feedback/raw-postgres.ts";
+import { createBenchDatabase, rawPostgresRates } from "./feedback/raw-postgres.ts";
 import { rawInsertRates, type RawRates } from "./feedback/raw-inserts.ts";
 import { MemorySamples, type MemoryGrowth } from "./feedback/memory-samples.ts";
 import { ownFolder } from "./run-bench.ts";
@@ -103,7 +102,7 @@ else {
 
 async function measure({ postgres, ...options }: Options): Promise<StoreReport> {
   if (postgres === undefined) return measureOn(null, options);
-  const database = await createPostgres(postgres);
+  const database = await createBenchDatabase(postgres);
   try {
     return await measureOn(database.url, options);
   } finally {

@@ -1,9 +1,12 @@
 // Several servers on one PostgreSQL, as their users run them: each has a data folder of its own, and all share one for
 // adapters and files. What one of them takes in, makes or revokes holds for all.
 import assert from "node:assert/strict";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Client } from "pg";
 import { hashSecret } from "../src/domain/access.ts";
+import { newUuid } from "../src/domain/ids.ts";
 import { sampleKey } from "../src/storage/contract/storage-under-test.ts";
 import { withoutPostgres } from "../src/storage/testing/postgres-databases.ts";
 import { call, eventually, newDataFolder, removeDataFolder, type RunningServer } from "./running-server.ts";
@@ -136,14 +139,18 @@ test(
   "what a server was training when it was killed another one finishes, and versions stay consecutive",
   { skip: withoutPostgres },
   async (t) => {
-    const { start } = await shared(t);
+    const { folder, start } = await shared(t);
     const first = await start();
     const modelId = await registerModel(first, "learner");
     const jobs = [await submitJob(first, modelId, 24), await submitJob(first, modelId, 2)];
     await firstStep(first, jobs[0]);
     const second = await start();
+    // As of a server that dies while it writes.
+    const left = join(folder, "work", newUuid());
+    mkdirSync(join(left, "half-written"), { recursive: true });
     await first.kill();
     for (const job of jobs) await finish(second, job);
+    await eventually("what a dead one left is removed", async () => (existsSync(left) ? null : true));
     assert.deepEqual(await stepsOf(second, modelId), [0, 1, 2]);
     await eventually("it is well", async () =>
       (await call(second, "GET", "/v1/system-check")).status === 200 ? true : null,

@@ -17,6 +17,8 @@ export async function shared(
   /** Of the database. */
   readonly url: string;
   readonly stores: Stores;
+  /** What they share for adapters and files, where no bucket is given. */
+  readonly folder: string;
   readonly start: (...flags: readonly string[]) => Promise<RunningServer>;
   /** The same of a later build; see newer-build.ts. */
   readonly startNewer: (...flags: readonly string[]) => Promise<RunningServer>;
@@ -43,8 +45,8 @@ export async function shared(
       ...build,
       dataFolder,
       flags: [...model, ...shares, ...flags],
-      // A server that dies is noticed soon.
-      limits: { jobs: { leaseMs: 4000 } },
+      // A server that dies is noticed soon, and what it left.
+      limits: { jobs: { leaseMs: 4000 }, retention: { sweepSeconds: 1 } },
     });
     const server = { ...started, apiKey: adminKey };
     servers.push(server);
@@ -53,6 +55,7 @@ export async function shared(
   return {
     url,
     stores,
+    folder,
     start: (...flags) => starting(flags),
     startNewer: (...flags) => starting(flags, { entry: "dist/test/newer-build.js" }),
   };

@@ -47,7 +47,7 @@ export async function* rowsOf(
 ): AsyncGenerator<Rows, void> {
   const path = tablePath(table);
   const file = files.get(path);
-  if (file === undefined) throw damaged(`${archive.folder}/${path}`, "SHA256SUMS does not name it");
+  if (file === undefined) throw damaged(`${archive.place.name}/${path}`, "SHA256SUMS does not name it");
   let rows = 0;
   for await (const page of unpackedRows(archive.read(file), { path, columnCount: columns.length })) {
     signal.throwIfAborted();
@@ -57,7 +57,7 @@ export async function* rowsOf(
   }
   if (rows !== rowCount)
     throw damaged(
-      `${archive.folder}/${path}`,
+      `${archive.place.name}/${path}`,
       `it has ${rows} rows, and had ${rowCount} when it was written`,
     );
 }

@@ -21,6 +21,7 @@ import { hashOfFiles } from "../artifacts/seal.ts";
 import type { FolderArtifacts } from "../artifacts/folder-artifacts.ts";
 import type { Cell } from "../domain/backup/tables.ts";
 import { openArchive } from "./archive/archive-reader.ts";
+import { folderPlace } from "./archive/folder-place.ts";
 import type { Fault } from "./fault.ts";
 import { type Manifest, manifestText } from "./archive/manifest.ts";
 import { makeBackup, makeExport } from "./make-archive.ts";
@@ -77,7 +78,7 @@ async function place(t: TestContext): Promise<Place> {
     backUp: (name, signal = silent.signal) =>
       makeBackup(
         { tables: database, artifacts, staging, clock: { now: () => now } },
-        { folder: join(root, name), program: "1.0.0", report: () => undefined, signal },
+        { place: folderPlace(join(root, name)), program: "1.0.0", report: () => undefined, signal },
       ),
   };
 }
@@ -115,7 +116,7 @@ test("a backup has what its moment names, and sha256sum and zcat read it", async
   );
   assert.equal(readFileSync(join(folder, "adapters/m/1/optimizer.safetensors"), "utf8"), "state");
   assert.equal(readFileSync(join(folder, "files/f"), "utf8"), "file");
-  assert.deepEqual(await faultsOf(verifyArchive(folder, silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(folder), silent)), []);
   assert.equal(database.openSnapshots, 0);
   assert.deepEqual(readdirSync(join(root, "staging")), []);
 });
@@ -136,10 +137,10 @@ test("a version that goes right behind the moment is of another moment", async (
   };
   const manifest = await makeBackup(
     { tables: database, artifacts: waiting, staging: join(root, "staging"), clock: { now: () => now } },
-    { folder: join(root, "one"), program: "1.0.0", ...silent },
+    { place: folderPlace(join(root, "one")), program: "1.0.0", ...silent },
   );
   assert.deepEqual(manifest.faults, []);
-  assert.deepEqual(await faultsOf(verifyArchive(join(root, "one"), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), []);
   // The second one went behind the moment that holds.
   assert.deepEqual(readdirSync(join(root, "one", "adapters/m")), ["2"]);
   assert.equal(await artifacts.has("adapters/m/2"), false);
@@ -155,11 +156,11 @@ test("a version that goes while its tables are written is in the backup", async 
   };
   const manifest = await makeBackup(
     { tables: database, artifacts, staging: join(root, "staging"), clock: { now: () => now } },
-    { folder: join(root, "one"), program: "1.0.0", report, signal: silent.signal },
+    { place: folderPlace(join(root, "one")), program: "1.0.0", report, signal: silent.signal },
   );
   await remove("m", 1);
   assert.deepEqual(manifest.faults, []);
-  assert.deepEqual(await faultsOf(verifyArchive(join(root, "one"), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), []);
   assert.ok(existsSync(join(root, "one", "adapters/m/1/adapter_config.json")));
 });
 
@@ -175,7 +176,7 @@ test("what is lost or changed is named, and the rest is in the backup", async (t
     manifest.faults.map(({ what }) => what),
     named,
   );
-  assert.deepEqual(await faultsOf(verifyArchive(join(root, "one"), silent)), named);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), named);
   database.faults = ["a page is torn"];
   assert.deepEqual(await faultsOf(verifyServer({ tables: database, artifacts }, silent)), [
     "database",
@@ -204,19 +205,21 @@ test("verify names whatever is damaged, missing or too many", async (t) => {
     const copy = join(root, "copy");
     execFileSync("cp", ["-r", folder, copy]);
     damage(join(copy, path));
-    const found = await faultsOf(verifyArchive(copy, silent));
+    const found = await faultsOf(verifyArchive(folderPlace(copy), silent));
     const expected = path === "SHA256SUMS" ? "manifest.json" : path;
     assert.deepEqual(found, [expected], path);
     rmSync(copy, { recursive: true });
   }
-  await assert.rejects(faultsOf(verifyArchive(join(root, "none"), silent)), { code: "not_found" });
+  await assert.rejects(faultsOf(verifyArchive(folderPlace(join(root, "none")), silent)), {
+    code: "not_found",
+  });
 });
 
 test("a restore puts everything in its place, and may be repeated after it failed", async (t) => {
   const { root, publish, backUp, database } = await place(t);
   await publish("m", 1);
   await backUp("one");
-  const archive = await openArchive(join(root, "one"));
+  const archive = await openArchive(folderPlace(join(root, "one")));
   const target = new MemoryDatabase();
   const data = join(root, "restored");
   const { artifacts } = dataFolderAt(data);
@@ -237,7 +240,7 @@ test("nothing is restored beside others, from an export, or from what is damaged
   const { root, publish, backUp, database, artifacts: own } = await place(t);
   await publish("m", 1);
   await backUp("one");
-  const archive = await openArchive(join(root, "one"));
+  const archive = await openArchive(folderPlace(join(root, "one")));
   const target = new MemoryDatabase();
   const { artifacts } = dataFolderAt(join(root, "restored"));
   await artifacts.putFile("files/other", async (file) => writeFileSync(file, ""));
@@ -253,14 +256,14 @@ test("nothing is restored beside others, from an export, or from what is damaged
   });
   assert.deepEqual(target.content, {});
   assert.equal(await artifacts.has("adapters/m/1"), false);
-  const making = { folder: join(root, "export"), program: "1.0.0", ...silent };
+  const making = { place: folderPlace(join(root, "export")), program: "1.0.0", ...silent };
   await makeExport({ tables: database, clock: { now: () => now } }, making);
-  const exported = await openArchive(making.folder);
+  const exported = await openArchive(making.place);
   await assert.rejects(restoreArchive(exported, { tables: target, artifacts: own }, silent), {
     code: "invalid",
     message: /hone import/,
   });
-  assert.deepEqual(await faultsOf(verifyArchive(making.folder, silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(making.place, silent)), []);
 });
 
 test("an archive never leads out of its folder", async (t) => {
@@ -281,7 +284,7 @@ test("an archive never leads out of its folder", async (t) => {
     const sumsSha256 = createHash("sha256").update(sums).digest("hex");
     writeFileSync(join(folder, "manifest.json"), manifestText({ ...content, sumsSha256 }));
     const { artifacts } = dataFolderAt(join(root, "restored"));
-    const archive = await openArchive(folder);
+    const archive = await openArchive(folderPlace(folder));
     await assert.rejects(restoreArchive(archive, { tables: new MemoryDatabase(), artifacts }, silent), {
       code: "invalid",
       message: /The archive names a file/,
@@ -301,7 +304,7 @@ test("one that is ended leaves nothing, and one that died is begun anew", async 
   writeFileSync(join(root, "one", "SHA256SUMS"), "half");
   mkdirSync(join(root, "one", "database"));
   await backUp("one");
-  assert.deepEqual(await faultsOf(verifyArchive(join(root, "one"), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), []);
   await assert.rejects(backUp("one"), { code: "conflict", message: /holds an archive already/ });
   mkdirSync(join(root, "other"));
   writeFileSync(join(root, "other", "letter"), "");
@@ -314,5 +317,8 @@ test("an archive of a newer program is refused", async (t) => {
   await backUp("one");
   const path = join(root, "one", "manifest.json");
   writeFileSync(path, readFileSync(path, "utf8").replace('"formatVersion": 1', '"formatVersion": 2'));
-  await assert.rejects(openArchive(join(root, "one")), { code: "unsupported", message: /has the format 2/ });
+  await assert.rejects(openArchive(folderPlace(join(root, "one"))), {
+    code: "unsupported",
+    message: /has the format 2/,
+  });
 });

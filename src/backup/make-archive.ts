@@ -1,6 +1,7 @@
 // A copy of a server that runs, as it was at one moment: the story of `hone backup` and `hone export`.
 import type { DatabaseTables, TableSnapshot } from "../domain/backup/tables.ts";
 import type { Clock } from "../domain/clock.ts";
+import type { ArchivePlace } from "./archive/archive-place.ts";
 import { ArchiveWriter } from "./archive/archive-writer.ts";
 import type { Manifest } from "./archive/manifest.ts";
 import { holdMoment, type MomentSources } from "./hold-moment.ts";
@@ -10,7 +11,7 @@ import { writeTables } from "./write-tables.ts";
 
 export interface ArchiveMaking {
   /** Where it is written. */
-  readonly folder: string;
+  readonly place: ArchivePlace;
   /** The version of the program. */
   readonly program: string;
   readonly report: Report;
@@ -21,7 +22,7 @@ export interface ArchiveMaking {
 /**
  * Copies database and artifacts; what of these is lost or changed is in the manifest's faults.
  *
- * @throws ServiceError `conflict` for a folder that is in use, as {@link holdMoment}, and as `DatabaseTables.snapshot`
+ * @throws ServiceError `conflict` for a place that is in use, as {@link holdMoment}, and as `DatabaseTables.snapshot`
  */
 export async function makeBackup(sources: MomentSources, making: ArchiveMaking): Promise<Manifest> {
   return withWriter(making, async (writer) => {
@@ -57,10 +58,10 @@ export async function makeExport(
 }
 
 async function withWriter(
-  { folder }: ArchiveMaking,
+  { place }: ArchiveMaking,
   write: (writer: ArchiveWriter) => Promise<Manifest>,
 ): Promise<Manifest> {
-  const writer = await ArchiveWriter.begin(folder);
+  const writer = await ArchiveWriter.begin(place);
   try {
     return await write(writer);
   } catch (error) {

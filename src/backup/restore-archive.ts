@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import type { DatabaseTables } from "../domain/backup/tables.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import type { ArchivePlace } from "./archive/archive-place.ts";
 import type { ArchivedFile, ArchiveReader } from "./archive/archive-reader.ts";
 import { artifactRoots, isOfDatabase, keyOf } from "./archive/layout.ts";
 import { loadTables, type Reading } from "./load-tables.ts";
@@ -26,7 +27,7 @@ export async function restoreArchive(
   reading: Reading,
 ): Promise<void> {
   const { content, database } = archive.manifest;
-  if (content === "database") throw databaseAlone(archive.folder);
+  if (content === "database") throw databaseAlone(archive.place);
   await tables.requireEmpty(database.version);
   await refuseOthers(archive, artifacts);
   await putArtifacts(archive, artifacts, reading);
@@ -98,8 +99,8 @@ async function copyCompared(pieces: AsyncIterable<Uint8Array>, target: string): 
   return bytes;
 }
 
-function databaseAlone(folder: string): ServiceError {
-  const message = `${folder} has a database alone, as \`hone export\` writes it: \`hone import\` takes it, and adapters and files stay as they are.`;
+function databaseAlone({ name }: ArchivePlace): ServiceError {
+  const message = `${name} has a database alone, as \`hone export\` writes it: \`hone import\` takes it, and adapters and files stay as they are.`;
   return new ServiceError({ code: "invalid", message });
 }
 

@@ -1,12 +1,9 @@
 // Reads all of an archive and names what is wrong with it: files that are not as they were written, missing or too many, rows
 // that are none, and artifacts that its database names and it does not have.
-import { existsSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { ServiceError } from "../domain/service-error.ts";
+import type { ArchivePlace } from "./archive/archive-place.ts";
 import { type ArchiveReader, openArchive } from "./archive/archive-reader.ts";
-import { filesBelow } from "./archive/files-below.ts";
-import { archiveFolders, isOfDatabase, keyOf, manifestName, sumsName, tablePath } from "./archive/layout.ts";
+import { isOfDatabase, keyOf, manifestName, sumsName, tablePath } from "./archive/layout.ts";
 import type { Fault } from "./fault.ts";
 import { type Reading, rowsOf, tableFiles } from "./load-tables.ts";
 import { faultOfFiles, type Reference, referenceOf } from "./references.ts";
@@ -17,10 +14,10 @@ import { faultOfFiles, type Reference, referenceOf } from "./references.ts";
  * @throws ServiceError `not_found` where there is no archive, `unsupported` for a newer one; what `reading.signal` was aborted
  *   with
  */
-export async function* verifyArchive(folder: string, reading: Reading): AsyncGenerator<Fault, void> {
+export async function* verifyArchive(place: ArchivePlace, reading: Reading): AsyncGenerator<Fault, void> {
   let archive: ArchiveReader;
   try {
-    archive = await openArchive(folder);
+    archive = await openArchive(place);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "invalid") throw error;
     yield faultOf(manifestName, error);
@@ -31,7 +28,7 @@ export async function* verifyArchive(folder: string, reading: Reading): AsyncGen
   const sums = new Map<string, string>();
   const sizes = new Map<string, number>();
   yield* verifyFiles(archive, { sums, sizes }, reading);
-  yield* unknownFiles(folder, sums);
+  yield* unknownFiles(place, sums);
   const references: Reference[] = [];
   yield* verifyTables(archive, references, reading);
   if (archive.manifest.content === "everything")
@@ -71,14 +68,13 @@ async function* verifyFiles(
   }
 }
 
-async function* unknownFiles(folder: string, sums: ReadonlyMap<string, string>): AsyncGenerator<Fault, void> {
-  const own = [manifestName, sumsName, ...archiveFolders];
-  const strange = (await readdir(folder)).filter((name) => !own.includes(name));
-  for (const root of archiveFolders.filter((name) => existsSync(join(folder, name))))
-    for (const { name } of await filesBelow(join(folder, root)))
-      if (!sums.has(`${root}/${name}`)) strange.push(`${root}/${name}`);
-  for (const what of strange)
-    yield { what, message: `${join(folder, what)} is none of the archive's files.` };
+async function* unknownFiles(
+  place: ArchivePlace,
+  sums: ReadonlyMap<string, string>,
+): AsyncGenerator<Fault, void> {
+  for (const what of await place.files())
+    if (!sums.has(what) && what !== manifestName && what !== sumsName)
+      yield { what, message: `${place.name}/${what} is none of the archive's files.` };
 }
 
 async function* verifyTables(

@@ -4,7 +4,10 @@ import { test, type TestContext } from "node:test";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import type { ServerStore } from "../domain/servers/server-store.ts";
 import { checkService } from "../domain/testing/check-service.ts";
+import { openPostgres } from "../storage/postgres/postgres-dialect.ts";
+import { openStores } from "../storage/stores.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
+import { createPostgres, withoutPostgres } from "../storage/testing/postgres-databases.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
 import { ServerLease } from "./server-lease.ts";
 import { jobSettingsWith } from "./settings.ts";
@@ -97,3 +100,40 @@ test("a server starts without a lease that cannot be written yet, and gets it wh
   await clock.advance(15_000);
   assert.equal(await isLive(lease.id), true);
 });
+
+test(
+  "servers on one PostgreSQL whose clocks are ten minutes off take nothing from each other, and say so",
+  { skip: withoutPostgres },
+  async (t) => {
+    const { url, drop } = await createPostgres();
+    t.after(drop);
+    const said: string[] = [];
+    const logger = { ...silentLogger, warn: (_fields: object, message: string) => void said.push(message) };
+    const start = async (aheadMs: number) => {
+      const own = new FakeClock(new Date(Date.now() + aheadMs));
+      const stores = await openStores(openPostgres({ url, connections: 1 }), own);
+      t.after(() => stores.close());
+      const { servers, clock } = stores;
+      const base = { servers, baseModels: ["tiny"], artifacts: "shared", clock, logger };
+      const lease = new ServerLease(base, jobSettingsWith());
+      await lease.start();
+      t.after(() => lease.stop());
+      return { own, lease, servers };
+    };
+    const all = [await start(0), await start(600_000), await start(-600_000)];
+    assert.equal(said.filter((message) => message.includes("clock")).length, 2);
+    const ids = all.map(({ lease }) => lease.id);
+    // A sign of life of each: it renews its own lease and ends those that ran out.
+    for (let sign = 1; sign <= 3; sign++)
+      for (const { own } of all) {
+        await own.advance(15_000);
+        while (own.sleepingCount === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+    assert.deepEqual(
+      all.map(({ lease }) => lease.id),
+      ids,
+      "none has lost its lease",
+    );
+    for (const id of ids) assert.equal(await all[0].servers.has(id), true);
+  },
+);

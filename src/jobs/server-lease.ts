@@ -1,9 +1,9 @@
 // This server's lease on the database: what makes it the owner of what it runs, from its start to its stop. A server that
 // dies renews it no more; the others, which each look for such leases, may then take what it had. Knows nothing of jobs.
-import type { Clock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import type { ServerStore } from "../domain/servers/server-store.ts";
+import type { SharedClock } from "../domain/servers/shared-clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { heartbeatMs, type JobSettings } from "./settings.ts";
@@ -14,9 +14,13 @@ export interface LeaseDependencies {
   readonly baseModels: readonly string[];
   /** The id of the place where it keeps its artifacts. */
   readonly artifacts: string;
-  readonly clock: Clock;
+  /** Set right before each sign of life, so that no two servers differ by what a lease is long. */
+  readonly clock: SharedClock;
   readonly logger: Logger;
 }
+
+/** What a machine's clock may be off before it is said: other times are still taken from it, as those of the log. */
+const offMsMax = 5000;
 
 export class ServerLease implements Service {
   readonly #dependencies: LeaseDependencies;
@@ -34,6 +38,7 @@ export class ServerLease implements Service {
   });
   #id = newUuid();
   #renewing: Promise<void> = Promise.resolve();
+  #isOff = false;
 
   constructor(dependencies: LeaseDependencies, settings: Pick<JobSettings, "leaseMs">) {
     this.#dependencies = dependencies;
@@ -56,6 +61,7 @@ export class ServerLease implements Service {
 
   async #create(): Promise<void> {
     const { servers, baseModels, artifacts, clock } = this.#dependencies;
+    await this.#synchronize();
     await servers.create(this.#id, { until: this.#until(1), baseModels, artifacts });
     if (!(await servers.keepsElsewhere(artifacts, clock.now()))) return;
     // It would serve versions without their adapters, and the others those that it makes.
@@ -90,6 +96,7 @@ export class ServerLease implements Service {
 
   async #renew(): Promise<void> {
     const { servers, clock, logger } = this.#dependencies;
+    await this.#synchronize();
     if (!(await servers.renew(this.#id, this.#until(1)))) {
       logger.warn(
         {},
@@ -102,10 +109,22 @@ export class ServerLease implements Service {
     // were its server's clock ahead by as much again.
     await servers.deleteExpired({ before: clock.now(), after: this.#until(2) });
   }
+
+  async #synchronize(): Promise<void> {
+    const { clock, logger } = this.#dependencies;
+    await clock.synchronize();
+    const aheadMs = Math.round(clock.aheadMs());
+    const isOff = Math.abs(aheadMs) > offMsMax;
+    if (isOff && !this.#isOff) logger.warn({ aheadMs }, clockIsOff);
+    this.#isOff = isOff;
+  }
 }
 
 const keptElsewhere =
   "Another server on this database keeps adapters and files in another place than this one. Give all of them one folder " +
   "(HONE_BLOBS). One that has just died counts as running for up to a minute.";
+
+const clockIsOff =
+  "this machine's clock is not that of the database, by which all servers on it go; set it right, as the log has its times";
 
 const notRenewed = "this server's lease could not be renewed; trying again";

@@ -46,6 +46,11 @@ export function jobSettingsWith(given: Partial<JobSettings> = {}): JobSettings {
   return { ...defaultsOf(jobSettings), ...fixed, ...given };
 }
 
+/** After so long, in milliseconds, a server whose lease ran out is not at anything any more that it began with it. */
+export function goneMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {
+  return 5 * leaseMs;
+}
+
 /** How often a server renews its lease, and looks for what others left and did, in milliseconds. */
 export function heartbeatMs({ leaseMs }: Pick<JobSettings, "leaseMs">): number {
   return leaseMs / 4;

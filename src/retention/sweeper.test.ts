@@ -22,6 +22,7 @@ function sweeperOn(
   const audited: AuditEntry[] = [];
   const logged: object[] = [];
   const trimmed: Date[] = [];
+  const cleared: Date[] = [];
   const metrics = createMetrics({ processMetrics: false });
   const all = retentionSettingsWith(settings);
   const sweeper = createSweeper({
@@ -29,13 +30,14 @@ function sweeperOn(
     policies: keepPolicies(all, recordings),
     settings: all,
     owner: () => "server",
+    clearDead: async () => void cleared.push(clock.now()),
     trimAudit: async (before) => void trimmed.push(before),
     clock,
     audit: { record: (entry) => void audited.push(entry) },
     metrics,
     logger: { ...silentLogger, info: (about) => void logged.push(Object(about)) },
   });
-  return { sweeper, audited, logged, trimmed, metrics };
+  return { sweeper, audited, logged, trimmed, cleared, metrics };
 }
 
 /** A store with the model `m` and forty completions, an hour apart. */
@@ -93,6 +95,21 @@ test("what does not stay is removed, logged, counted and audited, once a minute"
   await clock.advance(60_000);
   while (trimmed.length === 1) await new Promise((resolve) => setImmediate(resolve));
   assert.equal((await retention.removed("team", 10))[0]?.itemCount, 21);
+});
+
+test("the server that removes what does not stay removes what dead ones left, and no other does", async (t) => {
+  const clock = new FakeClock();
+  const { retention } = await stored(clock);
+  const { sweeper, trimmed, cleared } = sweeperOn(retention, { clock, settings: { auditDays: 1 } });
+  t.after(() => sweeper.stop());
+  const startedAt = clock.now();
+  assert.equal(await retention.claim("another", clock.now(), new Date(clock.now().getTime() + 90_000)), true);
+  await sweeper.start();
+  for (let looks = 1; looks <= 3; looks++) {
+    while (trimmed.length < looks) await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(60_000);
+  }
+  assert.deepEqual(cleared.slice(0, 1), [new Date(startedAt.getTime() + 120_000)]);
 });
 
 test("a dry look removes nothing, tells nobody and minds no other server", async () => {

@@ -20,6 +20,8 @@ export interface SweeperDependencies {
   readonly settings: RetentionSettings;
   /** The server's id, whose lease others can see. */
   readonly owner: () => string;
+  /** Removes what servers left that share the database and have died. */
+  readonly clearDead: () => Promise<void>;
   /** Removes what is old of the audit log. */
   readonly trimAudit: (before: Date) => Promise<void>;
   readonly clock: Clock;
@@ -127,7 +129,8 @@ export function createSweeper(dependencies: SweeperDependencies): Sweeper {
   const sweepAgain = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       try {
-        await sweep({ isDry: false, signal });
+        const report = await sweep({ isDry: false, signal });
+        if (report !== null) await dependencies.clearDead();
         if (settings.auditDays > 0)
           await dependencies.trimAudit(new Date(clock.now().getTime() - settings.auditDays * dayMs));
       } catch (error) {

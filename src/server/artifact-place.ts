@@ -1,7 +1,7 @@
 // Where a configuration has artifacts kept: in the data folder, in a folder that servers share, or in a bucket.
 import { join } from "node:path";
 import type { ArtifactPlace } from "../artifacts/artifact-place.ts";
-import { isBucketUrl, readBucketUrl } from "../artifacts/s3/bucket-place.ts";
+import { type BucketPlace, isBucketUrl, readBucketUrl } from "../artifacts/s3/bucket-place.ts";
 import { type HoneConfig, readStoreEndpoint } from "./config.ts";
 
 export function artifactPlaceOf(
@@ -10,12 +10,22 @@ export function artifactPlaceOf(
 ): ArtifactPlace {
   const { data, blobs, blobsPathStyle: pathStyle, blobsCacheBytes: bytesMax } = server;
   if (blobs === null || !isBucketUrl(blobs)) return { kind: "folder", root: blobs ?? data };
+  return {
+    kind: "bucket",
+    bucket: bucketPlaceOf(blobs, "HONE_BLOBS", pathStyle, environment),
+    cache: { folder: join(data, "cache", "blobs"), bytesMax },
+  };
+}
+
+/** @param url `s3://…` @param name by which messages call it */
+export function bucketPlaceOf(
+  url: string,
+  name: string,
+  pathStyle: HoneConfig["server"]["blobsPathStyle"],
+  environment?: NodeJS.ProcessEnv,
+): BucketPlace {
   const endpoint = readStoreEndpoint(environment);
   // AWS has a host for each bucket; of other stores few have.
   const isPathStyle = pathStyle === "auto" ? endpoint !== null : pathStyle === "on";
-  return {
-    kind: "bucket",
-    bucket: { ...readBucketUrl(blobs), endpoint, isPathStyle },
-    cache: { folder: join(data, "cache", "blobs"), bytesMax },
-  };
+  return { ...readBucketUrl(url, name), endpoint, isPathStyle };
 }

@@ -1,6 +1,5 @@
 // What `hone keys` does in a data folder, beside a running server or without one.
 import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../domain/access.ts";
-import { systemClock } from "../domain/clock.ts";
 import { keyScopes, type KeyScope } from "../domain/keys/key-scope.ts";
 import { type KeyLimits, noLimits } from "../domain/keys/limits.ts";
 import { allItems } from "../domain/page.ts";
@@ -127,9 +126,9 @@ async function withKeys<T>(
       appendEntries(file, [entry]).catch((cause: unknown) => {
         throw notRecorded(file.path, cause);
       });
-    const keys = auditedKeys(database.keys, record, systemClock);
-    const service = createKeyService({ keys, clock: systemClock });
-    const entities = createEntityLimits(auditedLimits(database.limits, record, systemClock));
+    const keys = auditedKeys(database.keys, record, database.clock);
+    const service = createKeyService({ keys, clock: database.clock });
+    const entities = createEntityLimits(auditedLimits(database.limits, record, database.clock));
     return await use({ keys, service, entities }, config);
   } catch (error) {
     throw inFlags(error);

@@ -54,7 +54,7 @@ import { createHttpServer } from "../http/server.ts";
 import { httpSettingsWith, type HttpSettings } from "../http/settings.ts";
 import { createAttemptMetrics } from "../jobs/attempt-metrics.ts";
 import { JobQueue } from "../jobs/job-queue.ts";
-import { jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
+import { goneMs, jobSettingsWith, type JobSettings } from "../jobs/settings.ts";
 import { ServerLease } from "../jobs/server-lease.ts";
 import { trainingKindOf } from "../jobs/version-kind.ts";
 import { createKeyService } from "../keys/key-service.ts";
@@ -100,7 +100,7 @@ import { keepDataPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
 import { createVersionWatch } from "./checks/version-watch.ts";
 import { compareAdapters, comparisonFault, type AdapterComparison } from "./data-folder/compare-adapters.ts";
-import { sweepDataFolder } from "./data-folder/sweep.ts";
+import { sweepDataFolder, sweepOfDeadServers } from "./data-folder/sweep.ts";
 import { createVersionRecords, type VersionRecords } from "./data-folder/version-records.ts";
 import { unofferedConstraint } from "./constraints/unoffered.ts";
 import { addedBases } from "./library/added-models.ts";
@@ -263,11 +263,11 @@ async function build(
   await start(versionWatch);
   const audit = createAuditLog(auditFile(config), logger);
   await start(audit);
-  const keys = auditedKeys(database.keys, (entry) => audit.record(entry), systemClock);
+  const keys = auditedKeys(database.keys, (entry) => audit.record(entry), database.clock);
   const firstKey = await ensureFirstKey({
     keys,
     settings: config.server,
-    clock: systemClock,
+    clock: database.clock,
     logger,
   });
   let isUp = false;
@@ -426,7 +426,7 @@ async function construct(
     listening,
   }: Ground,
 ): Promise<Parts> {
-  const clock = systemClock;
+  const { clock } = database;
   const version = packageVersion();
   const { data: dataFolder, model: named, defaultModel, quantize: quantization } = config.server;
   const builtIn = config.server.builtInModel === "on" ? builtInModel() : null;
@@ -576,12 +576,23 @@ async function construct(
   });
   const adaptersInUse = (): Iterable<string> =>
     [chat, embeddings, checkpointFiles].flatMap((user) => [...user.adaptersInUse()]);
+  const sweptStores = { models: database.models, jobs: database.jobs, servers: database.servers };
   const policies = keepPolicies(settings.retention, settings.recordings);
   const sweeper = createSweeper({
     store: database.retention,
     policies,
     settings: settings.retention,
     owner: () => lease.id,
+    clearDead: place.isForMany
+      ? sweepOfDeadServers({
+          artifacts,
+          ...sweptStores,
+          runner,
+          clock,
+          logger,
+          graceMs: goneMs(settings.jobs),
+        })
+      : async () => undefined,
     trimAudit: (before) => trimAudit(auditFile(config), before, clock.now()),
     clock,
     audit,
@@ -785,13 +796,12 @@ async function construct(
   };
   exposeGauges(metrics, { bases, memory, jobQueue });
   exposeVllmGauges(metrics, { bases, chat, slotCountMax: settings.engine.slotCountMax, clock });
-  const { models: modelStore, jobs } = database;
+  const { models: modelStore } = database;
   const { optimizerStatesKept } = settings.jobs;
   const sweep = async (): Promise<void> => {
     await modelService.deleteAllOlderVersions();
     const places = { artifacts, folder, root: dataFolder, hasOthers: place.isForMany };
-    const stores = { models: modelStore, jobs, servers: database.servers };
-    await sweepDataFolder({ ...places, ...stores, runner, optimizerStatesKept, clock, logger });
+    await sweepDataFolder({ ...places, ...sweptStores, runner, optimizerStatesKept, clock, logger });
     compared = await compareAdapters(comparedStores);
     const fault = await comparisonFault(compared, comparedStores);
     if (fault !== null) logger.error(compared, fault.message);

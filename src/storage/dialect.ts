@@ -33,8 +33,6 @@ export interface Connection {
   readonly isExclusive: boolean;
   /** Whether a statement failed because a row that it refers to is not there. */
   readonly isMissingParent: (error: unknown) => boolean;
-  /** Whether a statement failed because a unique key of a row that it inserts is taken. */
-  readonly isKeyTaken: (error: unknown) => boolean;
   /** How it writes what databases write in different ways. */
   readonly form: SqlForm;
   readonly searches: Searches;
@@ -42,6 +40,8 @@ export interface Connection {
   readonly announcer: Announcer;
   /** Why it cannot be reached now, for people; null as far as is known. */
   readonly fault: () => string | null;
+  /** Asks what time it is there; null where that is this machine's time. */
+  readonly readTime: (() => Promise<Date>) | null;
   /** Opens the database as it is now, for copies of it. Its thread may wait for the disk. */
   readonly openSnapshot: () => Promise<TableSnapshot>;
   /** Waits until no other process changes the tables; others wait from here until the transaction ends. */

@@ -12,6 +12,7 @@ import type { RetentionStore } from "../domain/retention/retention-store.ts";
 import type { RuleStore } from "../domain/rewards/stored-rule.ts";
 import type { TrainingSourceStore } from "../domain/rewards/training-source.ts";
 import type { Announcements } from "../domain/servers/announcements.ts";
+import { ownClock, type SharedClock } from "../domain/servers/shared-clock.ts";
 import type { ServerStore } from "../domain/servers/server-store.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
@@ -22,6 +23,7 @@ import type { TraceStore } from "../domain/traces/trace-store.ts";
 import type { FileStore } from "../domain/uploads/uploaded-file.ts";
 import type { WebhookStore } from "../domain/webhooks/webhook-store.ts";
 import { announcingStores } from "./announcements/announcing-stores.ts";
+import { createDatabaseClock } from "./database-clock.ts";
 import type { Connection } from "./dialect.ts";
 import { createCompletionStore } from "./completions/completion-store.ts";
 import { createFeedbackStore } from "./feedback/feedback-store.ts";
@@ -71,6 +73,8 @@ export interface Stores {
   /** What was changed, of what `keys`, `models` and `jobs` change. */
   readonly announcements: Announcements;
   readonly retention: RetentionStore;
+  /** What all servers on the database go by. */
+  readonly clock: SharedClock;
   /** The database's version as it is by now: where several servers are on it, a newer program may have changed it. */
   version(): Promise<DatabaseVersion | null>;
   /** Why the database cannot be reached now, for people; null as far as is known. */
@@ -83,14 +87,17 @@ export interface Stores {
  * Brings the database to the newest version and opens the stores on it; closes the connection where that fails. What a
  * store has acknowledged is on disk.
  *
+ * @param own the clock of this machine
  * @throws ServiceError `conflict` when another server uses a database of one, `unsupported` when a newer program brought it
  *   where this one cannot work on it,
  *   `unavailable` when the disk is full, `internal` when it cannot be opened
  */
-export async function openStores(connection: Connection, clock: Clock = systemClock): Promise<Stores> {
-  const { queries } = connection;
+export async function openStores(connection: Connection, own: Clock = systemClock): Promise<Stores> {
+  const { queries, readTime } = connection;
+  const clock = readTime === null ? ownClock(own) : createDatabaseClock(own, readTime);
   try {
     await migrate(connection);
+    await clock.synchronize();
     // No other server can be there: those that have a lease have died, and what they had is free at once.
     if (connection.isExclusive) {
       await queries.deleteFrom("servers").execute();
@@ -124,6 +131,7 @@ export async function openStores(connection: Connection, clock: Clock = systemCl
     webhooks: createWebhookStore(connection, outbox),
     announcements: connection.announcer,
     retention: createRetentionStore(connection),
+    clock,
     version: () => readPresentVersion(queries),
     fault: () => connection.fault(),
     close: () => (closing ??= queries.destroy()),

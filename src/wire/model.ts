@@ -4,7 +4,7 @@ import type { WirePlaces } from "./places.ts";
 import type { BodyForm } from "./body.ts";
 import {
   type AdapterWish,
-  type ComputingPlace,
+  type DeviceChoice,
   type ModelVersion,
   projectionNames,
   type TrainedModel,
@@ -244,15 +244,12 @@ export const servedModelSchema = Type.Object(
     }),
     device: orNull(
       Type.Object({
-        value: Type.Enum(["cpu", "webgpu", "vllm"]),
+        value: Type.Enum(["cpu", "webgpu"]),
         reason: Type.String({
           description: "Why it is not the one that was asked for, for people; empty when it is.",
         }),
       }),
-      {
-        description:
-          "What computes the base model's tokens: this machine's processor or graphics processor, or vLLM servers; null where it is not served.",
-      },
+      { description: "What computes the base model's tokens; null where it is not served." },
     ),
     tool_calls: orNull(
       Type.Object({
@@ -305,7 +302,7 @@ export const servedModelListSchema = Type.Object({
   data: Type.Array(servedModelSchema),
 });
 
-export function servedDeviceBody({ device, reason }: ComputingPlace): object {
+export function servedDeviceBody({ device, reason }: DeviceChoice): object {
   return { value: device, reason };
 }
 

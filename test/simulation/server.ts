@@ -15,7 +15,7 @@ import { createFileService, type FileService } from "../../src/files/file-servic
 import { fileSettingsWith } from "../../src/files/settings.ts";
 import { JobQueue } from "../../src/jobs/job-queue.ts";
 import { ServerLease } from "../../src/jobs/server-lease.ts";
-import { jobSettingsWith } from "../../src/jobs/settings.ts";
+import { goneMs, jobSettingsWith } from "../../src/jobs/settings.ts";
 import { trainingKindOf } from "../../src/jobs/version-kind.ts";
 import { createRecorder, type Recorder } from "../../src/recordings/recorder.ts";
 import { recordingSettingsWith } from "../../src/recordings/settings.ts";
@@ -23,7 +23,9 @@ import { adapterHash } from "../../src/model/hashes/adapter-hash.ts";
 import { createModelDirectory } from "../../src/registry/model-directory.ts";
 import { createModelService, type ModelService } from "../../src/registry/model-service.ts";
 import { VersionUses } from "../../src/registry/version-uses.ts";
-import { sweepDataFolder } from "../../src/server/data-folder/sweep.ts";
+import { keepPolicies, retentionSettingsWith } from "../../src/retention/settings.ts";
+import { createSweeper } from "../../src/retention/sweeper.ts";
+import { sweepDataFolder, sweepOfDeadServers } from "../../src/server/data-folder/sweep.ts";
 import { openStores, type Stores } from "../../src/storage/stores.ts";
 import type { Logger } from "../../src/telemetry/logger.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
@@ -80,9 +82,9 @@ export async function startServer(
 ): Promise<SimulatedServer> {
   let started: SimulatedServer | null = null;
   const life = serviceOfParts("server", async (start) => {
-    const { clock } = process;
     const { logger } = place;
-    const stores = await openStores(place.database.connect(process), clock);
+    const stores = await openStores(place.database.connect(process), process.clock);
+    const { clock } = stores;
     await start(serviceOf("database", { stop: () => stores.close() }));
     const root = rootOf(process.number);
     const server = (): string => lease.id;
@@ -158,11 +160,35 @@ export async function startServer(
       settings: fileSettingsWith({ sweepSeconds: 10 }),
       onFault: (error) => logger.warn({ err: error }, "files"),
     });
+    const metrics = createMetrics({ processMetrics: false });
+    const recordings = recordingSettingsWith({ keepDays: 0, keepPerModel: 0 });
     const recorder = createRecorder({
       store: stores.completions,
-      settings: recordingSettingsWith({ keepDays: 0, keepPerModel: 0 }),
+      settings: recordings,
       clock,
-      metrics: createMetrics({ processMetrics: false }),
+      metrics,
+      logger,
+    });
+    const retention = retentionSettingsWith({ sweepSeconds: 10, leaseSeconds: 20 });
+    const sweeper = createSweeper({
+      store: stores.retention,
+      policies: keepPolicies(retention, recordings),
+      settings: retention,
+      owner: server,
+      clearDead: sweepOfDeadServers({
+        artifacts,
+        models: stores.models,
+        jobs: stores.jobs,
+        servers: stores.servers,
+        runner,
+        clock,
+        graceMs: goneMs(jobSettings),
+        logger,
+      }),
+      trimAudit: async () => undefined,
+      clock,
+      audit: { record: () => undefined },
+      metrics,
       logger,
     });
     const feedback = createFeedbackService({
@@ -190,6 +216,7 @@ export async function startServer(
     await start(files);
     await start(recorder);
     await start(jobQueue);
+    await start(sweeper);
     started = {
       process,
       stores,

@@ -176,9 +176,9 @@ class World {
 
   /** What died leaves nothing that a start does not sweep when its lease has run out, and files their hour. */
   async #tidy(): Promise<void> {
+    this.#database.setClock(2 * 3_600_000);
     for (let start = 0; start <= this.#serverCount; start++) {
       const process = this.#newProcess();
-      process.clock.step(2 * 3_600_000);
       const server = await startServer({ ...this.#place, number: start % this.#serverCount }, process);
       await this.#pass(start === 0 ? 20_000 : 1000);
       await server.stop();

@@ -1,9 +1,11 @@
-// A bucket as a few verbs over whole objects, each with a deadline and tried again while it may help. Every object is small
-// enough to be in memory. Knows nothing of what objects mean. The client's library is loaded at the first request.
+// A bucket as a few verbs over objects and parts of them, each with a deadline and tried again while it may help. What is sent or
+// read at once is small enough to be in memory. Knows nothing of what objects mean. The client's library is loaded at the first
+// request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { S3Client } from "@aws-sdk/client-s3";
+import { present } from "../../domain/assert.ts";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { newUuid } from "../../domain/ids.ts";
 import { seededRandom } from "../../domain/random.ts";
@@ -16,6 +18,13 @@ export interface BucketEntry {
   readonly key: string;
   /** When it was put, by the store's clock. */
   readonly at: Date;
+}
+
+/** A part of an object that is put together, as the store knows it. */
+export interface UploadedPart {
+  /** From 1 on. */
+  readonly number: number;
+  readonly tag: string;
 }
 
 /** For the environment of processes that use it: the library says in their logs which versions of itself are to come. */
@@ -90,6 +99,76 @@ export class BucketClient {
         abortSignal: signal,
       }),
     );
+  }
+
+  /** Some of an object's bytes, fewer at its end; null where there is no such object. */
+  async readPart(
+    key: string,
+    { from, byteCount }: { readonly from: number; readonly byteCount: number },
+  ): Promise<Buffer | null> {
+    return await this.#ask("read", key, async ({ library, client }, object, signal) => {
+      const Range = `bytes=${from}-${from + byteCount - 1}`;
+      const asked = new library.GetObjectCommand({ ...object, Range });
+      const { Body } = await client.send(asked, { abortSignal: signal });
+      return buffer(addAbortSignal(signal, Body as Readable));
+    }).catch(orWhereMissing(null));
+  }
+
+  /** In bytes; null where there is no such object. */
+  async size(key: string): Promise<number | null> {
+    return await this.#ask("looked for", key, async ({ library, client }, object, signal) => {
+      const { ContentLength = 0 } = await client.send(new library.HeadObjectCommand(object), {
+        abortSignal: signal,
+      });
+      return ContentLength;
+    }).catch(orWhereMissing(null));
+  }
+
+  /** Begins an object that comes in parts; returns what the store calls it. */
+  async beginUpload(key: string): Promise<string> {
+    return await this.#ask("written", key, async ({ library, client }, object, signal) => {
+      const asked = new library.CreateMultipartUploadCommand(object);
+      const { UploadId } = await client.send(asked, { abortSignal: signal });
+      return present(UploadId, "the store names what it begins");
+    });
+  }
+
+  async sendPart(
+    key: string,
+    { number, uploadId }: { readonly number: number; readonly uploadId: string },
+    bytes: Uint8Array,
+  ): Promise<UploadedPart> {
+    const ContentMD5 = createHash("md5").update(bytes).digest("base64");
+    const about = { UploadId: uploadId, PartNumber: number, Body: bytes, ContentMD5 };
+    return await this.#ask("written", key, async ({ library, client }, object, signal) => {
+      const asked = new library.UploadPartCommand({ ...object, ...about });
+      const { ETag } = await client.send(asked, { abortSignal: signal });
+      return { number, tag: present(ETag, "the store names what it has") };
+    });
+  }
+
+  /** From here on the object is there. */
+  async completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[]): Promise<void> {
+    const Parts = parts.map(({ number, tag }) => ({ PartNumber: number, ETag: tag }));
+    await this.#ask("written", key, ({ library, client }, object, signal) =>
+      client.send(
+        new library.CompleteMultipartUploadCommand({
+          ...object,
+          UploadId: uploadId,
+          MultipartUpload: { Parts },
+        }),
+        { abortSignal: signal },
+      ),
+    );
+  }
+
+  /** Its parts take no more room. */
+  async abandonUpload(key: string, uploadId: string): Promise<void> {
+    await this.#ask("removed", key, ({ library, client }, object, signal) =>
+      client.send(new library.AbortMultipartUploadCommand({ ...object, UploadId: uploadId }), {
+        abortSignal: signal,
+      }),
+    ).catch(orWhereMissing(null));
   }
 
   /** False also where there is no such bucket. */

@@ -8,7 +8,7 @@ const retryAfterSeconds = 5;
 
 /** What is to be done, by the name that the store or its client has for it. */
 const cures: Readonly<Record<string, string>> = {
-  NoSuchBucket: "There is no such bucket: make it, or name another with HONE_BLOBS.",
+  NoSuchBucket: "There is no such bucket: make it, or name another.",
   AccessDenied:
     "These credentials must be allowed to list the bucket, and to get, put and delete objects in it.",
   InvalidAccessKeyId: "The store does not know AWS_ACCESS_KEY_ID.",

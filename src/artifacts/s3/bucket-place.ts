@@ -20,8 +20,8 @@ export function isBucketUrl(text: string): boolean {
   return /^s3:\/\//i.test(text);
 }
 
-/** @throws ServiceError `invalid` for what names no bucket */
-export function readBucketUrl(url: string): Pick<BucketPlace, "bucket" | "prefix"> {
+/** @param name by which messages call it @throws ServiceError `invalid` for what names no bucket */
+export function readBucketUrl(url: string, name = "HONE_BLOBS"): Pick<BucketPlace, "bucket" | "prefix"> {
   const [bucket = "", ...parts] = url.replace(/^s3:\/\//i, "").split("/");
   const prefix = parts.filter((part) => part !== "").join("/");
   const isPlain = /^[\w!.*'()/-]*$/.test(prefix) && !/(^|\/)\.\.?(\/|$)/.test(prefix);
@@ -29,7 +29,7 @@ export function readBucketUrl(url: string): Pick<BucketPlace, "bucket" | "prefix
     return { bucket, prefix: prefix === "" ? "" : `${prefix}/` };
   throw new ServiceError({
     code: "invalid",
-    message: `HONE_BLOBS is ${JSON.stringify(url)}; it must be \`s3://<bucket>\` or \`s3://<bucket>/<prefix>\`: a bucket's name of 3 to 63 lower-case letters, digits, dots and hyphens, and a prefix of at most ${prefixLengthMax} letters, digits and the characters ! - _ . * ' ( ) /. The store's address and credentials are the environment's (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on).`,
+    message: `${name} is ${JSON.stringify(url)}; it must be \`s3://<bucket>\` or \`s3://<bucket>/<prefix>\`: a bucket's name of 3 to 63 lower-case letters, digits, dots and hyphens, and a prefix of at most ${prefixLengthMax} letters, digits and the characters ! - _ . * ' ( ) /. The store's address and credentials are the environment's (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and so on).`,
   });
 }
 

@@ -1,11 +1,9 @@
 // Reads an archive: its manifest, which files it is to have, and the rows of its tables. What is read is compared with its hash.
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { isMissing } from "../../artifacts/folder-names.ts";
+import { Readable } from "node:stream";
 import { ServiceError } from "../../domain/service-error.ts";
+import type { ArchivePlace } from "./archive-place.ts";
 import { manifestName, requirePath, sumsName } from "./layout.ts";
 import { readManifest, type Manifest } from "./manifest.ts";
 
@@ -15,7 +13,7 @@ export interface ArchivedFile {
 }
 
 export interface ArchiveReader {
-  readonly folder: string;
+  readonly place: ArchivePlace;
   readonly manifest: Manifest;
   /**
    * The files beside manifest and sums, those of an artifact together.
@@ -39,72 +37,71 @@ const manifestBytesMax = 1 << 26;
  *
  * @throws ServiceError `not_found` where there is none, `invalid` for one that was changed, `unsupported` for a newer one
  */
-export async function openArchive(folder: string): Promise<ArchiveReader> {
-  const manifest = readManifest(await manifestOf(folder), join(folder, manifestName));
-  const sums = join(folder, sumsName);
-  if ((await hashOfFile(sums)) !== manifest.sumsSha256) throw damaged(sums, "it is not as it was written");
+export async function openArchive(place: ArchivePlace): Promise<ArchiveReader> {
+  const manifest = readManifest(await manifestOf(place), `${place.name}/${manifestName}`);
+  const sums = readCompared(place, { path: sumsName, sha256: manifest.sumsSha256 });
+  while ((await sums.next()).done !== true) continue;
   return {
-    folder,
+    place,
     manifest,
-    files: () => filesOf(sums),
-    read: (file) => readCompared(join(folder, file.path), file),
+    files: () => filesOf(place),
+    read: (file) => readCompared(place, file),
   };
 }
 
-async function manifestOf(folder: string): Promise<string> {
-  const path = join(folder, manifestName);
+async function manifestOf(place: ArchivePlace): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
   try {
-    const { size } = await stat(path);
-    if (size > manifestBytesMax) throw damaged(path, `it has ${size} bytes, of at most ${manifestBytesMax}`);
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (!isMissing(error)) throw error;
+    for await (const piece of place.read(manifestName)) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > manifestBytesMax)
+        throw damaged(`${place.name}/${manifestName}`, `it has more than ${manifestBytesMax} bytes`);
+    }
+    return Buffer.concat(pieces).toString("utf8");
+  } catch (cause) {
+    if (!isNotThere(cause)) throw cause;
     const why = "it has no manifest.json, which comes last. One that was ended has to be made anew";
-    throw new ServiceError({
-      code: "not_found",
-      message: `${folder} is no archive of Hone: ${why}.`,
-      cause: error,
-    });
+    const message = `${place.name} is no archive of Hone: ${why}.`;
+    throw new ServiceError({ code: "not_found", message, cause });
   }
 }
 
-async function hashOfFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  try {
-    for await (const piece of createReadStream(path)) hash.update(piece as Uint8Array);
-  } catch (error) {
-    throw isMissing(error) ? damaged(path, "it is not there") : error;
-  }
-  return hash.digest("hex");
-}
-
-async function* filesOf(sums: string): AsyncGenerator<ArchivedFile, void> {
-  for await (const line of createInterface({ input: createReadStream(sums), crlfDelay: Infinity })) {
+async function* filesOf(place: ArchivePlace): AsyncGenerator<ArchivedFile, void> {
+  const input = Readable.from(place.read(sumsName));
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     const [, sha256, path] = /^([0-9a-f]{64}) {2}(.+)$/.exec(line) ?? [];
     if (sha256 === undefined || path === undefined)
-      throw damaged(sums, `it has a line ${JSON.stringify(line.slice(0, 200))}`);
+      throw damaged(`${place.name}/${sumsName}`, `it has a line ${JSON.stringify(line.slice(0, 200))}`);
     requirePath(path);
     yield { path, sha256 };
   }
 }
 
-async function* readCompared(path: string, { sha256 }: ArchivedFile): AsyncGenerator<Uint8Array, void> {
+async function* readCompared(
+  place: ArchivePlace,
+  { path, sha256 }: ArchivedFile,
+): AsyncGenerator<Uint8Array, void> {
   const hash = createHash("sha256");
   try {
-    for await (const piece of createReadStream(path)) {
-      const bytes = piece as Uint8Array;
+    for await (const bytes of place.read(path)) {
       hash.update(bytes);
       yield bytes;
     }
   } catch (error) {
-    throw isMissing(error) ? damaged(path, "it is not there") : error;
+    throw isNotThere(error) ? damaged(`${place.name}/${path}`, "it is not there") : error;
   }
   const now = hash.digest("hex");
   if (now !== sha256)
     throw damaged(
-      path,
+      `${place.name}/${path}`,
       `it hashes to ${now.slice(0, 12)}, and hashed to ${sha256.slice(0, 12)} when it was written`,
     );
+}
+
+function isNotThere(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "not_found";
 }
 
 /** What an archive lacks, or has in another form. */

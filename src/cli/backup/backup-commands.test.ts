@@ -28,7 +28,7 @@ test("a data folder is backed up, verified, restored and moved", async (t) => {
   assert.match(made.errors, /^access_keys: 1 row$/m);
   const again = await hone("backup", "copy", "--data", "data");
   assert.deepEqual([again.status, again.output], [1, ""]);
-  assert.match(again.errors, /^hone: The folder .*copy holds an archive already\. Name one/m);
+  assert.match(again.errors, /^hone: .*copy holds an archive already\. Name a place/m);
 
   assert.deepEqual((await hone("verify", "copy")).output, "All is as it was stored.\n");
   assert.deepEqual(JSON.parse((await hone("verify", "--data", "data", "--json")).output), []);

@@ -16,8 +16,10 @@ SQLite is restored into PostgreSQL, and the other way round: --database-url says
 export function addBackupCommands(program: Command): void {
   addPlaceFlags(
     program
-      .command("backup <folder>")
-      .description("Copy database, adapters and files of one moment into a folder, while the server runs."),
+      .command("backup <place>")
+      .description(
+        "Copy database, adapters and files of one moment into a folder or a bucket (s3://…), while the server runs.",
+      ),
   )
     .addHelpText("after", aboutBackup)
     .action(async (folder: string, flags: ArchiveFlags) => {
@@ -29,7 +31,7 @@ export function addBackupCommands(program: Command): void {
     });
   addPlaceFlags(
     program
-      .command("restore <folder>")
+      .command("restore <place>")
       .description("Put a backup into an empty database and data folder, where no server runs."),
   )
     .addHelpText("after", aboutRestore)
@@ -43,7 +45,7 @@ export function addBackupCommands(program: Command): void {
     });
   addPlaceFlags(
     program
-      .command("verify [folder]")
+      .command("verify [place]")
       .description(
         "Read all of a backup, or of what a server keeps where none is named, and say what is wrong.",
       ),

@@ -11,7 +11,7 @@ is not in it, so stop the server first where the database is to move.`;
 export function addMoveCommands(program: Command): void {
   addPlaceFlags(
     program
-      .command("export <folder>")
+      .command("export <place>")
       .description("Copy the database alone into a folder, for another database of either kind."),
   )
     .addHelpText("after", aboutExport)
@@ -23,7 +23,7 @@ export function addMoveCommands(program: Command): void {
     });
   addPlaceFlags(
     program
-      .command("import <folder>")
+      .command("import <place>")
       .description("Fill an empty database with an export or a backup, where no server runs."),
   ).action(async (folder: string, flags: ArchiveFlags) => {
     const { importDatabase } = await import("../../server/backup/archive-commands.ts");

@@ -1,12 +1,12 @@
 // A clock for tests: time stands still until a test moves it. Lives here so that every folder's tests share one.
-import type { Clock } from "../clock.ts";
+import type { SharedClock } from "../servers/shared-clock.ts";
 
 interface Sleeper {
   readonly wakeAtMs: number;
   readonly wake: () => void;
 }
 
-export class FakeClock implements Clock {
+export class FakeClock implements SharedClock {
   #startMs: number;
   #elapsedMs = 0;
   #sleepers: Sleeper[] = [];
@@ -22,6 +22,13 @@ export class FakeClock implements Clock {
   /** Sets the wall clock forward or back, as an administrator or a time server may; nobody's sleep changes. */
   step(durationMs: number): void {
     this.#startMs += durationMs;
+  }
+
+  /** It is always right. */
+  async synchronize(): Promise<void> {}
+
+  aheadMs(): number {
+    return 0;
   }
 
   monotonicMs(): number {

@@ -294,6 +294,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
         policies,
         settings: retentionSettingsWith({ stepPauseMs: 0 }),
         owner: () => "server",
+        clearDead: async () => undefined,
         trimAudit: async () => undefined,
         clock,
         audit: { record: (entry) => void audited.push(entry) },

@@ -4,7 +4,11 @@ import { relative, resolve, sep } from "node:path";
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
 import { openArtifacts } from "../../artifacts/open-artifacts.ts";
 import { storeEnvironment } from "../../artifacts/s3/bucket-client.ts";
+import { isBucketUrl, readBucketUrl } from "../../artifacts/s3/bucket-place.ts";
+import type { ArchivePlace } from "../../backup/archive/archive-place.ts";
 import { openArchive } from "../../backup/archive/archive-reader.ts";
+import { bucketArchivePlace } from "../../backup/archive/bucket-archive-place.ts";
+import { folderPlace } from "../../backup/archive/folder-place.ts";
 import type { Manifest } from "../../backup/archive/manifest.ts";
 import type { Fault } from "../../backup/fault.ts";
 import { loadTables } from "../../backup/load-tables.ts";
@@ -17,7 +21,7 @@ import type { DatabaseTables } from "../../domain/backup/tables.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { newUuid } from "../../domain/ids.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { artifactPlaceOf } from "../artifact-place.ts";
+import { artifactPlaceOf, bucketPlaceOf } from "../artifact-place.ts";
 import { addToChildEnvironment, readConfig, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
 import { makeFolder } from "../make-folder.ts";
@@ -40,17 +44,21 @@ export interface Watching {
   readonly signal: AbortSignal;
 }
 
-/** Copies database and artifacts of a server, beside it while it runs. @throws ServiceError as `makeBackup` */
-export async function backup(folder: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
+/**
+ * Copies database and artifacts of a server, beside it while it runs.
+ *
+ * @param target a folder, or a bucket as `s3://…`
+ * @throws ServiceError as `makeBackup`
+ */
+export async function backup(target: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
   const { config, place } = existingPlace(flags);
   const { data } = config.server;
-  const target = resolve(folder);
-  for (const folder of [data, ...blobsFolders(config)]) refuseWithin(target, folder);
+  refuseOwn(target, config);
   return withTables(place, { isShared: true }, (tables) =>
     withStaging(data, (staging) =>
       makeBackup(
         { tables, artifacts: artifactsOf(config), staging, clock: systemClock },
-        { folder: target, program: packageVersion(), ...watching },
+        { place: archivePlaceOf(target, config), program: packageVersion(), ...watching },
       ),
     ),
   );
@@ -58,22 +66,22 @@ export async function backup(folder: string, flags: PlaceFlags, watching: Watchi
 
 /** Copies the database alone. @throws ServiceError as `makeExport` */
 export async function exportDatabase(
-  folder: string,
+  target: string,
   flags: PlaceFlags,
   watching: Watching,
 ): Promise<Manifest> {
-  const { place } = existingPlace(flags);
+  const { config, place } = existingPlace(flags);
   return withTables(place, { isShared: true }, (tables) =>
     makeExport(
       { tables, clock: systemClock },
-      { folder: resolve(folder), program: packageVersion(), ...watching },
+      { place: archivePlaceOf(target, config), program: packageVersion(), ...watching },
     ),
   );
 }
 
 /** Puts a backup in the place of a server. @throws ServiceError as `restoreArchive`; `conflict` where a server runs */
-export async function restore(folder: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
-  const archive = await openArchive(resolve(folder));
+export async function restore(source: string, flags: PlaceFlags, watching: Watching): Promise<Manifest> {
+  const archive = await openArchive(archivePlaceOf(source, readConfig({ ...flags })));
   const { config, place } = await newPlace(flags);
   const server = newUuid();
   const artifacts = artifactsOf(config, server);
@@ -94,11 +102,11 @@ export async function restore(folder: string, flags: PlaceFlags, watching: Watch
  * @throws ServiceError as `loadTables`; `conflict` where a server runs
  */
 export async function importDatabase(
-  folder: string,
+  source: string,
   flags: PlaceFlags,
   watching: Watching,
 ): Promise<Manifest> {
-  const archive = await openArchive(resolve(folder));
+  const archive = await openArchive(archivePlaceOf(source, readConfig({ ...flags })));
   const { place } = await newPlace(flags);
   return withTables(place, { isShared: false }, async (tables) => {
     await tables.requireEmpty(archive.manifest.database.version);
@@ -108,17 +116,17 @@ export async function importDatabase(
 }
 
 /**
- * Reads all of an archive, or of a server where no folder is named, and yields what is wrong.
+ * Reads all of an archive, or of a server where none is named, and yields what is wrong.
  *
  * @throws ServiceError as `verifyArchive` and `verifyServer`
  */
 export async function* verify(
-  folder: string | null,
+  source: string | null,
   flags: PlaceFlags,
   watching: Watching,
 ): AsyncGenerator<Fault, void> {
-  if (folder !== null) {
-    yield* verifyArchive(resolve(folder), watching);
+  if (source !== null) {
+    yield* verifyArchive(archivePlaceOf(source, readConfig({ ...flags })), watching);
     return;
   }
   const { config, place } = existingPlace(flags);
@@ -201,6 +209,27 @@ function artifactsOf(config: HoneConfig, server = "reader"): ArtifactStore {
   const place = artifactPlaceOf(config);
   if (place.kind === "bucket") addToChildEnvironment(storeEnvironment);
   return openArtifacts(place, { server: () => server });
+}
+
+/** A folder, or a bucket as `s3://…` names it. */
+function archivePlaceOf(text: string, { server }: HoneConfig): ArchivePlace {
+  if (!isBucketUrl(text)) return folderPlace(resolve(text));
+  addToChildEnvironment(storeEnvironment);
+  return bucketArchivePlace(bucketPlaceOf(text, "The bucket", server.blobsPathStyle));
+}
+
+/** @throws ServiceError `invalid` for a place within what is copied, or around it */
+function refuseOwn(target: string, config: HoneConfig): void {
+  const own = artifactPlaceOf(config);
+  if (!isBucketUrl(target)) {
+    for (const folder of [config.server.data, ...blobsFolders(config)]) refuseWithin(resolve(target), folder);
+    return;
+  }
+  const { bucket, prefix } = readBucketUrl(target, "The bucket");
+  if (own.kind !== "bucket" || own.bucket.bucket !== bucket) return;
+  if (!prefix.startsWith(own.bucket.prefix) && !own.bucket.prefix.startsWith(prefix)) return;
+  const message = `${target} and HONE_BLOBS, which it is a copy of, lie in each other. Name another prefix, best in another bucket.`;
+  throw new ServiceError({ code: "invalid", message });
 }
 
 /** A copy on the same disk in the same folder would go with it, and be taken for the server's own. */

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { systemClock } from "../../domain/clock.ts";
+import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import {
   moment,
   sampleCounts,
@@ -17,7 +18,7 @@ import {
 } from "../../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../../storage/testing/memory-database.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
-import { sweepDataFolder } from "./sweep.ts";
+import { sweepDataFolder, sweepOfDeadServers } from "./sweep.ts";
 
 /** Model `m` with version 1, and version 2, which is deleted; and jobs that were to make versions 3 and 4. */
 async function open(t: TestContext, { hasOthers = false } = {}) {
@@ -86,8 +87,18 @@ async function open(t: TestContext, { hasOthers = false } = {}) {
       optimizerStatesKept: 2,
       logger: silentLogger,
     });
+  const clock = new FakeClock();
+  const stores = { models, jobs, servers };
+  const sweepDead = sweepOfDeadServers({
+    ...stores,
+    artifacts,
+    runner,
+    clock,
+    graceMs: 60_000,
+    logger: silentLogger,
+  });
   const age = (name: string): void => utimesSync(join(dataFolder, name), new Date(0), new Date(0));
-  return { make, there, age, sweep, publish, succeed, jobs, discarded };
+  return { make, there, age, sweep, sweepDead, clock, publish, succeed, jobs, discarded };
 }
 
 test("what an earlier run left behind goes, and what may be somebody's stays", async (t) => {
@@ -128,6 +139,38 @@ test("what an earlier run left behind goes, and what may be somebody's stays", a
   );
   assert.deepEqual(discarded.toSorted(), ["state of m:2", "work of 3", "work of gone"]);
   assert.deepEqual(there(...staying), staying);
+});
+
+test("while jobs run, what servers left that have died goes, and nothing of those that live", async (t) => {
+  const { make, there, sweepDead, clock, discarded } = await open(t);
+  const going = [
+    "work/gone/adapters+m+5.0190/adapter_model.safetensors",
+    `work/gone/${encodeURIComponent("adapters/none/1")}.held`,
+    "adapters/none/1/adapter_config.json",
+    "jobs/3/step-2/optimizer.safetensors",
+  ];
+  const staying = [
+    "jobs/4/step-2/optimizer.safetensors",
+    "work/server/adapters+m+6.0190/adapter_model.safetensors",
+    `work/gone/${encodeURIComponent("adapters/m/1")}.held`,
+    "adapters/m/1/adapter_config.json",
+    "adapters/m/5/adapter_config.json",
+    "cache/weights.7.partial",
+  ];
+  make(...going, ...staying);
+  await sweepDead();
+  await clock.advance(59_000);
+  await sweepDead();
+  // It may only have lost its lease.
+  assert.deepEqual(there(...going), going.slice(0, 3));
+  await clock.advance(1000);
+  await sweepDead();
+  assert.deepEqual(there(...going), []);
+  assert.deepEqual(
+    there(...staying),
+    staying.filter((name) => !name.startsWith("work/gone")),
+  );
+  assert.deepEqual(discarded, ["work of 3"]);
 });
 
 test("a version that another server's job makes while it is swept stays", async (t) => {

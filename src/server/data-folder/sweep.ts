@@ -38,19 +38,56 @@ const comingMs = 3_600_000;
 
 /** To be called while this server runs no job. */
 export async function sweepDataFolder(dependencies: SweepDependencies): Promise<void> {
-  const { artifacts, folder, models, servers, root, logger } = dependencies;
+  const { artifacts, folder, servers, root, logger } = dependencies;
   const isLive = (server: string): Promise<boolean> => servers.has(server);
-  const isKnown = async (key: string): Promise<boolean> => (await models.find(modelOf(key))) !== null;
+  const isKnown = isKnownTo(dependencies);
   const removed = [
     ...(await removeEarlierLeftovers(root, isKnown)),
     ...(await artifacts.sweepAbandoned({ isLive, isKnown })),
     ...(await folder.sweep(isLive)),
     ...(await clearStaging(root)),
-    ...(await sweepJobs(dependencies)),
+    ...(await sweepJobs(dependencies, [...(await folder.jobIds()), ...(await artifacts.names("jobs"))])),
   ];
   for (const modelId of await artifacts.names("adapters"))
     removed.push(...(await sweepModel(dependencies, modelId)));
   if (removed.length > 0) logger.warn({ removed }, "removed what an earlier run left behind");
+}
+
+export interface DeadServerDependencies extends Pick<
+  SweepDependencies,
+  "artifacts" | "models" | "jobs" | "servers" | "runner" | "clock" | "logger"
+> {
+  /** How long a server has to be gone: one that only lost its lease ends first what it was at. In milliseconds. */
+  readonly graceMs: number;
+}
+
+/** Makes what removes what servers left among the artifacts that have died; to be called again and again while jobs run. */
+export function sweepOfDeadServers(dependencies: DeadServerDependencies): () => Promise<void> {
+  const { artifacts, servers, clock, graceMs, logger } = dependencies;
+  /** When each was first found gone, by the monotonic clock. */
+  const goneSince = new Map<string, number>();
+  const isLive = async (server: string): Promise<boolean> => {
+    if (await servers.has(server)) return true;
+    const nowMs = clock.monotonicMs();
+    const since = goneSince.get(server) ?? nowMs;
+    const isWaitedFor = nowMs - since < graceMs;
+    if (isWaitedFor) goneSince.set(server, since);
+    else goneSince.delete(server);
+    return isWaitedFor;
+  };
+  const isKnown = isKnownTo(dependencies);
+  return async () => {
+    const removed = [
+      ...(await artifacts.sweepAbandoned({ isLive, isKnown })),
+      ...(await sweepJobs(dependencies, await artifacts.names("jobs"))),
+    ];
+    if (removed.length > 0) logger.warn({ removed }, "removed what a server that died left behind");
+  };
+}
+
+/** Whether the model of an artifact is there. */
+function isKnownTo({ models }: Pick<SweepDependencies, "models">): (key: string) => Promise<boolean> {
+  return async (key) => (await models.find(modelOf(key))) !== null;
 }
 
 function modelOf(key: string): string {
@@ -58,9 +95,12 @@ function modelOf(key: string): string {
 }
 
 /** What is kept of jobs that have ended, or went with their model, is of no use to any attempt. */
-async function sweepJobs({ artifacts, folder, jobs, runner }: SweepDependencies): Promise<readonly string[]> {
+async function sweepJobs(
+  { jobs, runner }: Pick<SweepDependencies, "jobs" | "runner">,
+  jobIds: readonly string[],
+): Promise<readonly string[]> {
   const removed: string[] = [];
-  for (const jobId of new Set([...(await folder.jobIds()), ...(await artifacts.names("jobs"))])) {
+  for (const jobId of new Set(jobIds)) {
     const job = await jobs.find(jobId);
     if (job !== null && !isTerminal(job.state)) continue;
     await runner.discardWork(jobId);

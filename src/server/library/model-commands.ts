@@ -117,8 +117,11 @@ async function refuseUsed(name: string, config: HoneConfig): Promise<void> {
   }
 }
 
-async function refuseServed(name: string, { servers }: Pick<Stores, "servers">): Promise<void> {
-  if (!(await servers.serves(name, systemClock.now()))) return;
+async function refuseServed(
+  name: string,
+  { servers, clock }: Pick<Stores, "servers" | "clock">,
+): Promise<void> {
+  if (!(await servers.serves(name, clock.now()))) return;
   throw new ServiceError({
     code: "conflict",
     message: `A running server serves ${name}. Stop it first; one that has just died counts as running for up to a minute.`,

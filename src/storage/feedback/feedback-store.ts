@@ -3,7 +3,6 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import { recordsIn } from "../../domain/feedback-query/feedback-batch.ts";
-import { storedForm } from "../../domain/feedback-query/stored-form.ts";
 import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
 import { type Fault, quoted, ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
@@ -33,6 +32,9 @@ import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 const groupRecordsMax = 256;
 const groupLengthMax = 1 << 20;
 
+/** Takes back what was written of a batch. */
+const idsTaken = new Error("Ids of the batch are taken.");
+
 /** Records looked for, or removed, by one statement. */
 const idsMax = 500;
 
@@ -44,7 +46,7 @@ const idsMax = 500;
  */
 export function createFeedbackStore(connection: Connection, outbox: Outbox, few = fewRecords): FeedbackStore {
   const { queries } = connection;
-  const numbers = new FeedbackNumbers(connection.form);
+  const numbers = new FeedbackNumbers();
   const created = async <Answer>(
     records: readonly FeedbackRecord[],
     answer: (answers: readonly (FeedbackRecord | null)[]) => Answer,
@@ -57,13 +59,15 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       // What throws here has nothing stored.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
-      const bytes = payloadBytesOf(stored.inserted);
-      await outbox.addFeedback(transaction, {
-        type: "feedback.created",
-        projectIds: [...bytes.keys()],
-        records: () => stored.inserted.map(({ record }) => eventRecord(record)),
+      await outbox.addFeedback(transaction, "feedback.created", () =>
+        stored.inserted.map(({ record }) => eventRecord(record)),
+      );
+      const projects = new Set(stored.inserted.map(({ record }) => record.projectId));
+      const sequences = stored.inserted.map(({ sequence }) => sequence);
+      await countAdded(transaction, [...projects], {
+        first: Math.min(...sequences),
+        last: Math.max(...sequences),
       });
-      await countAdded(transaction, bytes);
       return { result: given, fields: added };
     });
     numbers.learn(fields);
@@ -88,26 +92,22 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
             // Others that add records wait from here on.
             const last = await nextSequences(transaction, "feedback", batch.count);
             const placed = { ...author, first: last - batch.count + 1 };
-            await insertBatch(transaction, connection.form, batch, placed);
+            if ((await insertBatch(transaction, connection.form, batch, placed)) < batch.count)
+              throw idsTaken;
             const fields = await numbers.addBatch(transaction, batch.numbers, placed);
-            await outbox.addFeedback(transaction, {
-              type: "feedback.created",
-              projectIds: batch.projects.map(({ projectId }) => projectId),
-              records: () =>
-                [...recordsIn(batch)].map(({ id, content, contentHash }) =>
-                  eventRecord({ ...content, ...author, id, contentHash }),
-                ),
-            });
-            const bytes = batch.projects.map(
-              ({ projectId, payloadBytes }) => [projectId, payloadBytes] as const,
+            await outbox.addFeedback(transaction, "feedback.created", () =>
+              [...recordsIn(batch)].map(({ id, content, contentHash }) =>
+                eventRecord({ ...content, ...author, id, contentHash }),
+              ),
             );
-            await countAdded(transaction, new Map(bytes));
+            const projects = batch.projects.map(({ projectId }) => projectId);
+            await countAdded(transaction, projects, { first: placed.first, last });
             return fields;
           }),
         );
         return true;
       } catch (error) {
-        if (connection.isKeyTaken(error)) return false;
+        if (error === idsTaken) return false;
         throw error;
       }
     },
@@ -139,11 +139,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
           .execute();
         await numbers.remove(transaction, earlier);
         const fields = await numbers.add(transaction, [{ record, sequence: earlier.sequence }]);
-        await outbox.addFeedback(transaction, {
-          type: "feedback.replaced",
-          projectIds: [projectId],
-          records: () => [eventRecord(record)],
-        });
+        await outbox.addFeedback(transaction, "feedback.replaced", () => [eventRecord(record)]);
         const bytes = Buffer.byteLength(String(changed.payload)) - earlier.payloadBytes;
         await addProjectBytes(transaction, "record_bytes", projectId, bytes);
         await addProjectBytes(transaction, "revision_bytes", projectId, earlier.revisionBytes);
@@ -176,11 +172,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
           recordBytes += removed.recordBytes;
           revisionBytes += removed.revisionBytes;
         }
-        await outbox.addFeedback(transaction, {
-          type: "feedback.purged",
-          projectIds: [projectId],
-          records: () => purged.map(purgedRecord),
-        });
+        await outbox.addFeedback(transaction, "feedback.purged", () => purged.map(purgedRecord));
         await addProjectBytes(transaction, "record_bytes", projectId, -recordBytes);
         await addProjectBytes(transaction, "revision_bytes", projectId, -revisionBytes);
       }),
@@ -314,24 +306,23 @@ async function findByIds(
   return rows.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
 }
 
-/** The bytes of payloads as they are stored, by project. */
-function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string, number> {
-  const bytes = new Map<string, number>();
-  for (const { record } of records) {
-    const payloadBytes = Buffer.byteLength(storedForm(record).payload);
-    bytes.set(record.projectId, (bytes.get(record.projectId) ?? 0) + payloadBytes);
-  }
-  return bytes;
-}
-
-/** Counts the payloads of records that were just stored. Others that write the projects wait from here on. */
+/** Counts the payloads of records that were just stored, by their numbers. Others that write the projects wait from here on. */
 async function countAdded(
   transaction: Transaction<Schema>,
-  bytes: ReadonlyMap<string, number>,
+  projectIds: readonly string[],
+  { first, last }: { readonly first: number; readonly last: number },
 ): Promise<void> {
   // In one order, so that no two wait for each other.
-  for (const projectId of [...bytes.keys()].toSorted())
-    await addProjectBytes(transaction, "record_bytes", projectId, bytes.get(projectId) ?? 0);
+  for (const projectId of projectIds.toSorted()) {
+    const { bytes } = await transaction
+      .selectFrom("feedback")
+      .select(({ fn }) => fn.sum<number | null>(sizeOf(["payload"])).as("bytes"))
+      .where("project_id", "=", projectId)
+      .where("sequence", ">=", first)
+      .where("sequence", "<=", last)
+      .executeTakeFirstOrThrow();
+    await addProjectBytes(transaction, "record_bytes", projectId, bytes ?? 0);
+  }
 }
 
 /** What was removed, and the bytes of payloads and of history that went with it. */

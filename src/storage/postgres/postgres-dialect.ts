@@ -4,7 +4,7 @@ import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import { PostgresAnnouncer } from "./postgres-announcer.ts";
 import { PostgresDriver } from "./postgres-driver.ts";
-import { isKeyTaken, isMissingParent } from "./postgres-errors.ts";
+import { isMissingParent } from "./postgres-errors.ts";
 import { postgresForm } from "./postgres-form.ts";
 import { PostgresPool, type PoolOptions } from "./postgres-pool.ts";
 import { openPostgresSnapshot } from "./postgres-snapshot.ts";
@@ -41,11 +41,14 @@ export function openPostgres(options: PoolOptions): Connection {
     kind: "postgres",
     isExclusive: false,
     isMissingParent,
-    isKeyTaken,
     form: postgresForm,
     searches,
     announcer,
     fault: () => pool.fault,
+    readTime: async () => {
+      const { rows } = await sql<{ readonly time: Date }>`select clock_timestamp() as time`.execute(queries);
+      return rows[0].time;
+    },
     openSnapshot: () => openPostgresSnapshot(pool),
     lockForMigration: async (transaction) => {
       await sql`select set_config('lock_timeout', ${`${migrationMinutes}min`}, true), set_config('statement_timeout', '0', true)`.execute(

@@ -1,6 +1,7 @@
 // For tests: the stores in memory, obviously right and nothing else. One call at a time, each from its first read to
 // its last write, so that nothing can come between; all connections of a storage share what is kept.
 import { type Clock, systemClock } from "../../domain/clock.ts";
+import { ownClock } from "../../domain/servers/shared-clock.ts";
 import { LocalAnnouncer } from "../announcements/announcer.ts";
 import { newestDatabaseVersion } from "../migrations/migrations.ts";
 import { announcingStores } from "../announcements/announcing-stores.ts";
@@ -91,6 +92,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     webhooks: memoryWebhooks(exclusively),
     announcements,
     retention: memoryRetention(exclusively),
+    clock: ownClock(clock),
     version: async () => ({ version: newestDatabaseVersion, servesFrom: newestDatabaseVersion }),
     fault: () => null,
     close: async () => undefined,

@@ -2,7 +2,7 @@
 // processes over connections that may be lost at any moment, also where nobody knows then whether a commit came through.
 // Transactions wait for each other; what a process that died had begun is rolled back a while later. The errors, and what
 // becomes of them, are those of the driver for PostgreSQL, which is the very one.
-import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { Kysely, sql, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Connection } from "../../../src/storage/dialect.ts";
 import {
   type Answer,
@@ -16,7 +16,7 @@ import type { Schema } from "../../../src/storage/schema.ts";
 import { SqliteSession } from "../../../src/storage/sqlite/session.ts";
 import { sqliteForm } from "../../../src/storage/sqlite/sqlite-form.ts";
 import { Announcers } from "./announcers.ts";
-import type { SimulatedProcess } from "./process.ts";
+import { firstMoment, type SimulatedProcess } from "./process.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** What goes wrong with the way to the database at a time. */
@@ -32,6 +32,9 @@ const patienceMs = 15_000;
 const lockMsMax = 15_000;
 /** Until the database notices that a process has died. */
 const noticeMsMax = 2000;
+
+/** A statement of this world alone. */
+const askTime = "select the time";
 
 type Row = Readonly<Record<string, string | number | null>>;
 
@@ -51,11 +54,22 @@ export class SimulatedDatabase {
   #waiting: Waiter[] = [];
   readonly #cutOff = new Set<SimulatedProcess>();
   #isAway = false;
+  #aheadMs = 0;
 
   constructor(scheduler: Scheduler, faults: DatabaseFaults) {
     this.scheduler = scheduler;
     this.faults = faults;
     this.#announcers = new Announcers(scheduler, () => this.#isAway || faults.losesConnection());
+  }
+
+  /** What time it has: the world's, unless it was set. */
+  get time(): Date {
+    return new Date(firstMoment + Math.floor(this.scheduler.nowMs + this.#aheadMs));
+  }
+
+  /** Sets its clock to what is so much ahead of the world. */
+  setClock(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
   }
 
   /** Ends all connections; none can be made until it is back. What was committed is there then. */
@@ -100,12 +114,14 @@ export class SimulatedDatabase {
       kind: "sqlite",
       isExclusive: false,
       isMissingParent: (error) => codeOf(error) === "SQLITE_CONSTRAINT_FOREIGNKEY",
-      isKeyTaken: (error) =>
-        codeOf(error).startsWith("SQLITE_CONSTRAINT_") && codeOf(error) !== "SQLITE_CONSTRAINT_FOREIGNKEY",
       form: sqliteForm,
       searches: directSearches(queries),
       announcer: this.#announcers.join(process),
       fault: () => (this.isAwayFor(process) ? "it is away" : null),
+      readTime: async () => {
+        const { rows } = await sql.raw<{ readonly time: number }>(askTime).execute(queries);
+        return new Date(rows[0].time);
+      },
       openSnapshot: () => Promise.reject(new Error("Nobody copies a simulated database.")),
       // A transaction has the whole database from its beginning.
       lockForMigration: async () => undefined,
@@ -245,7 +261,8 @@ class Client implements PooledClient {
   }
 
   #carryOut(sql: string, parameters: readonly unknown[]): Answer {
-    const { session } = this.#database;
+    const { session, time } = this.#database;
+    if (sql === askTime) return { rows: [{ time: time.getTime() }], rowCount: 1, command: "SELECT" };
     const isControl = sql === "begin" || sql === "commit" || sql === "rollback";
     if (isControl) {
       session.answer({ kind: sql });

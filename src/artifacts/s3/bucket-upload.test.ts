@@ -1,0 +1,47 @@
+// Objects that are written piece by piece into a store that others wrote, and read in parts.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type BucketServer, startBucketServer } from "../testing/bucket-server.ts";
+import { BucketClient } from "./bucket-client.ts";
+import { BucketUpload } from "./bucket-upload.ts";
+
+let store: BucketServer;
+before(async () => void (store = await startBucketServer()));
+after(() => store.close());
+
+const partBytes = 1000;
+/** Pieces of other sizes than parts. */
+const piecesOf = (byteCount: number): readonly Uint8Array[] =>
+  Array.from({ length: Math.ceil(byteCount / 300) }, (_, index) =>
+    Uint8Array.from({ length: Math.min(300, byteCount - index * 300) }, (_value, at) => (index + at) % 251),
+  );
+
+async function readAll(bucket: BucketClient, key: string): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  const size = (await bucket.size(key)) ?? 0;
+  for (let from = 0; from < size; from += 700)
+    parts.push((await bucket.readPart(key, { from, byteCount: 700 })) ?? Buffer.alloc(0));
+  return Buffer.concat(parts);
+}
+
+for (const byteCount of [0, 1, 999, 1200, 5000])
+  test(`an object of ${byteCount} bytes is there once it is closed, as it was written`, async () => {
+    const bucket = new BucketClient(store.newPlace());
+    const upload = new BucketUpload(bucket, "a/file", partBytes);
+    const pieces = piecesOf(byteCount);
+    for (const piece of pieces) await upload.write(piece);
+    assert.equal(await bucket.has("a/file"), false);
+    await upload.close();
+    assert.equal(await bucket.size("a/file"), byteCount);
+    assert.deepEqual(await readAll(bucket, "a/file"), Buffer.concat(pieces));
+  });
+
+test("one that was begun is not there, and what is not there says so", async () => {
+  const bucket = new BucketClient(store.newPlace());
+  const upload = new BucketUpload(bucket, "file", partBytes);
+  for (const piece of piecesOf(5000)) await upload.write(piece);
+  // This store takes no such request, as not every one does.
+  await upload.abandon().catch(() => undefined);
+  assert.equal(await bucket.size("file"), null);
+  assert.equal(await bucket.readPart("file", { from: 0, byteCount: 1 }), null);
+});

@@ -1,0 +1,26 @@
+// A server that is written to and trains, backed up meanwhile and restored: each backup is of one moment. bench/backups makes
+// many of them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { searchCount } from "../../src/domain/testing/search.ts";
+import { createPostgres, withoutPostgres } from "../../src/storage/testing/postgres-databases.ts";
+import { backUpUnderLoad } from "./back-up-under-load.ts";
+
+for (const [kind, skip] of [
+  ["SQLite", false],
+  ["PostgreSQL", withoutPostgres],
+] as const)
+  test(
+    `a backup of a server on ${kind} under load is of one moment, with all that was acknowledged before`,
+    { skip },
+    async (t) => {
+      const database = kind === "SQLite" ? null : await createPostgres();
+      t.after(() => database?.drop());
+      const { faults, rows, versions } = await backUpUnderLoad({
+        rounds: searchCount(1),
+        databaseUrl: database?.url,
+      });
+      assert.deepEqual(faults, []);
+      assert.ok(rows > 0 && versions > 0);
+    },
+  );
