@@ -36,9 +36,9 @@ const builtEntry = "dist/src/cli/main.js";
 /** Of the bundle where scripts run the tests, which have made that; a build by hand has no new one. */
 const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 
-/** The program of `hone`, whose server is made with these limits. */
+/** The program of `hone`, whose server is made with these limits. Nobody here looks how long a first chat takes. */
 function launch(entry: string, limits: ServerLimits): string {
-  const run = `await main(process.argv.slice(1), ${JSON.stringify(limits)});`;
+  const run = `await main(process.argv.slice(1), ${JSON.stringify({ firstChats: false, ...limits })});`;
   return `const { main } = await import(${JSON.stringify(`./${entry}`)}); ${run}`;
 }
 

@@ -29,13 +29,14 @@ export async function answerFirstChats(
   chat: Pick<ChatDependencies, "directory" | "bases" | "clock">,
 ): Promise<void> {
   const unseen = { metrics: createMetrics({ processMetrics: false }), tracing: null, logger: noLogger };
-  const app = await createHttpServer({
+  const own = {
     ...http,
     ...unseen,
     chat: createChatService({ ...chat, ...unseen }),
     audit: { record: nothing },
-    auth: "off",
-  });
+    auth: "off" as const,
+  };
+  const app = await createHttpServer(own, "chats");
   const ask = async (model: string): Promise<void> => {
     const body = { model, messages: [{ role: "user", content: "Hello" }], max_tokens: 2 };
     for (const stream of [true, false])

@@ -154,6 +154,8 @@ export interface ServerLimits {
   readonly transfer?: Partial<TransferSettings>;
   readonly webhooks?: Partial<WebhookSettings>;
   readonly keys?: Partial<KeySettings>;
+  /** Whether models answer chats that nobody sent before the server is well ({@link answerFirstChats}); they do by themselves. */
+  readonly firstChats?: boolean;
 }
 
 /** What an operator set, with the settings of each part that nobody sets. */
@@ -337,7 +339,7 @@ async function build(
     await Promise.all(bases.map((base) => start(base.engine)));
     // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
     await Promise.all(bases.map((base) => start(base.texts)));
-    await warmUp();
+    if (limits.firstChats ?? true) await warmUp();
   }
   isUp = true;
   // Hashes of bases that were not known are the engines', which have just made them.
