@@ -14,7 +14,7 @@ import { finish, firstStep, registerModel, stepsOf, submitJob } from "./served-j
 import { adminKey, answerOf, ask, question, shared } from "./several-servers.ts";
 
 test(
-  "two servers start at once, serve what either trains, and take a request that is repeated once",
+  "two servers start at once, serve what either trains, take a request that is repeated once, and refuse a third that keeps adapters elsewhere",
   { skip: withoutPostgres },
   async (t) => {
     const { start } = await shared(t);
@@ -58,80 +58,84 @@ test(
     const { id } = (await uploaded.json()) as { readonly id: string };
     const read = await fetch(`${other.url}/v1/files/${id}/content`, { headers });
     assert.equal(await read.text(), text);
+
+    const elsewhere = newDataFolder();
+    t.after(() => removeDataFolder(elsewhere));
+    await assert.rejects(start("--blobs", elsewhere), /one folder \(HONE_BLOBS\)/);
     for (const server of [one, other]) await ask(server, "GET", "/v1/system-check");
   },
 );
 
 test(
-  "a key that is revoked is refused by every server, and what runs for it on each has ended",
+  "servers that serve hold all alike to what becomes of keys, and leave training to one that trains",
   { skip: withoutPostgres },
   async (t) => {
     const { stores, start } = await shared(t);
     const servers = await Promise.all([start("--roles", "serve"), start("--roles", "serve")]);
-    // Nobody trains: the streams of its events have no end.
-    const jobId = await submitJob(servers[0], await registerModel(servers[0], "waiting"), 2);
-    const secret = "hone_that_is_revoked";
-    await stores.keys.create(sampleKey("k", { entity: "local", secretHash: hashSecret(secret) }));
-    const withKey = servers.map((server) => ({ ...server, apiKey: secret }));
-    const streams = await Promise.all(
-      withKey.map(({ url }) =>
-        fetch(`${url}/v1/preview/training-jobs/${jobId}/events`, {
-          headers: { authorization: `Bearer ${secret}`, accept: "text/event-stream" },
-        }),
-      ),
+    const modelId = await registerModel(servers[0], "learner");
+    // Nobody trains yet: the streams of its events have no end.
+    const jobId = await submitJob(servers[0], modelId, 2);
+
+    await t.test(
+      "a key that is revoked is refused by every server, and what runs for it on each has ended",
+      async () => {
+        const secret = "hone_that_is_revoked";
+        await stores.keys.create(sampleKey("k", { entity: "local", secretHash: hashSecret(secret) }));
+        const withKey = servers.map((server) => ({ ...server, apiKey: secret }));
+        const streams = await Promise.all(
+          withKey.map(({ url }) =>
+            fetch(`${url}/v1/preview/training-jobs/${jobId}/events`, {
+              headers: { authorization: `Bearer ${secret}`, accept: "text/event-stream" },
+            }),
+          ),
+        );
+        for (const { status } of streams) assert.equal(status, 200);
+        await stores.keys.revoke("k", new Date());
+        for (const server of withKey) assert.equal((await call(server, "GET", "/v1/models")).status, 401);
+        for (const stream of streams) assert.match(await stream.text(), /This key was revoked/);
+      },
     );
-    for (const { status } of streams) assert.equal(status, 200);
-    await stores.keys.revoke("k", new Date());
-    for (const server of withKey) assert.equal((await call(server, "GET", "/v1/models")).status, 401);
-    for (const stream of streams) assert.match(await stream.text(), /This key was revoked/);
-  },
-);
 
-test(
-  "what becomes of a key on one server holds on the others: its scopes, another secret, and its end",
-  { skip: withoutPostgres },
-  async (t) => {
-    const { stores, start } = await shared(t);
-    const servers = await Promise.all([start("--roles", "serve"), start("--roles", "serve")]);
-    const jobId = await submitJob(servers[0], await registerModel(servers[0], "waiting"), 2);
-    const { id, key: first } = await ask(servers[0], "POST", "/v1/preview/keys", { entity: "local" });
-    const statuses = (apiKey: string, method: string, path: string, body?: unknown): Promise<number[]> =>
-      Promise.all(
-        servers.map(async (server) => (await call({ ...server, apiKey }, method, path, { body })).status),
-      );
-    assert.deepEqual(await statuses(first, "GET", "/v1/models"), [200, 200]);
-    await ask(servers[1], "POST", `/v1/preview/keys/${id}`, { scopes: ["train"] });
-    const chat = { messages: [question], max_tokens: 1 };
-    assert.deepEqual(await statuses(first, "POST", "/v1/chat/completions", chat), [403, 403]);
+    await t.test(
+      "what becomes of a key on one server holds on the others: its scopes, another secret, and its end",
+      async () => {
+        const { id, key: first } = await ask(servers[0], "POST", "/v1/preview/keys", { entity: "local" });
+        const statuses = (apiKey: string, method: string, path: string, body?: unknown): Promise<number[]> =>
+          Promise.all(
+            servers.map(async (server) => (await call({ ...server, apiKey }, method, path, { body })).status),
+          );
+        assert.deepEqual(await statuses(first, "GET", "/v1/models"), [200, 200]);
+        await ask(servers[1], "POST", `/v1/preview/keys/${id}`, { scopes: ["train"] });
+        const chat = { messages: [question], max_tokens: 1 };
+        assert.deepEqual(await statuses(first, "POST", "/v1/chat/completions", chat), [403, 403]);
 
-    const rotated = await ask(servers[0], "POST", `/v1/preview/keys/${id}/rotate`, { grace_seconds: 0 });
-    assert.deepEqual(await statuses(first, "GET", "/v1/preview/training-jobs"), [401, 401]);
-    assert.deepEqual(await statuses(rotated.key, "GET", "/v1/preview/training-jobs"), [200, 200]);
+        const rotated = await ask(servers[0], "POST", `/v1/preview/keys/${id}/rotate`, { grace_seconds: 0 });
+        assert.deepEqual(await statuses(first, "GET", "/v1/preview/training-jobs"), [401, 401]);
+        assert.deepEqual(await statuses(rotated.key, "GET", "/v1/preview/training-jobs"), [200, 200]);
 
-    const streams = await Promise.all(
-      servers.map(({ url }) =>
-        fetch(`${url}/v1/preview/training-jobs/${jobId}/events`, {
-          headers: { authorization: `Bearer ${rotated.key}`, accept: "text/event-stream" },
-        }),
-      ),
+        const streams = await Promise.all(
+          servers.map(({ url }) =>
+            fetch(`${url}/v1/preview/training-jobs/${jobId}/events`, {
+              headers: { authorization: `Bearer ${rotated.key}`, accept: "text/event-stream" },
+            }),
+          ),
+        );
+        for (const { status } of streams) assert.equal(status, 200);
+        await stores.keys.change(id, { expiresAt: new Date(0) });
+        assert.deepEqual(await statuses(rotated.key, "GET", "/v1/preview/training-jobs"), [401, 401]);
+        for (const stream of streams) assert.match(await stream.text(), /was revoked or has expired/);
+      },
     );
-    for (const { status } of streams) assert.equal(status, 200);
-    await stores.keys.change(id, { expiresAt: new Date(0) });
-    assert.deepEqual(await statuses(rotated.key, "GET", "/v1/preview/training-jobs"), [401, 401]);
-    for (const stream of streams) assert.match(await stream.text(), /was revoked or has expired/);
-  },
-);
 
-test(
-  "a server that keeps adapters elsewhere is refused, and the one that runs goes on",
-  { skip: withoutPostgres },
-  async (t) => {
-    const { start } = await shared(t);
-    const server = await start();
-    const elsewhere = newDataFolder();
-    t.after(() => removeDataFolder(elsewhere));
-    await assert.rejects(start("--blobs", elsewhere), /one folder \(HONE_BLOBS\)/);
-    await ask(server, "GET", "/v1/system-check");
+    await t.test("a server that trains takes no requests, and what it makes is served", async () => {
+      const training = await start("--roles", "train");
+      assert.equal((await ask(training, "GET", "/health")).state, "ready");
+      const refused = await call(training, "GET", "/v1/models");
+      assert.equal(refused.status, 503);
+      assert.match(refused.body.error.message, /only trains/);
+      await finish(servers[0], jobId);
+      assert.match(JSON.stringify(await answerOf(servers[1], modelId)), new RegExp(`${modelId}:step1`));
+    });
   },
 );
 
@@ -157,24 +161,6 @@ test(
     );
     const third = await start();
     assert.deepEqual(await answerOf(third, modelId), await answerOf(second, modelId));
-  },
-);
-
-test(
-  "a server that serves leaves training to one that trains, which takes no requests",
-  { skip: withoutPostgres },
-  async (t) => {
-    const { start } = await shared(t);
-    const serving = await start("--roles", "serve");
-    const modelId = await registerModel(serving, "learner");
-    const jobId = await submitJob(serving, modelId, 2);
-    const training = await start("--roles", "train");
-    assert.equal((await ask(training, "GET", "/health")).state, "ready");
-    const refused = await call(training, "GET", "/v1/models");
-    assert.equal(refused.status, 503);
-    assert.match(refused.body.error.message, /only trains/);
-    await finish(serving, jobId);
-    assert.match(JSON.stringify(await answerOf(serving, modelId)), new RegExp(`${modelId}:step1`));
   },
 );
 

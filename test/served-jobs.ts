@@ -11,6 +11,9 @@ export const tiny = ["--model", "tiny=test/fixtures/small-model"];
 /** Flags that serve that model, and no other. */
 export const model = [...tiny, "--built-in-model", "off", ...oneThread];
 
+/** The same, with a page that asks for a key. */
+export const seenModel = [...model, "--auth", "on"];
+
 /** Flags that serve the model of the reference values, of three layers, as `tiny`, beside the built-in one. */
 export const goldenTiny = ["--model", "tiny=test/fixtures/goldens/models/qwen3"];
 

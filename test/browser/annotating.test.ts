@@ -2,20 +2,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../../src/client/hone.ts";
-import { eventually, newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
-import { model, registerModel } from "../served-jobs.ts";
+import { eventually, serverOfFile } from "../running-server.ts";
+import { registerModel, seenModel } from "../served-jobs.ts";
 import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
+
+const ofPage = serverOfFile({ flags: seenModel });
 
 test(
   "somebody finds a queue and answers its questions on recorded chats, by keys alone",
   inBrowser,
-  async (context) => {
-    const dataFolder = newDataFolder();
-    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-    context.after(async () => {
-      await server.kill();
-      removeDataFolder(dataFolder);
-    });
+  async () => {
+    const server = ofPage();
     const modelId = await registerModel(server, "judged");
     const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
     const { entity, project } = await hone.models.get(modelId);

@@ -1,116 +1,86 @@
 // The page at `/` in a real browser: sign in, read models and versions, watch a job to its end.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, newDataFolder, removeDataFolder, startServer } from "../running-server.ts";
-import { model, registerModel, submitJob } from "../served-jobs.ts";
+import { call, newDataFolder, removeDataFolder, serverOfFile, startServer } from "../running-server.ts";
+import { model, registerModel, seenModel, submitJob } from "../served-jobs.ts";
 import { inBrowser, layoutShift, openPage, seriousFaults, setHidden, signIn } from "./page-under-test.ts";
 
-test(
-  "somebody signs in, watches a job to its end, and reads its model's versions",
-  inBrowser,
-  async (context) => {
-    const dataFolder = newDataFolder();
-    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-    context.after(async () => {
-      await server.kill();
-      removeDataFolder(dataFolder);
-    });
-    const { page, close } = await openPage(server, { signsIn: false });
+const ofPage = serverOfFile({ flags: seenModel });
 
-    await page.getByLabel("Key of this server").fill("not-a-key");
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("This server does not take the key").waitFor();
-    await signIn(page, server.apiKey);
-    await page.getByRole("heading", { name: "tiny" }).waitFor();
-    await page.getByText("requests that run").waitFor();
+test("somebody signs in, watches a job to its end, and reads its model's versions", inBrowser, async () => {
+  const server = ofPage();
+  const { page, close } = await openPage(server, { signsIn: false });
 
-    const modelId = await registerModel(server, "watched");
-    const jobId = await submitJob(server, modelId, 3);
-    await page.getByRole("link", { name: "Jobs" }).click();
-    await page.getByRole("link", { name: jobId.slice(-8) }).click();
-    await page.getByText("succeeded").waitFor({ timeout: 90_000 });
-    await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
-    assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
+  await page.getByLabel("Key of this server").fill("not-a-key");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("This server does not take the key").waitFor();
+  await signIn(page, server.apiKey);
+  await page.getByRole("heading", { name: "tiny" }).waitFor();
+  await page.getByText("requests that run").waitFor();
 
-    await page.getByRole("link", { name: "p/watched" }).click();
-    await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
-    await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
-    const download = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download the adapter of version 1" }).click();
-    assert.equal((await download).suggestedFilename(), "watched-step1.tar");
-    await close();
-  },
-);
+  const modelId = await registerModel(server, "watched");
+  const jobId = await submitJob(server, modelId, 3);
+  await page.getByRole("link", { name: "Jobs" }).click();
+  await page.getByRole("link", { name: jobId.slice(-8) }).click();
+  await page.getByText("succeeded").waitFor({ timeout: 90_000 });
+  await page.getByRole("heading", { name: "Curves over steps" }).waitFor();
+  assert.ok((await page.locator(".plot canvas").count()) > 0, "curves are drawn");
 
-test(
-  "a preference job says how many pairs train, and how far apart they come",
-  inBrowser,
-  async (context) => {
-    const dataFolder = newDataFolder();
-    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-    context.after(async () => {
-      await server.kill();
-      removeDataFolder(dataFolder);
-    });
-    const modelId = await registerModel(server, "preferring");
-    const pairs = ["a", "b", "c"].map((prompt) => ({ prompt, chosen: "yes", rejected: "no" }));
-    const alike = { prompt: "d", chosen: "yes", rejected: "yes" };
-    const body = { model_id: modelId, pairs: [...pairs, alike], config: { batch_size: 2 } };
-    const { body: job } = await call(server, "POST", "/v1/preview/preference-training-jobs", { body });
-    const { page, close } = await openPage(server, { at: `#/jobs/${job.id}` });
-    await page.getByText("succeeded").waitFor({ timeout: 90_000 });
-    await page.getByText("1 pair: both answers have the same tokens").waitFor();
-    assert.equal(await page.getByText("groups", { exact: true }).count(), 0);
-    for (const curve of ["rewards/margins", "rewards/accuracies", "loss"])
-      await page.getByText(`${curve} as numbers`).waitFor();
-    await page.getByRole("link", { name: "Jobs" }).click();
-    await page.getByRole("cell", { name: "4 pairs" }).waitFor();
-    await close();
-  },
-);
+  await page.getByRole("link", { name: "p/watched" }).click();
+  await page.getByRole("heading", { name: "p/watched", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Curves over versions" }).waitFor();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download the adapter of version 1" }).click();
+  assert.equal((await download).suggestedFilename(), "watched-step1.tar");
+  await close();
+});
 
-test(
-  "keys alone lead everywhere, and what one has read is where one finds it again",
-  inBrowser,
-  async (context) => {
-    const dataFolder = newDataFolder();
-    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-    context.after(async () => {
-      await server.kill();
-      removeDataFolder(dataFolder);
-    });
-    for (const name of ["one", "two"]) await registerModel(server, name);
-    const { page, close } = await openPage(server);
-    await page.keyboard.press("?");
-    await page.getByRole("dialog", { name: "Keys" }).waitFor();
-    await page.keyboard.press("Escape");
-    await page.keyboard.press("g");
-    await page.keyboard.press("m");
-    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
-    await page.getByRole("link", { name: "two" }).waitFor();
-    await page.keyboard.press("j");
-    await page.keyboard.press("j");
-    const name = await page.evaluate("document.activeElement.textContent");
-    assert.equal(name, await page.locator("[data-row]").nth(1).textContent());
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: `p/${String(name)}`, level: 1 }).waitFor();
-    await page.goBack();
-    await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
-    await page.reload();
-    await page.getByRole("link", { name: "two" }).waitFor();
-    await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByLabel("Key of this server").waitFor();
-    await close();
-  },
-);
+test("a preference job says how many pairs train, and how far apart they come", inBrowser, async () => {
+  const server = ofPage();
+  const modelId = await registerModel(server, "preferring");
+  const pairs = ["a", "b", "c"].map((prompt) => ({ prompt, chosen: "yes", rejected: "no" }));
+  const alike = { prompt: "d", chosen: "yes", rejected: "yes" };
+  const body = { model_id: modelId, pairs: [...pairs, alike], config: { batch_size: 2 } };
+  const { body: job } = await call(server, "POST", "/v1/preview/preference-training-jobs", { body });
+  const { page, close } = await openPage(server, { at: `#/jobs/${job.id}` });
+  await page.getByText("succeeded").waitFor({ timeout: 90_000 });
+  await page.getByText("1 pair: both answers have the same tokens").waitFor();
+  assert.equal(await page.getByText("groups", { exact: true }).count(), 0);
+  for (const curve of ["rewards/margins", "rewards/accuracies", "loss"])
+    await page.getByText(`${curve} as numbers`).waitFor();
+  await page.getByRole("link", { name: "Jobs" }).click();
+  await page.getByRole("cell", { name: "4 pairs" }).waitFor();
+  await close();
+});
 
-test("every view can be read by everybody, dark and light, wide and narrow", inBrowser, async (context) => {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-  context.after(async () => {
-    await server.kill();
-    removeDataFolder(dataFolder);
-  });
+test("keys alone lead everywhere, and what one has read is where one finds it again", inBrowser, async () => {
+  const server = ofPage();
+  for (const name of ["one", "two"]) await registerModel(server, name);
+  const { page, close } = await openPage(server);
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("g");
+  await page.keyboard.press("m");
+  await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+  await page.getByRole("link", { name: "two" }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  const name = await page.evaluate("document.activeElement.textContent");
+  assert.equal(name, await page.locator("[data-row]").nth(1).textContent());
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: `p/${String(name)}`, level: 1 }).waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "Models", level: 1 }).waitFor();
+  await page.reload();
+  await page.getByRole("link", { name: "two" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Key of this server").waitFor();
+  await close();
+});
+
+test("every view can be read by everybody, dark and light, wide and narrow", inBrowser, async () => {
+  const server = ofPage();
   const modelId = await registerModel(server, "seen");
   const jobId = await submitJob(server, modelId, 2);
   const views = ["", "#/models", `#/models/${modelId}`, "#/jobs", `#/jobs/${jobId}`, "#/nowhere"];
@@ -137,13 +107,8 @@ test("every view can be read by everybody, dark and light, wide and narrow", inB
 test(
   "a tab that nobody sees asks nothing of the server, and goes on when it is seen",
   inBrowser,
-  async (context) => {
-    const dataFolder = newDataFolder();
-    const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-    context.after(async () => {
-      await server.kill();
-      removeDataFolder(dataFolder);
-    });
+  async () => {
+    const server = ofPage();
     const { page, close } = await openPage(server);
     await page.clock.install();
     await page.reload();
@@ -163,13 +128,8 @@ test(
   },
 );
 
-test("dark and light are switched, kept, and what curves are drawn in", inBrowser, async (context) => {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-  context.after(async () => {
-    await server.kill();
-    removeDataFolder(dataFolder);
-  });
+test("dark and light are switched, kept, and what curves are drawn in", inBrowser, async () => {
+  const server = ofPage();
   const jobId = await submitJob(server, await registerModel(server, "coloured"), 2);
   const { page, close } = await openPage(server, { at: `#/jobs/${jobId}`, colorScheme: "dark" });
   const ground = (): Promise<string> => page.evaluate("getComputedStyle(document.body).backgroundColor");

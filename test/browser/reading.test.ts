@@ -1,11 +1,11 @@
 // The page's views for reading and judging in a real browser: a trajectory with its log-probabilities, two versions on one
 // prompt, and feedback by keyboard.
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { Hone } from "../../src/client/hone.ts";
-import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../running-server.ts";
-import { model, registerModel } from "../served-jobs.ts";
+import { serverOfFile, type RunningServer } from "../running-server.ts";
+import { registerModel, seenModel } from "../served-jobs.ts";
 import { inBrowser, openPage, seriousFaults } from "./page-under-test.ts";
 
 interface World {
@@ -14,14 +14,13 @@ interface World {
   readonly modelId: string;
 }
 
-async function newWorld(context: TestContext): Promise<World> {
-  const dataFolder = newDataFolder();
-  const server = await startServer({ dataFolder, flags: [...model, "--auth", "on"] });
-  context.after(async () => {
-    await server.kill();
-    removeDataFolder(dataFolder);
-  });
-  const modelId = await registerModel(server, "read");
+const ofPage = serverOfFile({ flags: seenModel });
+let worldCount = 0;
+
+/** A model of its own. */
+async function newWorld(): Promise<World> {
+  const server = ofPage();
+  const modelId = await registerModel(server, `read-${++worldCount}`);
   return { server, hone: new Hone({ baseUrl: server.url, apiKey: server.apiKey }), modelId };
 }
 
@@ -71,8 +70,8 @@ const focused = (page: Page): Promise<unknown> => page.evaluate("document.active
 test(
   "somebody finds a trajectory and reads it with its log-probabilities, by keys alone",
   inBrowser,
-  async (context) => {
-    const world = await newWorld(context);
+  async () => {
+    const world = await newWorld();
     await fill(world);
     const { server, modelId } = world;
     const { page, close } = await openPage(server, { at: `#/trajectories/${modelId}` });
@@ -110,8 +109,8 @@ test(
   },
 );
 
-test("feedback is given by keys, listed, and one's own taken back", inBrowser, async (context) => {
-  const world = await newWorld(context);
+test("feedback is given by keys, listed, and one's own taken back", inBrowser, async () => {
+  const world = await newWorld();
   await fill(world);
   const { server, modelId, hone } = world;
   const { page, close } = await openPage(server, { at: `#/trajectories/${modelId}/61` });
@@ -149,40 +148,36 @@ test("feedback is given by keys, listed, and one's own taken back", inBrowser, a
   await close();
 });
 
-test(
-  "recorded chats are listed, filtered, read with their tokens, and judged",
-  inBrowser,
-  async (context) => {
-    const { server, hone, modelId } = await newWorld(context);
-    const asked = { model: modelId, max_tokens: 6, n: 2, temperature: 1, seed: 1 };
-    for (const content of ["First question", "Second question"])
-      await hone.chat.create({ ...asked, messages: [{ role: "user", content }] });
-    const { page, close } = await openPage(server, { at: "#/chats" });
-    await page.getByRole("cell", { name: "First question" }).waitFor();
-    await page
-      .getByRole("row", { name: /Second question/ })
-      .getByRole("link")
-      .click();
-    await page.getByRole("heading", { name: "Chat", exact: true }).waitFor();
-    await page.getByText("Second question").first().waitFor();
-    await page.getByRole("listbox", { name: "Tokens of turn 3" }).waitFor();
-    const second = page.getByRole("region", { name: "Feedback on answer 2" });
-    await second.getByRole("button", { name: "React with 👎" }).click();
-    await second.getByText("1 record").waitFor();
-    assert.deepEqual(await seriousFaults(page), []);
-    const [newest] = await hone.recordings.list({ feedback: "any" }).all();
-    assert.equal(newest?.prompt, "Second question");
-    await page.getByRole("link", { name: "All", exact: true }).click();
-    await page.getByLabel("Feedback").selectOption("none");
-    await page.getByRole("cell", { name: "First question" }).waitFor();
-    await page.getByRole("cell", { name: "Second question" }).waitFor({ state: "detached" });
-    assert.deepEqual(await seriousFaults(page), []);
-    await close();
-  },
-);
+test("recorded chats are listed, filtered, read with their tokens, and judged", inBrowser, async () => {
+  const { server, hone, modelId } = await newWorld();
+  const asked = { model: modelId, max_tokens: 6, n: 2, temperature: 1, seed: 1 };
+  for (const content of ["First question", "Second question"])
+    await hone.chat.create({ ...asked, messages: [{ role: "user", content }] });
+  const { page, close } = await openPage(server, { at: "#/chats" });
+  await page.getByRole("cell", { name: "First question" }).waitFor();
+  await page
+    .getByRole("row", { name: /Second question/ })
+    .getByRole("link")
+    .click();
+  await page.getByRole("heading", { name: "Chat", exact: true }).waitFor();
+  await page.getByText("Second question").first().waitFor();
+  await page.getByRole("listbox", { name: "Tokens of turn 3" }).waitFor();
+  const second = page.getByRole("region", { name: "Feedback on answer 2" });
+  await second.getByRole("button", { name: "React with 👎" }).click();
+  await second.getByText("1 record").waitFor();
+  assert.deepEqual(await seriousFaults(page), []);
+  const [newest] = await hone.recordings.list({ feedback: "any" }).all();
+  assert.equal(newest?.prompt, "Second question");
+  await page.getByRole("link", { name: "All", exact: true }).click();
+  await page.getByLabel("Feedback").selectOption("none");
+  await page.getByRole("cell", { name: "First question" }).waitFor();
+  await page.getByRole("cell", { name: "Second question" }).waitFor({ state: "detached" });
+  assert.deepEqual(await seriousFaults(page), []);
+  await close();
+});
 
-test("two models answer one prompt side by side, and are judged", inBrowser, async (context) => {
-  const world = await newWorld(context);
+test("two models answer one prompt side by side, and are judged", inBrowser, async () => {
+  const world = await newWorld();
   const { server, hone, modelId } = world;
   const { entity, project, name, base_model: base } = await hone.models.get(modelId);
   const { page, close } = await openPage(server, { at: "#/compare" });
@@ -211,37 +206,33 @@ test("two models answer one prompt side by side, and are judged", inBrowser, asy
   await close();
 });
 
-test(
-  "what is asked of two models is stopped on both sides, by button and by key",
-  inBrowser,
-  async (context) => {
-    const { server } = await newWorld(context);
-    const { page, close } = await openPage(server, { at: "#/compare" });
-    let askedCount = 0;
-    // Held, so that there is something to stop however quick the model is.
-    await page.route("**/v1/chat/completions", () => void (askedCount += 1));
-    await page.getByLabel("Prompt", { exact: true }).fill("Hi");
-    const button = page.getByRole("button", { name: "Stop" });
-    for (const stop of [() => button.click(), () => page.keyboard.press("Escape")]) {
-      await page.getByLabel("Prompt", { exact: true }).press("Control+Enter");
-      await page.getByText("answering", { exact: true }).nth(1).waitFor();
-      await stop();
-      await page.getByText("stopped", { exact: true }).nth(1).waitFor();
-      assert.equal(await button.isDisabled(), true);
-    }
-    assert.equal(askedCount, 4);
-    await page.unroute("**/v1/chat/completions");
-    await page.getByRole("button", { name: "Ask both" }).click();
-    await page
-      .getByText(/^ended: /)
-      .nth(1)
-      .waitFor();
-    await close();
-  },
-);
+test("what is asked of two models is stopped on both sides, by button and by key", inBrowser, async () => {
+  const { server } = await newWorld();
+  const { page, close } = await openPage(server, { at: "#/compare" });
+  let askedCount = 0;
+  // Held, so that there is something to stop however quick the model is.
+  await page.route("**/v1/chat/completions", () => void (askedCount += 1));
+  await page.getByLabel("Prompt", { exact: true }).fill("Hi");
+  const button = page.getByRole("button", { name: "Stop" });
+  for (const stop of [() => button.click(), () => page.keyboard.press("Escape")]) {
+    await page.getByLabel("Prompt", { exact: true }).press("Control+Enter");
+    await page.getByText("answering", { exact: true }).nth(1).waitFor();
+    await stop();
+    await page.getByText("stopped", { exact: true }).nth(1).waitFor();
+    assert.equal(await button.isDisabled(), true);
+  }
+  assert.equal(askedCount, 4);
+  await page.unroute("**/v1/chat/completions");
+  await page.getByRole("button", { name: "Ask both" }).click();
+  await page
+    .getByText(/^ended: /)
+    .nth(1)
+    .waitFor();
+  await close();
+});
 
-test("what is read can be read by everybody, dark and light, wide and narrow", inBrowser, async (context) => {
-  const world = await newWorld(context);
+test("what is read can be read by everybody, dark and light, wide and narrow", inBrowser, async () => {
+  const world = await newWorld();
   await fill(world);
   const { server, modelId } = world;
   const list = `#/trajectories/${modelId}`;
