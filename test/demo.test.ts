@@ -1,8 +1,11 @@
-// The point of the product, as a test: the built-in model answers the demo's task badly, is trained over HTTP, and answers
-// it well. `bench/demo-seeds.ts` does the same for many seeds.
+// The point of the product, as a test: the built-in model answers the demo's task badly, is trained over HTTP by rewards or by
+// what a simulated person says of its answers, who errs in a tenth of all cases, and answers it well. One way of these in the
+// sample. `bench/demo-seeds.ts` and `bench/feedback-seeds.ts` do the same for many seeds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runDemo } from "../src/cli/demo/run-demo.ts";
+import { simulatedRater } from "../src/cli/demo/feedback/rater.ts";
+import { feedbackTask, runFeedbackDemo } from "../src/cli/demo/feedback/run-feedback-demo.ts";
+import { runDemo, type DemoResult } from "../src/cli/demo/run-demo.ts";
 import { wordTask, type Word } from "../src/cli/demo/tasks/word-task.ts";
 import { Hone } from "../src/client/hone.ts";
 import { searchedOf } from "../src/domain/testing/search.ts";
@@ -11,30 +14,61 @@ import { serverOfFile } from "./running-server.ts";
 
 const server = serverOfFile();
 
-for (const taught of searchedOf<Word>(["maybe", "yes"], 1)) {
-  test(`the built-in model learns to prefer ${taught} within twelve jobs`, async () => {
-    const { url, apiKey } = server();
-    const client = new Hone({ baseUrl: url, apiKey });
+const options = (name: string) => ({ baseModel: "hone-tiny", project: "demo", name });
+
+/** It answers badly before and well after. */
+function checkLearned({ points, hasLearned }: DemoResult): void {
+  const curve = points.map((point) => point.sampledReward.toFixed(2)).join(" ");
+  assert.ok((points[0]?.sampledReward ?? 1) < 0.85, `it starts badly: ${curve}`);
+  assert.ok(hasLearned, `it learns: ${curve}`);
+}
+
+/** What a model learns of, each as a test. */
+const ways = new Map<string, (client: Hone) => Promise<void>>();
+
+for (const taught of ["maybe", "yes"] satisfies Word[])
+  ways.set(`the built-in model learns to prefer ${taught} within twelve jobs`, async (client) => {
     const samples: string[] = [];
     const result = await runDemo(
       client,
       systemClock,
-      {
-        baseModel: "hone-tiny",
-        project: "demo",
-        name: taught,
-        task: wordTask(taught),
-        seed: 11,
-        jobCountMax: 12,
-        learningRate: 1e-4,
-      },
+      { ...options(taught), task: wordTask(taught), seed: 11, jobCountMax: 12, learningRate: 1e-4 },
       (event) => void (event.kind === "samples" && samples.push(event.when)),
     );
-    const curve = result.points.map((point) => point.sampledReward.toFixed(2)).join(" ");
-    assert.ok((result.points[0]?.sampledReward ?? 1) < 0.85, `it starts badly: ${curve}`);
-    assert.ok(result.hasLearned, `it learns: ${curve}`);
+    checkLearned(result);
     assert.deepEqual(samples, ["before", "after"]);
     const { length } = await client.checkpoints.list(result.model.id).all();
     assert.equal(length, result.points.length, "one version a job, beside the base");
   });
-}
+
+ways.set(
+  "the built-in model learns from thumbs alone, a tenth of them wrong, within fifteen jobs",
+  async (client) => {
+    const task = feedbackTask(wordTask("maybe"));
+    const { learningRate } = task.training;
+    const rater = simulatedRater({ seed: 3, noise: 0.1 });
+    const result = await runFeedbackDemo(
+      client,
+      systemClock,
+      { ...options("thumbs"), task, seed: 3, jobCountMax: 15, learningRate, rater },
+      () => undefined,
+    );
+    checkLearned(result);
+    // Every version names the feedback behind it, and none names what another was trained on.
+    const trainedIds = new Set<string>();
+    for (let step = 1; step < result.points.length; step++) {
+      const sources = await client.checkpoints.sources(result.model.id, step).all();
+      assert.ok(sources.length > 1);
+      for (const { feedback, use } of sources) {
+        assert.equal(use, "trained");
+        for (const { id, is_new: isNew } of feedback) {
+          assert.ok(isNew && !trainedIds.has(id));
+          trainedIds.add(id);
+        }
+      }
+    }
+  },
+);
+
+for (const [name, learn] of searchedOf([...ways], 1))
+  test(name, () => learn(new Hone({ baseUrl: server().url, apiKey: server().apiKey })));
