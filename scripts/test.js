@@ -1,7 +1,7 @@
 // `npm test`: sets up what is missing, then runs every test. Names after `--` choose the files whose path holds one of them.
-// The files of one folder of src/ run in one process, one after the other: to start a process for each, and to load what
-// they import, takes longer than most of their tests. So do those that ask a server of the same flags, which they share
-// where these have a name. All others have a process of their own: they start servers, or are about their process.
+// The files of one folder of src/, and of one below test/, run in one process, one after the other: to start a process for each,
+// and to load what they import, takes longer than most of their tests. So do those that ask a server of the same flags, which
+// they share where these have a name. All others have a process of their own: they start servers, or are about their process.
 // The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
 // all others: the longest of them, begun last, would run alone at the end.
 import { spawnSync } from "node:child_process";
@@ -75,10 +75,11 @@ function groupOf(file) {
   const text = readFileSync(join(root, file), "utf8");
   // It measures its process, or says what is done before every test in it.
   if (/^before(Each)?\(|memoryUsage\(/m.test(text)) return null;
-  const [top, folder] = file.split(sep);
+  const [top, folder, ...below] = file.split(sep);
   if (top === "src") return folder;
   const server = /\bserverOfFile\((?:\{\s*)?(?:flags: (\w+),?\s*)?(?:onStart|\}?\))/.exec(text);
-  return server && `served-${server[1] ?? "usual"}`;
+  if (server) return `served-${server[1] ?? "usual"}`;
+  return top === "test" && below.length > 0 ? `test-${folder}` : null;
 }
 
 /** Writes a module for each group that imports its files; returns their names. */
