@@ -1,4 +1,4 @@
-// A short form of what bench/exact.ts runs on hundreds of requests and real weights: a few dozen on the built-in model, at one
+// A short form of what bench/exact.ts runs on hundreds of requests and real weights: a few on the built-in model, at one
 // precision in the sample.
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ const model = "models/hone-tiny";
 for (const precision of searchedOf(precisions, 1)) {
   test(`with --quantize ${precision}, an answer is the same to the last bit however it is computed`, async () => {
     const [kept, drafted] = [new Map<string, number>(), new Map<string, number>()];
-    const sizes = { count: searchCount(20), promptLengthMax: 60 };
+    const sizes = { count: searchCount(8), promptLengthMax: 60 };
     const options = { model, precision, ...sizes, seed: searchSeed, threads: 2 };
     for await (const report of checkExactness(options)) {
       const { mode, differing, heldBytes, tokenCount, requestCount, keptCount, draftedCount } = report;

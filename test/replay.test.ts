@@ -28,7 +28,7 @@ function damage(modelId: string, step: number): void {
 test("a job replayed gives its version byte for byte, also where the optimizer before it is not kept, and adds none", async () => {
   const modelId = await registerModel(server(), "replayed");
   const jobIds: string[] = [];
-  for (const groupCount of [3, 4, 5]) {
+  for (const groupCount of [1, 2, 1]) {
     jobIds.push(await submitJob(server(), modelId, groupCount));
     await finish(server(), jobIds.at(-1) ?? "");
   }

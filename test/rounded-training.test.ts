@@ -2,6 +2,7 @@
 // the job says how far serving's log-probabilities are from training's.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { searchedOf } from "../src/domain/testing/search.ts";
 import { call, newDataFolder, removeDataFolder, startServer } from "./running-server.ts";
 import { finish, goldenModel, registerModel, stepsOf } from "./served-jobs.ts";
 
@@ -13,10 +14,12 @@ interface Answer {
 const question = { role: "user", content: "hello" };
 
 // The differences are great: nearly all tokens of a small model of random weights are improbable.
-for (const [bits, differenceMax] of [
+const precisions = [
   ["8", 0.2],
   ["4", 1],
-] as const) {
+] as const;
+
+for (const [bits, differenceMax] of searchedOf(precisions, 1)) {
   test(`a job over a base in ${bits} bits trains on what it answered, and its version is served`, async () => {
     const dataFolder = newDataFolder();
     const server = await startServer({ dataFolder, flags: [...goldenModel, "--quantize", bits] });

@@ -33,7 +33,7 @@ const options = {
   tasks: words,
   rollout: async (task: string, trajectory: RecordedTrajectory) =>
     rewards[await answer(task, trajectory)] ?? 0,
-  groupSize: 8,
+  groupSize: 4,
   request: { temperature: 1.2 },
   config: { learning_rate: 2e-4 },
 } satisfies TrainOptions<string>;
@@ -51,8 +51,8 @@ test("rounds make versions, the best of which is pinned, and a later call goes o
       failures,
     })),
     [
-      { round: 0, step: 0, newStep: 1, rollouts: 32, failures: 0 },
-      { round: 1, step: 1, newStep: 2, rollouts: 32, failures: 0 },
+      { round: 0, step: 0, newStep: 1, rollouts: 16, failures: 0 },
+      { round: 1, step: 1, newStep: 2, rollouts: 16, failures: 0 },
     ],
   );
   const [round] = first.rounds;
@@ -110,13 +110,13 @@ test("a run of the same seed samples the same, and is stopped and gone on with",
   });
   await assert.rejects(stopping, reasons);
   assert.deepEqual(stopped.toSorted(), straight.toSorted());
-  assert.equal(new Set(stopped).size, 32);
+  assert.equal(new Set(stopped).size, 16);
   const rest = await train(other, { ...noting(stopped), rounds: 2 });
   assert.deepEqual(
     rest.rounds.map(({ round, step, newStep }) => [round, step, newStep]),
     [[1, 1, 2]],
   );
-  assert.equal(stopped.length, 64, "no round is sampled twice");
+  assert.equal(stopped.length, 32, "no round is sampled twice");
 });
 
 test("a model of the server judges the rollouts of a task beside each other", async () => {
@@ -124,7 +124,6 @@ test("a model of the server judges the rollouts of a task beside each other", as
   const { rounds } = await train(model, {
     ...options,
     rounds: 1,
-    groupSize: 4,
     rollout: async (task, trajectory) => {
       await answer(task, trajectory);
       return { metrics: { asked: true } };

@@ -666,7 +666,7 @@ for (const precalculateLogprobs of [false, true]) {
     const config = { precalculateLogprobs };
     const undisturbed = new Bench(t);
     const expected = await undisturbed.run({ config });
-    for (const [when, keptCount, on] of searchedOf(deaths, 4, withWhat)) {
+    for (const [when, keptCount, on] of searchedOf(deaths, 2, withWhat)) {
       const bench = new Bench(t);
       const input = { snapshotShare: 1 };
       await assert.rejects(bench.run({ config, input, on: on(bench) }), death);

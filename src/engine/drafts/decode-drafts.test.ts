@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { seededRandom, type Random } from "../../domain/random.ts";
-import { searchSeeds } from "../../domain/testing/search.ts";
+import { searchedOf, searchSeeds } from "../../domain/testing/search.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { parseModelConfig, readModelConfig } from "../../model/config/read-config.ts";
 import { createRandomAdapter } from "../../model/testing/random-adapter.ts";
@@ -97,7 +97,7 @@ async function checkModel(
   }
 }
 
-for (const [name, quantization] of [
+const cases = [
   ["llama", "off"],
   ["mistral-sliding", "off"],
   ["gemma3", "off"],
@@ -105,14 +105,16 @@ for (const [name, quantization] of [
   ["llama", "8"],
   ["llama", "4"],
   ["gemma3", "8"],
-] as const) {
+] as const;
+
+for (const [name, quantization] of searchedOf(cases, 4)) {
   test(`${name}, ${quantization}: drafts have the numbers of tokens decoded one by one`, () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     return checkModel(readModelConfig(folder), folder, { quantization, name });
   });
 }
 
-for (const quantization of ["off", "8", "4"] as const) {
+for (const quantization of searchedOf(["off", "8", "4"] as const, 1, "wide")) {
   test(`so have they at widths whose products threads share, ${quantization}`, async () => {
     const stored = {
       architectures: ["LlamaForCausalLM"],

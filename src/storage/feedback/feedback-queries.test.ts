@@ -38,7 +38,7 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   // To whom ten records are many looks for them in the ways that are for many.
   const cautious = createFeedbackStore(connection, createOutbox(connection, systemClock), 10);
   const random = seededRandom("feedback queries", searchSeed);
-  const drawn = Array.from({ length: 2000 }, (_, index) => randomRecord(random, index));
+  const drawn = Array.from({ length: 1000 }, (_, index) => randomRecord(random, index));
   const records: FeedbackRecord[] = [];
   for (let start = 0; start < drawn.length; start += 250) {
     const portion = drawn.slice(start, start + 250);
@@ -75,7 +75,7 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
       expected,
       `seed ${searchSeed}, query ${index}: ${JSON.stringify(sent)}`,
     );
-    if (expected.totalCount > 0 && expected.totalCount < 1500) foundCount += 1;
+    if (expected.totalCount > 0 && expected.totalCount < 750) foundCount += 1;
     if (index % 10 === 0) {
       for (const record of items)
         assert.deepEqual(
@@ -88,12 +88,12 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
   assert.ok(foundCount > queryCount / 3, `${foundCount} of ${queryCount} queries found some`);
 }
 
-test("SQLite answers 150 queries over 2000 records as a plain filter does", async (t) => {
-  await checkQueries(sqliteFile(t), searchCount(150));
+test("SQLite answers random queries over 1000 records as a plain filter does", async (t) => {
+  await checkQueries(sqliteFile(t), searchCount(60));
 });
 
 test("PostgreSQL answers the same", { skip: withoutPostgres }, async (t) => {
   const { url, drop } = await createPostgres();
   t.after(drop);
-  await checkQueries(openPostgres({ url, connections: 4 }), searchCount(60));
+  await checkQueries(openPostgres({ url, connections: 4 }), searchCount(30));
 });

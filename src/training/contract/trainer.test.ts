@@ -48,7 +48,7 @@ const remote: MakeTrainers = (dataFolder, context) => {
 };
 
 checkTrainer("the embedded trainer", embedded(18), losses);
-checkTrainer("the naive trainer", naive, searchedOf(losses, 2, "naive"));
+checkTrainer("the naive trainer", naive, searchedOf(losses, 1, "naive"));
 checkTrainer("a remote trainer", remote, [
   ...new Set([...searchedOf(losses, 1, "remote"), ...losses.slice(-1)]),
 ]);
