@@ -36,6 +36,11 @@ function run(command: string, parameters: readonly string[], below = "."): Outco
   });
 }
 
+/** The command as npx starts it, without the second that this takes. */
+function hone(...words: readonly string[]): Outcome {
+  return run(process.execPath, [join(folder, "node_modules", ".bin", "hone"), ...words]);
+}
+
 function done({ status, stdout, stderr }: Outcome): string {
   assert.equal(status, 0, `${stdout}\n${stderr}`);
   return stdout;
@@ -153,14 +158,14 @@ void hone.chat.create({ messages: [], temperature: "high" });
 test("it serves, chats, and learns what the starter project teaches", async (t) => {
   if (!isInstalled(t)) return;
   assert.match(done(run("npx", ["hone", "--version"])), /^\d+\.\d+\.\d+\n$/);
-  assert.match(done(run("npx", ["hone", "init", "my-task"])), /npm run learn/);
+  assert.match(done(hone("init", "my-task")), /npm run learn/);
   done(checkStarter());
-  const again = run("npx", ["hone", "init", "my-task"]);
+  const again = hone("init", "my-task");
   assert.deepEqual([again.status, /already, and nothing was written/.test(again.stderr)], [1, true]);
 
   const url = await serve();
   const seen = ["--url", url];
-  assert.match(done(run("npx", ["hone", "chat", "What is the capital of France?", ...seen])), /Paris/);
+  assert.match(done(hone("chat", "What is the capital of France?", ...seen)), /Paris/);
   const page = await fetch(`${url}/docs/static/swagger-ui.css`);
   assert.deepEqual([page.status, (await page.text()).length > 10_000], [200, true]);
   const key = readFileSync(join(folder, ".hone", "admin-key"), "utf8").trim();
@@ -182,7 +187,7 @@ test("it serves, chats, and learns what the starter project teaches", async (t) 
   userEnvironment["HONE_URL"] = url;
   const learned = done(run("npm", ["run", "learn", "--", "--rounds", "1"], "my-task"));
   assert.match(learned, /round 1 {2}mean reward 0\.\d\d/);
-  const models = done(run("npx", ["hone", "models", "--json", ...seen]));
+  const models = done(hone("models", "--json", ...seen));
   assert.ok(models.includes("starter/maybe"), models);
 });
 

@@ -22,24 +22,36 @@ export async function createPostgres(): Promise<PostgresDatabase> {
   await ask(server, `create database ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
+  // A new connection reads about every table first, which takes longer than to empty those that have something.
+  let emptying: Promise<Client> | null = null;
   return {
     url: url.href,
-    // Truncating writes new files for every table, which takes ten times as long as to delete what a test has left.
-    empty: () =>
-      ask(
-        url.href,
-        `do $$ declare name text; begin
-          for name in select quote_ident(tablename) from pg_tables where schemaname = 'public' and tablename <> 'database_version'
-          loop execute 'delete from ' || name; end loop;
-        end $$`,
-      ),
-    drop: () => ask(server, `drop database ${name} with (force)`),
+    empty: async () => void (await (await (emptying ??= connected(url.href))).query(emptyTables)),
+    drop: async () => {
+      await (await emptying)?.end();
+      await ask(server, `drop database ${name} with (force)`);
+    },
   };
 }
 
-async function ask(url: string, statement: string): Promise<void> {
+/**
+ * Truncating writes new files for every table, which takes ten times as long as to delete what a test has left. Where a table
+ * has no file there was never anything in it.
+ */
+const emptyTables = `do $$ declare name text; begin
+  for name in select quote_ident(relname) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+    and relname <> 'database_version' and pg_relation_size(oid) > 0
+  loop execute 'delete from ' || name; end loop;
+end $$`;
+
+async function connected(url: string): Promise<Client> {
   const client = new Client(url);
   await client.connect();
+  return client;
+}
+
+async function ask(url: string, statement: string): Promise<void> {
+  const client = await connected(url);
   try {
     await client.query(statement);
   } finally {
