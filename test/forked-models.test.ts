@@ -82,7 +82,8 @@ test("a model started from another's version answers as it does, and trains on w
   assert.ok(one.matrices.equals(other.matrices), "the same job makes the same of both, byte for byte");
   assert.notDeepEqual(await answerOf("p/fork"), await answerOf("p/source:step1"));
 
-  const run = 'const { main } = await import("./dist/src/cli/main.js"); await main(process.argv.slice(1));';
+  const entry = process.env["TEST_SERVER"] ?? "dist/src/cli/main.js";
+  const run = `const { main } = await import("./${entry}"); await main(process.argv.slice(1));`;
   const words = ["models", "create", "p", "again", "--from", "p/source:step1"];
   const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", run, ...words], {
     env: { ...process.env, HONE_URL: url, HONE_API_KEY: apiKey },

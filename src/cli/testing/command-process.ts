@@ -1,7 +1,9 @@
 // For tests: a process in which command lines run as their users type them, one after the other: what each prints, on which
 // stream, and with which status. To start one for each would take longer than they do.
 import { spawn, type ChildProcess } from "node:child_process";
+import { resolve } from "node:path";
 import { after } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { ServerLimits } from "../../server/server.ts";
 
 /** What one command line came to. */
@@ -32,7 +34,10 @@ const program = `
     process.stderr.write("\\0");
     process.stdout.write("\\0" + process.exitCode + "\\0");
   });`;
-const mainModule = new URL("../main.js", import.meta.url).href;
+const { TEST_SERVER: bundled } = process.env;
+/** Of the bundle where scripts run the tests: the build's own takes twice as long to load. */
+const mainModule =
+  bundled === undefined ? new URL("../main.js", import.meta.url).href : pathToFileURL(resolve(bundled)).href;
 
 /** Runs command lines in one process, which ends after the last test. */
 export function commandProcess(): (words: readonly string[], surroundings?: Surroundings) => Promise<Ended> {
