@@ -93,6 +93,7 @@ const house: Readonly<Record<string, Room>> = {
       "telemetry",
       "processes",
       "artifacts",
+      "archives",
       "graph",
       "model-files",
       "model",

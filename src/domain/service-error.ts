@@ -40,6 +40,7 @@ export type Obstacle =
   | "blobs-away"
   | "missing-base"
   | "unloaded-base"
+  | "trainer-away"
   | "training-only";
 
 export interface ServiceErrorOptions {

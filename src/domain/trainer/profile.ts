@@ -20,6 +20,8 @@ export interface TrainerProfile {
   readonly basePrecisions: readonly BasePrecision[];
   /** Whether it starts from an adapter's files. One that does not goes on from states alone, which it kept itself. */
   readonly takesAdapters: boolean;
+  /** What of an optimizer step it has its own configuration for, or none at all, whatever it is told; nothing where absent. */
+  readonly fixedInStep?: readonly string[];
 }
 
 /** What each kind of job makes smaller. */

@@ -1,0 +1,44 @@
+// Answers of the stub, and how each kind of server says that it refuses.
+import type { ServerKindName } from "../server-kinds.ts";
+
+export interface StubAnswer {
+  readonly status: number;
+  readonly json?: unknown;
+  readonly bytes?: Uint8Array;
+  readonly contentType?: string;
+  /** An archive that the answer sends for, as `<model>/<name>`. */
+  readonly archive?: string;
+}
+
+export class StubRefusal extends Error {
+  readonly #status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.#status = status;
+  }
+
+  answer(kind: ServerKindName): StubAnswer {
+    return { status: this.#status, json: kind === "open-rl" ? { error: this.message } : { detail: this.message } };
+  }
+}
+
+/** An operation that failed for good, as its future says it. */
+export function failedFuture(kind: ServerKindName, message: string): StubAnswer {
+  switch (kind) {
+    case "tuft":
+      return { status: 422, json: { detail: `Future failed: ${message}` } };
+    case "open-rl":
+      return { status: 400, json: { type: "RequestFailedResponse", error_message: message } };
+    case "tinker":
+      return { status: 200, json: { error: message, category: "user" } };
+    default:
+      return { status: 400, json: { detail: message } };
+  }
+}
+
+/** A result that is not there yet. */
+export function pendingFuture(kind: ServerKindName, requestId: string): StubAnswer {
+  if (kind !== "tinker") return { status: 408, json: { detail: "Timeout waiting for result" } };
+  return { status: 200, json: { type: "try_again", request_id: requestId, queue_state: "active" } };
+}

@@ -1,0 +1,48 @@
+// The same as JSON, for servers that know no protocol buffers.
+import type { Datum, Encoding } from "./encoding.ts";
+import { jsonType } from "./encoding.ts";
+
+export const jsonEncoding: Encoding = {
+  accept: jsonType,
+  datum: (datum) => Buffer.from(JSON.stringify(datumOf(datum))),
+  request: ({ modelId, seqId, loss, isForwardOnly }, data) => {
+    const name = isForwardOnly ? "forward" : "forward_backward";
+    const head = JSON.stringify({ model_id: modelId, seq_id: seqId }).slice(0, -1);
+    const input = `{"loss_fn":${JSON.stringify(loss)},"loss_fn_config":null,"data":[`;
+    const joined = data.flatMap((datum, index) => (index === 0 ? [datum] : [Buffer.from(","), datum]));
+    const body = [Buffer.from(`${head},"${name}_input":${input}`), ...joined, Buffer.from("]}}")];
+    return { path: name, contentType: jsonType, body: Buffer.concat(body) };
+  },
+};
+
+function datumOf({ inputs, targets, weights, loss }: Datum): unknown {
+  const named = { weights, ...loss };
+  const floats = Object.entries(named).map(([name, values]) => [name, tensor(values, "float32")]);
+  return {
+    model_input: { chunks: [{ type: "encoded_text", tokens: [...inputs] }] },
+    loss_fn_inputs: { target_tokens: tensor(targets, "int64"), ...Object.fromEntries(floats) },
+  };
+}
+
+function tensor(values: Int32Array | Float32Array, dtype: string): unknown {
+  return { data: [...values], dtype, shape: [values.length] };
+}
+
+interface LogprobOutput {
+  readonly logprobs?: { readonly data?: readonly (number | null)[] };
+}
+
+/**
+ * The log-probabilities of a result, one array for each of the data.
+ *
+ * @throws Error where there are none
+ */
+export function logprobsOfJson(result: unknown): readonly Float32Array[] {
+  const outputs = (result as { readonly loss_fn_outputs?: readonly LogprobOutput[] } | null)?.loss_fn_outputs;
+  if (!Array.isArray(outputs)) throw new Error("a result has no loss_fn_outputs");
+  return (outputs as readonly LogprobOutput[]).map(({ logprobs }) => {
+    if (!Array.isArray(logprobs?.data)) throw new Error("a result has no logprobs");
+    // JSON has no word for numbers that are not finite.
+    return Float32Array.from(logprobs.data as readonly (number | null)[], (value) => value ?? NaN);
+  });
+}

@@ -1,0 +1,104 @@
+// Messages of the package `tinker_public`: what goes to forward_backward, and what comes of it.
+import type { Datum, Encoding, ForwardBackwardRequest } from "./encoding.ts";
+import { protobufType } from "./encoding.ts";
+import { bytesField, fieldsOf, numberField, textField, varint } from "./protobuf.ts";
+
+/** The enumeration DType. */
+const dtypes = { float32: 1, int64: 2 } as const;
+
+export const protobufEncoding: Encoding = {
+  accept: protobufType,
+  datum: encodeDatum,
+  request: (request, data) => ({
+    path: "forward_backward",
+    contentType: protobufType,
+    body: Buffer.concat([...beginning(request), ...data.map((datum) => bytesField(3, datum)), ...end(request)]),
+  }),
+};
+
+function beginning({ modelId, seqId }: ForwardBackwardRequest): readonly Uint8Array[] {
+  return [textField(1, modelId), numberField(2, seqId)];
+}
+
+function end({ loss, isForwardOnly }: ForwardBackwardRequest): readonly Uint8Array[] {
+  return [textField(4, loss), ...(isForwardOnly ? [numberField(6, 1)] : [])];
+}
+
+function encodeDatum({ inputs, targets, weights, loss }: Datum): Uint8Array {
+  const encodedText = bytesField(1, littleEndian(inputs));
+  const floats = (name: string, values: Float32Array | undefined): readonly Uint8Array[] =>
+    values === undefined ? [] : [lossInput(name, tensor(values, "float32"))];
+  return Buffer.concat([
+    bytesField(1, bytesField(1, encodedText)),
+    ...floats("weights", weights),
+    ...floats("logprobs", loss?.logprobs),
+    lossInput("target_tokens", tensor(BigInt64Array.from(targets, BigInt), "int64")),
+    ...floats("advantages", loss?.advantages),
+  ]);
+}
+
+/** An entry of the map of a loss's inputs. */
+function lossInput(name: string, encodedTensor: Uint8Array): Uint8Array {
+  return bytesField(2, Buffer.concat([textField(1, name), bytesField(2, encodedTensor)]));
+}
+
+function tensor(values: Float32Array | BigInt64Array, dtype: keyof typeof dtypes): Uint8Array {
+  return Buffer.concat([
+    bytesField(1, littleEndian(values)),
+    numberField(3, dtypes[dtype]),
+    bytesField(4, varint(values.length)),
+  ]);
+}
+
+/** Every machine that this runs on has its numbers so. */
+function littleEndian({ buffer, byteOffset, byteLength }: Int32Array | Float32Array | BigInt64Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/**
+ * The log-probabilities of a ForwardBackwardOutput, one array for each of the data.
+ *
+ * @throws Error where there are none, or no such message
+ */
+export function logprobsOfProtobuf(message: Uint8Array): readonly Float32Array[] {
+  const arrays: Float32Array[] = [];
+  for (const record of of(message, 2))
+    for (const entry of of(record, 2))
+      if (textOf(entry, 1) === "logprobs") arrays.push(...arraysOf(lastOf(entry, 2)));
+  return arrays;
+}
+
+/** A BatchedTensor of floats: one array behind the other, and where each begins. */
+function arraysOf(batched: Uint8Array): readonly Float32Array[] {
+  const dtype = numberOf(batched, 3);
+  if (dtype !== dtypes.float32) throw new Error(`log-probabilities are of the type ${dtype}, not float32`);
+  const [data, offsetBytes] = [lastOf(batched, 1), lastOf(batched, 2)];
+  const view = Buffer.from(offsetBytes);
+  const offsets = Array.from({ length: Math.floor(view.length / 8) }, (_, index) =>
+    Number(view.readBigInt64LE(index * 8)),
+  );
+  return offsets.slice(1).map((end, index) => {
+    const start = offsets[index];
+    const isSound = start >= 0 && start <= end && end <= data.length && (end - start) % 4 === 0;
+    if (!isSound) throw new Error(`log-probabilities lie from ${start} to ${end} of ${data.length} bytes`);
+    // Copied, since floats begin at multiples of four.
+    return new Float32Array(Uint8Array.from(data.subarray(start, end)).buffer);
+  });
+}
+
+function of(message: Uint8Array, field: number): readonly Uint8Array[] {
+  return [...fieldsOf(message)].filter(({ number }) => number === field).map(({ bytes }) => bytes);
+}
+
+/** Where a field comes again, its last counts. */
+function lastOf(message: Uint8Array, field: number): Uint8Array {
+  return of(message, field).at(-1) ?? new Uint8Array();
+}
+
+function textOf(message: Uint8Array, field: number): string {
+  return Buffer.from(lastOf(message, field)).toString();
+}
+
+function numberOf(message: Uint8Array, field: number): number {
+  return [...fieldsOf(message)].findLast(({ number }) => number === field)?.value ?? 0;
+}
