@@ -204,6 +204,7 @@ function readConfigFile(path: string, spellings: readonly SettingSpelling[]): Co
 function refuseUnsafe(config: HoneConfig): void {
   const { auth, host, databaseUrl, roles } = config.server;
   checkUserSettings(config.users);
+  trainerElsewhere(config.server);
   if (auth === "off" && (config.users.header !== null || config.users.issuer !== null)) {
     throw new ServiceError({
       code: "invalid",
@@ -250,6 +251,7 @@ export function shownConfig(config: HoneConfig): object {
       ...server,
       apiKey: server.apiKey && "(set)",
       databaseUrl: server.databaseUrl && shownUrl(server.databaseUrl),
+      trainerKey: server.trainerKey && "(set)",
     },
     transfer: { ...transfer, secret: transfer.secret && "(set)" },
     remote: { ...remote, apiKey: remote.apiKey && "(set)" },
@@ -303,6 +305,7 @@ export function hideSecretsFromChildren(environment: NodeJS.ProcessEnv = process
   const secrets = [
     "HONE_API_KEY",
     "HONE_DATABASE_URL",
+    "HONE_TRAINER_KEY",
     "HONE_TRANSFER_SECRET",
     "HONE_REMOTE_API_KEY",
     "HF_TOKEN",

@@ -109,6 +109,7 @@ import { engineHealth, idleHealth, listedBase } from "./bases/listed-bases.ts";
 import { usableDevice } from "../engine/device/usable-device.ts";
 import { createServedBases, servedBases, type EngineBase } from "./bases/served-bases.ts";
 import { answerFirstChats } from "./first-chats.ts";
+import { trainerElsewhere } from "./trainer-elsewhere.ts";
 import { eventWriter } from "./webhooks/event-writer.ts";
 
 export interface Server extends Service {
@@ -560,6 +561,7 @@ async function construct(
     ),
     trajectoryLines: (jobId) => database.jobs.trajectoryLines(jobId),
     settings: settings.training,
+    elsewhere: trainerElsewhere(config.server),
     version,
     clock,
     logger,

@@ -72,6 +72,22 @@ const serverSettings = {
     about:
       "What this server does for those on its database: `serve` answers requests, `train` runs training jobs; comma-separated. Other than both it needs others on one PostgreSQL.",
   },
+  trainer: {
+    kind: "text",
+    default: null,
+    about:
+      "A server of the Tinker API that trains in place of this machine: `tinker+http://host:8000?kind=skyrl-jax`, with `base=<name there>` where a base model has another name there.",
+  },
+  trainerKey: {
+    kind: "text",
+    default: null,
+    about: "What the trainer lets this server in with.",
+  },
+  trainerKeyFile: {
+    kind: "text",
+    default: null,
+    about: "A file with that key in it.",
+  },
   model: {
     kind: "list",
     default: [],
@@ -277,6 +293,9 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
   ],
   Training: [
     "jobs.concurrency",
+    "server.trainer",
+    "server.trainerKey",
+    "server.trainerKeyFile",
     "training.loraRank",
     "training.batchTokens",
     "training.basePrecision",

@@ -6,12 +6,9 @@ import { createInterface } from "node:readline";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import { openArtifacts } from "../artifacts/open-artifacts.ts";
 import { unreachable } from "../domain/assert.ts";
-import { projectionNames } from "../domain/model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { JobOutcome, JobReport, JobTask } from "../domain/job.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
-import { requireExactIntegerProducts } from "../runtime/integer-products.ts";
-import { readInt8TrainingWeights, readModelWeights } from "../model/weights.ts";
 import { failureOf } from "../processes/carried-error.ts";
 import { refuseOrphan } from "../processes/orphan.ts";
 import { privateBytes } from "../processes/private-memory.ts";
@@ -20,6 +17,7 @@ import { loadChatTemplate } from "../tokenizer/load-chat-template.ts";
 import { loadTokenizer } from "../tokenizer/load-tokenizer.ts";
 import type { JobWork, WorkLines } from "./plans/work.ts";
 import type {
+  LoadedTrainers,
   RunDescription,
   RunRequest,
   TrainingEvent,
@@ -27,7 +25,6 @@ import type {
   TrainingProtocol,
 } from "./child-protocol.ts";
 import { createConversationTokenizer } from "./conversation-tokenizer.ts";
-import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
 import { runTrainingJob, type TrainingJobDependencies } from "./run-training-job.ts";
 import { pinnedSettings } from "./settings.ts";
 import { compareVersions } from "./replay/compare-versions.ts";
@@ -42,8 +39,7 @@ const programsKeptMs = 2000;
 /** Of what training may have: programs that hold no more stay as long as the process, since loading them takes seconds. */
 const programsKeptShare = 1 / 8;
 
-interface LoadedModel {
-  readonly trainers: EmbeddedTrainers;
+interface LoadedModel extends LoadedTrainers {
   readonly artifacts: ArtifactStore;
   readonly tokenizer: TrainingJobDependencies["tokenizer"];
 }
@@ -51,11 +47,11 @@ interface LoadedModel {
 serveParent<TrainingProtocol>(async (options, emitMeasured) => {
   const emit = (event: TrainingEvent): Promise<void> =>
     emitMeasured({ ...event, heldBytes: process.memoryUsage.rss() });
-  const model = await load(options);
+  const model = await load(options, () => void emit({ kind: "alive" }));
   // Programs keep the memory that they have had; where they are closed the next job makes them again.
   const keptBytes = programsKeptShare * options.settings.memoryBytes;
   const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
-    if (privateBytes() > keptBytes) await model.trainers.close();
+    if (privateBytes() > keptBytes) await model.free();
   });
   const answer = (request: RunRequest): Promise<void> =>
     run({ model, options, emit }, request).then(emit, (error: unknown) =>
@@ -76,8 +72,7 @@ interface Context {
 }
 
 async function run(context: Context, request: RunRequest): Promise<TrainingEvent> {
-  if (context.options.settings.basePrecision === "int8")
-    await requireExactIntegerProducts("Train with base_precision float32, which computes in it.");
+  await context.model.requireAble();
   let { from, fromHash } = request.earlier[0] ?? request;
   for (const earlier of request.earlier) {
     const made = await train(context, { ...earlier, from, fromHash }, unread(context));
@@ -156,18 +151,26 @@ function flushMessages(): Promise<void> {
 /** So that serving has the cores first. */
 const niceness = 10;
 
-async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<LoadedModel> {
+/** @param onSign called whenever a trainer elsewhere shows that it is there */
+async function load(options: TrainingLoad, onSign: () => void): Promise<LoadedModel> {
   setPriority(niceness);
-  const { folder, name, weights, toolsAsText } = baseModel;
+  const { baseModel, settings, elsewhere } = options;
+  const { folder, toolsAsText } = baseModel;
   const whole = readModelConfig(folder);
   // The rotary tables need no more rows than the longest sequence.
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
-  const { server } = places.artifacts;
-  const artifacts = openArtifacts(places.artifacts, { server: () => server, mayPut: refuseOrphan });
+  const { server } = options.artifacts;
+  const artifacts = openArtifacts(options.artifacts, { server: () => server, mayPut: refuseOrphan });
   const template = await loadChatTemplate(folder, { toolsAsText });
+  // What computes is loaded where it does.
+  const trainers =
+    elsewhere === null
+      ? await (await import("./embedded/load-trainers.ts")).loadTrainers(options, { config, artifacts })
+      : (await import("./tinker/load-trainers.ts")).loadTrainers(options, { config, elsewhere, onSign });
   return {
     artifacts,
+    ...trainers,
     tokenizer: {
       ...createConversationTokenizer(tokenizer, template, config.vocabularySize),
       ...createTurnRenderer({
@@ -180,26 +183,6 @@ async function load({ baseModel, settings, ...places }: TrainingLoad): Promise<L
         ],
       }),
     },
-    trainers: new EmbeddedTrainers({
-      config,
-      weights: readModelWeights(folder, config, { cacheFolder: places.cacheFolder }),
-      ...(settings.basePrecision === "int8" && {
-        int8Base: readInt8TrainingWeights(folder, config, { cacheFolder: places.cacheFolder }),
-      }),
-      lora: {
-        rank: settings.loraRank,
-        alpha: settings.loraAlpha,
-        targets: settings.loraTargets ?? projectionNames,
-      },
-      baseModelName: name,
-      baseWeights: weights,
-      artifacts,
-      sequenceLengthMax: settings.sequenceLengthMax,
-      microbatchTokens: settings.microbatchTokens,
-      memoryBytes: settings.memoryBytes,
-      sharesPrefixes: true,
-      threads: settings.threads,
-    }),
   };
 }
 

@@ -4,6 +4,8 @@ import type { JobCounts, JobKind, JobOutcome, JobPhase, JobTask } from "../domai
 import type { Failure } from "../processes/carried-error.ts";
 import type { JobSettings } from "./settings.ts";
 import type { StartVersion } from "./run-training-job.ts";
+import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
+import type { TrainerProvider } from "./trainer.ts";
 
 /** What holds for every job of a process: it works for one base model, with one set of settings. */
 export interface TrainingLoad {
@@ -16,9 +18,20 @@ export interface TrainingLoad {
     readonly toolsAsText: boolean;
   };
   readonly settings: JobSettings;
+  /** The trainer that computes in place of this machine; null where the process does. */
+  readonly elsewhere: TrainerElsewhere | null;
   readonly artifacts: PlacedArtifacts["place"];
   /** Where converted weights lie. */
   readonly cacheFolder: string;
+}
+
+/** What a process trains with. */
+export interface LoadedTrainers {
+  readonly trainers: TrainerProvider;
+  /** Before each job. @throws ServiceError `unsupported` where this machine cannot do what jobs are pinned to */
+  readonly requireAble: () => Promise<void>;
+  /** Frees what the trainers hold beside open ones. */
+  readonly free: () => Promise<void>;
 }
 
 /** One job; the next one comes when it has ended. */

@@ -21,8 +21,13 @@ import type { Logger } from "../telemetry/logger.ts";
 import type { RunDescription, RunRequest, TrainingLoad } from "./child-protocol.ts";
 import { type RequestedRun, type RequestedRuns, requestOf, resultFolderOf } from "./folders/run-request.ts";
 import { discardState, embeddedProfile } from "./embedded/profile.ts";
+import type { TrainerProfile } from "../domain/trainer/profile.ts";
 import { type TrainingSettings, pinnedSettings, settingsOfJob, trainerAlgorithm } from "./settings.ts";
 import { snapshotStates } from "./steps/job-snapshots.ts";
+import { discardStateThere } from "./tinker/states.ts";
+import { tinkerProfile } from "./tinker/profile.ts";
+import type { TrainerElsewhere } from "./tinker/trainer-address.ts";
+import { requireWishedAdapter } from "./tinker/wished-adapter.ts";
 import { TrainingProcess } from "./training-process.ts";
 
 export interface ChildJobRunnerOptions {
@@ -37,6 +42,8 @@ export interface ChildJobRunnerOptions {
   /** What a job trains on, a group or conversation a line, as JSON, folded; null when the job is gone. */
   readonly trajectoryLines: (jobId: string) => Promise<AsyncIterable<string> | null>;
   readonly settings: TrainingSettings;
+  /** Who trains in place of this machine; null where it does itself. */
+  readonly elsewhere?: TrainerElsewhere | null;
   /** This program's version; see the job's pins. */
   readonly version: string;
   readonly clock: Clock;
@@ -55,7 +62,7 @@ export function createChildJobRunner(options: ChildJobRunnerOptions): ChildJobRu
 }
 
 class ProcessJobRunner implements ChildJobRunner {
-  readonly trainer = embeddedProfile;
+  readonly trainer: TrainerProfile;
   readonly #options: ChildJobRunnerOptions;
   /** Processes without a job, by base model; at most one each. */
   readonly #idle = new Map<string, TrainingProcess>();
@@ -66,6 +73,8 @@ class ProcessJobRunner implements ChildJobRunner {
 
   constructor(options: ChildJobRunnerOptions) {
     this.#options = options;
+    const { elsewhere = null } = options;
+    this.trainer = elsewhere === null ? embeddedProfile : tinkerProfile(elsewhere.address);
   }
 
   start(): Promise<void> {
@@ -84,9 +93,13 @@ class ProcessJobRunner implements ChildJobRunner {
     return withFullDiskNamed(async () => {
       const { files, weights } = await this.#hashesOf(baseModel);
       requireWeights(from, weights);
-      const { settings, precisions } = this.#options;
+      const { settings, precisions, elsewhere = null } = this.#options;
+      if (elsewhere !== null) requireWishedAdapter(elsewhere.address, adapter, settings.loraRank);
       const servedPrecision = precisions?.get(baseModel);
-      const basePrecision = config.basePrecision ?? settings.basePrecision;
+      const usual = this.trainer.basePrecisions.includes(settings.basePrecision)
+        ? settings.basePrecision
+        : "float32";
+      const basePrecision = config.basePrecision ?? usual;
       return {
         settings: {
           ...pinnedSettings(
@@ -128,8 +141,10 @@ class ProcessJobRunner implements ChildJobRunner {
   }
 
   async discardState(stored: string): Promise<void> {
+    const { artifacts, elsewhere = null, clock } = this.#options;
     const state = ownState(this.trainer, stored);
-    if (state !== null) return await discardState(this.#options.artifacts, state);
+    if (state !== null && elsewhere !== null) return await discardStateThere(elsewhere, state, clock);
+    if (state !== null) return await discardState(artifacts, state);
     this.#options.logger.warn(
       { state: stored },
       "a state of another trainer is not wanted any more; it stays there",
@@ -215,6 +230,7 @@ class ProcessJobRunner implements ChildJobRunner {
     const cacheFolder = this.#options.folder.cacheOf(folder);
     const baseModel = { name: model.baseModel, folder, weights, toolsAsText };
     return {
+      elsewhere: this.#options.elsewhere ?? null,
       baseModel,
       settings: settingsOfJob(settings, pins.settings),
       artifacts: artifacts.place,

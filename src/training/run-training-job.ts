@@ -26,7 +26,7 @@ import { publishVersion } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
 import { neededArrays, takeSteps, reportAgain } from "./steps/take-steps.ts";
-import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
+import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
 
 export interface TrainingJobDependencies {
   readonly trainers: TrainerProvider;
@@ -156,7 +156,8 @@ async function carryOut(
   await trainers.requireMemory?.({ [Symbol.iterator]: () => batchesOf(plan) }, plan.loss);
   await report.started(batches.length, counts, plan.metrics.start);
   const start = await startOf(dependencies, input);
-  for (const warning of [...plan.warnings, ...start.warnings]) await report.warned(warning);
+  const stepWarnings = batches.length === 0 ? [] : fixedStepWarnings(trainers.profile, plan.optimizerStep(0));
+  for (const warning of [...plan.warnings, ...start.warnings, ...stepWarnings]) await report.warned(warning);
   const snapshots = snapshotsOf(dependencies, input, { start: start.start, plan });
   const opened = () => openTrainer(dependencies, start.start, input);
   const { trainer, past } = await openWhereLeft(trainers, snapshots, { plan, opened, input });
@@ -177,6 +178,26 @@ async function carryOut(
   } finally {
     await trainer.close();
   }
+}
+
+/** What of the steps the trainer does in its own way. */
+function fixedStepWarnings(
+  { name, fixedInStep = [] }: TrainerProfile,
+  step: OptimizerStep,
+): readonly string[] {
+  const spelled: Readonly<Record<keyof OptimizerStep, string>> = {
+    learningRate: `a learning rate of ${step.learningRate}`,
+    beta1: `beta 1 of ${step.beta1}`,
+    beta2: `beta 2 of ${step.beta2}`,
+    epsilon: `epsilon of ${step.epsilon}`,
+    weightDecay: `weight decay of ${step.weightDecay}`,
+    gradientNormMax: `gradients cut to a norm of ${step.gradientNormMax}`,
+  };
+  const asked = Object.entries(spelled).filter(([field]) => fixedInStep.includes(field));
+  const fixed = asked.filter(([field]) => field !== "gradientNormMax" || step.gradientNormMax > 0);
+  if (fixed.length === 0) return [];
+  const named = fixed.map(([, text]) => text).join(", ");
+  return [`The trainer ${name} takes no notice of ${named}: its own configuration says it, or it has none.`];
 }
 
 /** One after another, with their tokens. */

@@ -20,7 +20,7 @@ export interface ExportPlace {
 }
 
 /** Largest adapter, as its archive and in its files: of every projection of a model of a trillion numbers at a high rank. */
-const adapterBytesMax = 1 << 34;
+const adapterBytesMax = 2 ** 34;
 const configBytesMax = 1 << 20;
 const entriesMax = 64;
 

@@ -1,7 +1,9 @@
 // States that a server keeps, by their names there: `tinker://<model>/weights/<name>`.
 import { quoted, ServiceError } from "../../domain/service-error.ts";
-import type { TinkerConnection } from "./connection.ts";
+import type { Clock } from "../../domain/clock.ts";
+import { TinkerConnection } from "./connection.ts";
 import { jsonOf, refusalOf } from "./refusals.ts";
+import type { TrainerElsewhere } from "./trainer-address.ts";
 
 interface StatePlace {
   readonly modelId: string;
@@ -21,6 +23,16 @@ export async function discardState(connection: TinkerConnection, state: string):
   const path = `${checkpointsOf(modelId)}/weights/${name}`;
   const reply = await connection.ask({ method: "DELETE", path }, { isRepeatable: true });
   if (reply.status >= 300 && reply.status !== 404) throw refusalOf(reply, "the removal of a state");
+}
+
+/** As {@link discardState}, by whoever has no trainer open. */
+export async function discardStateThere(
+  { address, apiKey }: TrainerElsewhere,
+  state: string,
+  clock: Clock,
+): Promise<void> {
+  const connection = new TinkerConnection({ url: address.url, apiKey, clock, chance: Math.random });
+  await discardState(connection, state);
 }
 
 /**

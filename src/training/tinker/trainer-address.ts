@@ -13,6 +13,13 @@ export interface TrainerAddress {
   readonly adapters: string | null;
 }
 
+/** A trainer elsewhere, and what it lets this server in with. */
+export interface TrainerElsewhere {
+  readonly address: TrainerAddress;
+  /** Sent with each request, and never logged; servers without keys take any. */
+  readonly apiKey: string;
+}
+
 const example = "tinker+http://trainer:8000?kind=skyrl-jax";
 
 /**

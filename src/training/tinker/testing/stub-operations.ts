@@ -122,7 +122,6 @@ export class StubOperations {
     if (fields["base_model"] !== base) throw new StubRefusal(400, `Unsupported base model: ${String(fields["base_model"])}`);
     const promise = this.#promise(async () => {
       if (lora.rank !== rank) return failedFuture(kind, `LoRA rank ${lora.rank} must be ${rank}`);
-      if (!serverKinds[kind].hasBasePass && this.#models.size > 0) this.#models.clear();
       this.#models.set(id, await this.#opened({ kind: "new", seed: `${lora.seed}` }));
       return { status: 200, json: { model_id: id, base_model: base, lora_config: { ...lora, alpha: 32 } } };
     });

@@ -1,0 +1,27 @@
+"""Starts SkyRL's server with its engine in this interpreter: `python launch.py --base-model <folder> --port <port> …`.
+
+By itself the server starts its engine with `uv run`, with what it was started with itself; here there is one environment, and
+no need of another program.
+"""
+
+import argparse
+import sys
+
+import uvicorn
+from skyrl.tinker import api
+from skyrl.tinker.config import EngineConfig, add_model, config_to_argv
+
+
+def engine_command(_parent: list[str], config: EngineConfig) -> list[str]:
+    return [sys.executable, "-m", "skyrl.tinker.engine", *config_to_argv(config)]
+
+
+api._build_uv_run_cmd_engine = engine_command
+
+parser = argparse.ArgumentParser()
+add_model(parser, EngineConfig)
+parser.add_argument("--port", type=int, required=True)
+given = vars(parser.parse_args())
+known = {name: value for name, value in given.items() if name in EngineConfig.model_fields}
+api.app.state.engine_config = EngineConfig.model_validate(known)
+uvicorn.run(api.app, host="127.0.0.1", port=given["port"], log_level="warning")
