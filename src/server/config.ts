@@ -19,6 +19,7 @@ import { isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
 import { readOpenTelemetry, type OpenTelemetrySettings } from "../telemetry/open-telemetry/environment.ts";
 import { goneSettings } from "./gone-settings.ts";
 import { sections, settingGroups, type SectionName } from "./settings.ts";
+import { trainerElsewhere } from "./trainer-elsewhere.ts";
 
 export type HoneConfig = { readonly [Section in SectionName]: SettingsOf<(typeof sections)[Section]> } & {
   /** By the variables of OpenTelemetry's specification; null where it sends nothing. */

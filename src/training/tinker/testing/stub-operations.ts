@@ -244,7 +244,7 @@ export class StubOperations {
       if (earlier.body !== body) throw new StubRefusal(409, "Training request sequence number was reused");
       return promised(earlier.future, this.#options.kind);
     }
-    const promise = this.#promise(() => compute(this.#modelOf(id)));
+    const promise = this.#promise(async () => await compute(this.#modelOf(id)));
     this.#operations.set(key, { future: (promise.json as { readonly request_id: string }).request_id, body });
     return promise;
   }

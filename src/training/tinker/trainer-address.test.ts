@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { requireWishedAdapter } from "./wished-adapter.ts";
+import { baseThere, readTrainerAddress } from "./trainer-address.ts";
+
+test("an address says where the server is, of which kind, and what bases are called there", () => {
+  const address = readTrainerAddress("tinker+https://there/v/?kind=tuft&base=Qwen/Qwen3-8B&base.small=/models/small");
+  assert.deepEqual(address, {
+    url: "https://there/v",
+    kind: "tuft",
+    bases: { "*": "Qwen/Qwen3-8B", small: "/models/small" },
+    adapters: null,
+  });
+  assert.deepEqual(["small", "big"].map((name) => baseThere(address, name)), ["/models/small", "Qwen/Qwen3-8B"]);
+  assert.equal(baseThere(readTrainerAddress("tinker+http://there:8000?kind=skyrl-jax"), "big"), "big");
+  const megatron = readTrainerAddress("tinker+http://there:8000?kind=skyrl-megatron&adapters=/shared/lora");
+  assert.equal(megatron.adapters, "/shared/lora");
+});
+
+test("what is wrong with an address is said with the cure, and a password never", () => {
+  const faults: readonly (readonly [string, RegExp])[] = [
+    ["http://there", /is no address of a trainer; write it as tinker\+http/],
+    ["tinker+http://", /is no address/],
+    ["tinker+http://there", /says no kind of server; one of skyrl-jax, /],
+    ["tinker+http://there?kind=slime", /no kind "slime"/],
+    ["tinker+http://there?kind=tuft&bse=x", /says "bse=x"/],
+    ["tinker+http://there?kind=tuft&adapters=/x", /send adapters; leave adapters out/],
+    ["tinker+http://there?kind=skyrl-fsdp", /leave adapters in a folder; name it/],
+    ["tinker+http://me:hidden@there?kind=tuft", /a user or a password/],
+  ];
+  for (const [text, expected] of faults)
+    assert.throws(
+      () => readTrainerAddress(text),
+      (error: Error) => expected.test(error.message) && !error.message.includes("hidden"),
+      text,
+    );
+});
+
+test("a model that asks for another scale or fewer projections than the server makes is refused", () => {
+  const jax = { kind: "skyrl-jax" } as const;
+  requireWishedAdapter(jax, { rank: null, alpha: null, targets: null }, 8);
+  requireWishedAdapter(jax, { rank: 16, alpha: 32, targets: null }, 8);
+  assert.throws(() => requireWishedAdapter(jax, { rank: 8, alpha: 16, targets: null }, 8), /takes 32 for this rank/);
+  assert.throws(() => requireWishedAdapter(jax, { rank: null, alpha: null, targets: ["q_proj"] }, 8), /lora_targets/);
+  assert.throws(
+    () => requireWishedAdapter({ kind: "open-rl" }, { rank: 8, alpha: 16, targets: null }, 8),
+    /as its own configuration says/,
+  );
+});
