@@ -9,7 +9,8 @@ import { tinyConfig, tinyModelConfig, tinyWeights } from "../../dist/src/trainin
 const [folder] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const builtIn = fileURLToPath(new URL("../../models/hone-tiny", import.meta.url));
-for (const name of ["tokenizer.json", "tokenizer_config.json"]) copyFileSync(join(builtIn, name), join(folder, name));
+for (const name of ["tokenizer.json", "tokenizer_config.json"])
+  copyFileSync(join(builtIn, name), join(folder, name));
 // What trains is in the type that the configuration says.
 writeFileSync(join(folder, "config.json"), JSON.stringify({ ...tinyModelConfig, torch_dtype: "float32" }));
 writeModelWeights(folder, tinyConfig, { weights: tinyWeights, type: "F32" });

@@ -109,7 +109,10 @@ export class TinkerConnection {
       // A server that is too busy has not begun; of one that failed nobody knows.
       if (reply !== null && reply.status >= 500 && reply.status !== 503 && !isRepeatable) throw failure;
       const full = Math.min(pauseMs * 2 ** failedCount, pauseMsMax);
-      const waitMs = Math.max(full * (0.5 + chance() / 2), Math.min((reply?.retryAfterSeconds ?? 0) * 1000, patienceMs));
+      const waitMs = Math.max(
+        full * (0.5 + chance() / 2),
+        Math.min((reply?.retryAfterSeconds ?? 0) * 1000, patienceMs),
+      );
       if (clock.monotonicMs() - beganMs + waitMs > patienceMs) throw failure;
       await clock.sleep(waitMs, signal === undefined ? {} : { signal }).catch((cause: unknown) => {
         throw cancelled(cause);
@@ -141,7 +144,11 @@ export class TinkerConnection {
   async open(url: string): Promise<Response> {
     const headers: Record<string, string> = this.isOwn(url) ? { "x-api-key": this.#options.apiKey } : {};
     try {
-      return await fetch(url, { headers, redirect: "error", signal: AbortSignal.timeout(10 * this.#limits.requestMs) });
+      return await fetch(url, {
+        headers,
+        redirect: "error",
+        signal: AbortSignal.timeout(10 * this.#limits.requestMs),
+      });
     } catch (error) {
       throw away(`The trainer's archive cannot be fetched (${systemReason(error)}).`, error);
     }
@@ -163,7 +170,10 @@ export class TinkerConnection {
   ): Promise<{ readonly response: Response; readonly end: () => void }> {
     const body = encoded?.body ?? (json === undefined ? null : JSON.stringify(json));
     const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(new TimedOut(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    const timer = setTimeout(
+      () => timeout.abort(new TimedOut(`no answer within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
     const end = (): void => clearTimeout(timer);
     try {
       const response = await fetch(this.urlOf(path), {
@@ -221,7 +231,13 @@ export class TinkerConnection {
 }
 
 /** What the system says where no connection came to be. */
-const neverArrived: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
+const neverArrived: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
 class TimedOut extends Error {}
 

@@ -5,7 +5,14 @@ import { searchedOf } from "../../domain/testing/search.ts";
 import { losses } from "../contract/check-numbers.ts";
 import { checkTrainer } from "../contract/check-trainer.ts";
 import { tinyBatchFor } from "../contract/tiny-model.ts";
-import { type MakeTrainers, TrainerBench, adamStep, assertClose, flat, tinyTrainers } from "../contract/trainers-under-test.ts";
+import {
+  type MakeTrainers,
+  TrainerBench,
+  adamStep,
+  assertClose,
+  flat,
+  tinyTrainers,
+} from "../contract/trainers-under-test.ts";
 import type { Loss, TrainerProvider } from "../trainer.ts";
 import { tinkerProfile } from "./profile.ts";
 import { seedOf } from "./tinker-trainers.ts";
@@ -17,7 +24,8 @@ function trainersOf(kind: ServerKindName): MakeTrainers {
   return (dataFolder, context) => {
     const { server, trainersAt } = tinyTinker(kind, dataFolder, context);
     let starting: Promise<TrainerProvider> | null = null;
-    const started = (): Promise<TrainerProvider> => (starting ??= server.start().then((url) => trainersAt(url)));
+    const started = (): Promise<TrainerProvider> =>
+      (starting ??= server.start().then((url) => trainersAt(url)));
     return {
       profile: tinkerProfile({ kind }),
       sequenceLengthMax: 10,

@@ -24,7 +24,10 @@ export function datumOf({ tokenIds, mask }: Pick<TrainingSequence, "tokenIds" | 
 }
 
 /** Of all targets those that train. @param values one for each target */
-export function atTrainedTargets(sequence: Pick<TrainingSequence, "mask">, values: Float32Array): Float32Array {
+export function atTrainedTargets(
+  sequence: Pick<TrainingSequence, "mask">,
+  values: Float32Array,
+): Float32Array {
   return Float32Array.from(trainedIndices(sequence), (index) => values[index - 1]);
 }
 

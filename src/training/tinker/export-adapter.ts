@@ -39,7 +39,12 @@ export async function exportAdapter(
   await model.saveAdapter(name);
   const received = await mkdtemp(`${folder}.received-`);
   try {
-    if (adapters === null) await fetchArchive(service.connection, model.id, { name, folder: received, mayLeave: service.kind.redirectsElsewhere });
+    if (adapters === null)
+      await fetchArchive(service.connection, model.id, {
+        name,
+        folder: received,
+        mayLeave: service.kind.redirectsElsewhere,
+      });
     else await copyFiles(adapters, model.id, received);
     writeLoraAdapter(folder, readReceived(received, options), options);
   } finally {
@@ -91,10 +96,13 @@ async function fetchArchive(
     fileBytesMax: (file: string) => (file === adapterFiles.config ? configBytesMax : adapterBytesMax),
   };
   try {
-    // Node's streams can be iterated; the types are those of browsers, where not all can.
-    await unpackInto(folder, response.body as unknown as AsyncIterable<Uint8Array>, limits);
+    await unpackInto(folder, response.body, limits);
   } catch (cause) {
-    throw garbled(what, `what cannot be unpacked (${cause instanceof Error ? cause.message : String(cause)})`, cause);
+    throw garbled(
+      what,
+      `what cannot be unpacked (${cause instanceof Error ? cause.message : String(cause)})`,
+      cause,
+    );
   }
 }
 

@@ -17,7 +17,10 @@ import type { TinkerTrainersOptions } from "./tinker-trainers.ts";
 
 interface Bench {
   readonly server: StubServer;
-  readonly run: (options?: Partial<TinkerJobOptions>, more?: Partial<TinkerTrainersOptions>) => Promise<TinkerJob>;
+  readonly run: (
+    options?: Partial<TinkerJobOptions>,
+    more?: Partial<TinkerTrainersOptions>,
+  ) => Promise<TinkerJob>;
 }
 
 async function benchOf(
@@ -48,9 +51,19 @@ const faults: Readonly<Record<string, Fault>> = {
   "is too slow": { kind: "answer", status: 408, body: '{"detail":"Timeout"}' },
   "is too busy": { kind: "answer", status: 429, body: '{"detail":"Too many requests"}' },
   "has an error": { kind: "answer", status: 500, body: "Internal Server Error", contentType: "text/plain" },
-  "is behind a proxy that is": { kind: "answer", status: 502, body: "<html>Bad Gateway</html>", contentType: "text/html" },
+  "is behind a proxy that is": {
+    kind: "answer",
+    status: 502,
+    body: "<html>Bad Gateway</html>",
+    contentType: "text/html",
+  },
   "answers with garbage": { kind: "answer", status: 200, body: "}{", contentType: "application/json" },
-  "answers with bytes": { kind: "answer", status: 200, body: "\u0000\u0001", contentType: "application/x-protobuf" },
+  "answers with bytes": {
+    kind: "answer",
+    status: 200,
+    body: "\u0000\u0001",
+    contentType: "application/x-protobuf",
+  },
 };
 
 const requestCount = 60;
@@ -59,8 +72,11 @@ for (const [what, fault] of Object.entries(faults))
   test(`a trainer that ${what}, at any request`, async (t) => {
     const sound = await benchOf(t);
     const expected = await sound.run();
-    const all = Array.from({ length: Math.min(requestCount, sound.server.requests.length) }, (_, index) => index);
-    for (const place of searchedOf(all, 4, what)) {
+    const all = Array.from(
+      { length: Math.min(requestCount, sound.server.requests.length) },
+      (_, index) => index,
+    );
+    for (const place of searchedOf(all, 2, what)) {
       const bench = await benchOf(t);
       bench.server.fault = (_request, index) => (index === place ? fault : null);
       const job = await bench.run();
@@ -77,7 +93,8 @@ test("a trainer that is away when a job begins is waited for, and costs no attem
   const bench = await benchOf(t);
   bench.server.fault = () => ({ kind: "cut", when: "before" });
   const hasty = { connectionLimits: { pauseMs: 1, pauseMsMax: 2, patienceMs: 20 } };
-  const isAway = (error: unknown): boolean => error instanceof ServiceError && error.obstacle === "trainer-away";
+  const isAway = (error: unknown): boolean =>
+    error instanceof ServiceError && error.obstacle === "trainer-away";
   await assert.rejects(bench.run({ attemptsMax: 1 }, hasty), isAway);
   bench.server.fault = () => ({ kind: "answer", status: 401, body: '{"detail":"Invalid API key"}' });
   await assert.rejects(bench.run({ attemptsMax: 1 }, hasty), isAway);
@@ -86,7 +103,8 @@ test("a trainer that is away when a job begins is waited for, and costs no attem
 test("a trainer that has no room for another model is waited for", async (t) => {
   const bench = await benchOf(t);
   const full = '{"detail":"Maximum number of LoRA adapters (8) reached"}';
-  bench.server.fault = (request) => (request === "POST create_model" ? { kind: "answer", status: 400, body: full } : null);
+  bench.server.fault = (request) =>
+    request === "POST create_model" ? { kind: "answer", status: 400, body: full } : null;
   await assert.rejects(bench.run({ attemptsMax: 1 }), { obstacle: "trainer-away" });
 });
 
@@ -102,14 +120,18 @@ test("a model goes on from its last state, which is all that stays of the versio
   const second = await bench.run({ version: 2, from: { adapterFolder, trainerState } });
   assert.deepEqual(second.losses, []);
   assert.equal(statesOf(bench.server).length, 2);
-  assert.ok(first.warnings.some((warning) => /takes no notice of gradients cut to a norm of 0\.1/.test(warning)));
+  assert.ok(
+    first.warnings.some((warning) => /takes no notice of gradients cut to a norm of 0\.1/.test(warning)),
+  );
   assert.ok(!second.warnings.some((warning) => warning.includes("fresh optimizer")));
 });
 
 test("an archive with odd names gives its two files alone; one that is none, or is cut off, makes no version", async (t) => {
   const { skyrlArchive } = await import("./testing/stub-operations.ts");
   const odd = (files: ReadonlyMap<string, Buffer>): Buffer =>
-    skyrlArchive(new Map([["../../outside.txt", Buffer.from("x")], ["README.md", Buffer.from("y")], ...files]));
+    skyrlArchive(
+      new Map([["../../outside.txt", Buffer.from("x")], ["README.md", Buffer.from("y")], ...files]),
+    );
   const bench = await benchOf(t, "skyrl-jax", { archive: odd });
   assert.ok(flat((await bench.run()).adapter).every(Number.isFinite));
   const broken: readonly NonNullable<StubOptions["archive"]>[] = [

@@ -134,7 +134,8 @@ function resultOf(reply: Reply, what: string): Reply | null {
   if (type === "try_again") return null;
   if (type === "RequestFailedResponse") throw failed(what, message);
   if (error === undefined) return reply;
-  throw category === "user" ? failed(what, error) : lost(`The trainer failed at ${what}: ${String(error)}.`);
+  if (category === "user") throw failed(what, error);
+  throw lost(`The trainer failed at ${what}: ${JSON.stringify(error)}.`);
 }
 
 /** The name that a promise gives its future. @throws ServiceError `unavailable` where there is none */
@@ -146,7 +147,10 @@ export function requestIdOf(reply: Reply, what: string): string {
 }
 
 function failed(what: string, reason: unknown): ServiceError {
-  return new ServiceError({ code: "unsupported", message: `The trainer refused ${what}: ${String(reason)}.` });
+  return new ServiceError({
+    code: "unsupported",
+    message: `The trainer refused ${what}: ${String(reason)}.`,
+  });
 }
 
 function lost(message: string): ServiceError {

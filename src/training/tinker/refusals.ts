@@ -54,7 +54,8 @@ export function isPassing({ status }: Pick<Reply, "status">): boolean {
 }
 
 /** What a server says of models that it had and has no more, as one does that was started again. */
-const lostPattern = /not loaded|stale request|model .*not found|session not found|future not found|model not found/i;
+const lostPattern =
+  /not loaded|stale request|model .*not found|session not found|future not found|model not found/i;
 /** What it says where there is no room for one more. */
 const fullPattern = /maximum number of lora|no free (?:adapter|slot)/i;
 

@@ -117,7 +117,10 @@ export class RemoteModel {
   }
 
   /** Only as the first operation. @throws ServiceError `not_found` where there is no such state */
-  async load(path: string, { optimizer, signal }: { readonly optimizer: boolean; readonly signal: AbortSignal }): Promise<void> {
+  async load(
+    path: string,
+    { optimizer, signal }: { readonly optimizer: boolean; readonly signal: AbortSignal },
+  ): Promise<void> {
     const what = "load_weights";
     const seq_id = (this.#seqId += 1);
     const json = { type: what, model_id: this.id, seq_id, path, optimizer };
@@ -157,7 +160,11 @@ export class RemoteModel {
   #submit(
     what: string,
     chunk: readonly Datum[],
-    options: { readonly loss: LossName; readonly isForwardOnly: boolean; readonly signal: AbortSignal | undefined },
+    options: {
+      readonly loss: LossName;
+      readonly isForwardOnly: boolean;
+      readonly signal: AbortSignal | undefined;
+    },
   ): Promise<Reply> {
     const { encoding } = this.#service;
     return this.#inOrder(what, options.signal, (seqId) =>
@@ -181,7 +188,7 @@ export class RemoteModel {
     signal: AbortSignal | undefined,
     encode: (seqId: number) => EncodedRequest,
   ): Promise<Reply> {
-    const submitting = this.#submitted.then(async () => {
+    const submit = async (): Promise<Reply> => {
       this.#session.requireThere();
       const { connection, kind, encoding } = this.#service;
       const seqId = (this.#seqId += 1);
@@ -195,7 +202,8 @@ export class RemoteModel {
         requireAccepted(reply, what);
         return reply;
       }
-    });
+    };
+    const submitting = this.#submitted.then(submit);
     this.#submitted = submitting.catch(() => undefined);
     return submitting;
   }
@@ -243,22 +251,33 @@ function isSaved(saved: unknown, name: string, kind: string): boolean {
 function requireAccepted(reply: Reply, what: string): void {
   if (reply.status >= 200 && reply.status < 300) return;
   if (reply.status === 409)
-    throw new ServiceError({ code: "unavailable", message: `The trainer refused ${what}: ${reasonOf(reply)}.` });
+    throw new ServiceError({
+      code: "unavailable",
+      message: `The trainer refused ${what}: ${reasonOf(reply)}.`,
+    });
   throw refusalOf(reply, what);
 }
 
 function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonly Float32Array[] {
   let arrays: readonly Float32Array[];
   try {
-    arrays = reply.contentType === jsonType ? logprobsOfJson(jsonOf(reply, what)) : logprobsOfProtobuf(reply.body);
+    arrays =
+      reply.contentType === jsonType ? logprobsOfJson(jsonOf(reply, what)) : logprobsOfProtobuf(reply.body);
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause;
-    throw garbled(what, `what cannot be read (${cause instanceof Error ? cause.message : String(cause)})`, cause);
+    throw garbled(
+      what,
+      `what cannot be read (${cause instanceof Error ? cause.message : String(cause)})`,
+      cause,
+    );
   }
   if (arrays.length !== data.length)
     throw garbled(what, `log-probabilities of ${arrays.length} sequences, where ${data.length} were sent`);
   for (const [index, { targets }] of data.entries())
     if (arrays[index].length !== targets.length)
-      throw garbled(what, `${arrays[index].length} log-probabilities of a sequence of ${targets.length} targets`);
+      throw garbled(
+        what,
+        `${arrays[index].length} log-probabilities of a sequence of ${targets.length} targets`,
+      );
   return arrays;
 }

@@ -24,13 +24,17 @@ export class SentEncoding {
 
   encode(request: ForwardBackwardRequest, data: readonly Datum[]): EncodedRequest {
     const encoding = this.current;
-    return encoding.request(request, data.map((datum) => encoding.datum(datum)));
+    return encoding.request(
+      request,
+      data.map((datum) => encoding.datum(datum)),
+    );
   }
 
   /** Whether a request was refused for its encoding alone, and comes again in another. */
   goesOn(reply: Reply, { contentType }: EncodedRequest): boolean {
     if (!this.#mayChange || contentType !== protobufType) return false;
-    const isOfEncoding = reply.status === 415 || ([400, 422].includes(reply.status) && jsonPattern.test(reasonOf(reply)));
+    const isOfEncoding =
+      reply.status === 415 || ([400, 422].includes(reply.status) && jsonPattern.test(reasonOf(reply)));
     if (isOfEncoding) this.current = jsonEncoding;
     return isOfEncoding;
   }

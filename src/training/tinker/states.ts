@@ -42,7 +42,10 @@ export async function discardStateThere(
 export async function discardOthers(connection: TinkerConnection, state: string): Promise<void> {
   const { modelId, name } = parseState(state);
   try {
-    const reply = await connection.ask({ method: "GET", path: checkpointsOf(modelId) }, { isRepeatable: true });
+    const reply = await connection.ask(
+      { method: "GET", path: checkpointsOf(modelId) },
+      { isRepeatable: true },
+    );
     const saved = jsonOf(reply, "a list of states")["checkpoints"];
     for (const each of Array.isArray(saved) ? (saved as readonly Saved[]) : []) {
       // Some say `weights/<name>`.

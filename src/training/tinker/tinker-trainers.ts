@@ -143,7 +143,10 @@ export class TinkerTrainers implements TrainerProvider {
     const path = "weights_info";
     const { connection } = this.#service;
     parseState(state);
-    const reply = await connection.ask({ path, json: { tinker_path: state } }, { isRepeatable: true, signal });
+    const reply = await connection.ask(
+      { path, json: { tinker_path: state } },
+      { isRepeatable: true, signal },
+    );
     // Servers that cannot say it have no such call, and refuse a state that is not there as it is loaded.
     if (reply.status === 404 && reasonOf(reply) === "Not Found") return this.#options.rank;
     if (reply.status === 404) throw notFound("trainer's state", state);

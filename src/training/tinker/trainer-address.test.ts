@@ -4,14 +4,19 @@ import { requireWishedAdapter } from "./wished-adapter.ts";
 import { baseThere, readTrainerAddress } from "./trainer-address.ts";
 
 test("an address says where the server is, of which kind, and what bases are called there", () => {
-  const address = readTrainerAddress("tinker+https://there/v/?kind=tuft&base=Qwen/Qwen3-8B&base.small=/models/small");
+  const address = readTrainerAddress(
+    "tinker+https://there/v/?kind=tuft&base=Qwen/Qwen3-8B&base.small=/models/small",
+  );
   assert.deepEqual(address, {
     url: "https://there/v",
     kind: "tuft",
     bases: { "*": "Qwen/Qwen3-8B", small: "/models/small" },
     adapters: null,
   });
-  assert.deepEqual(["small", "big"].map((name) => baseThere(address, name)), ["/models/small", "Qwen/Qwen3-8B"]);
+  assert.deepEqual(
+    ["small", "big"].map((name) => baseThere(address, name)),
+    ["/models/small", "Qwen/Qwen3-8B"],
+  );
   assert.equal(baseThere(readTrainerAddress("tinker+http://there:8000?kind=skyrl-jax"), "big"), "big");
   const megatron = readTrainerAddress("tinker+http://there:8000?kind=skyrl-megatron&adapters=/shared/lora");
   assert.equal(megatron.adapters, "/shared/lora");
@@ -40,8 +45,14 @@ test("a model that asks for another scale or fewer projections than the server m
   const jax = { kind: "skyrl-jax" } as const;
   requireWishedAdapter(jax, { rank: null, alpha: null, targets: null }, 8);
   requireWishedAdapter(jax, { rank: 16, alpha: 32, targets: null }, 8);
-  assert.throws(() => requireWishedAdapter(jax, { rank: 8, alpha: 16, targets: null }, 8), /takes 32 for this rank/);
-  assert.throws(() => requireWishedAdapter(jax, { rank: null, alpha: null, targets: ["q_proj"] }, 8), /lora_targets/);
+  assert.throws(
+    () => requireWishedAdapter(jax, { rank: 8, alpha: 16, targets: null }, 8),
+    /takes 32 for this rank/,
+  );
+  assert.throws(
+    () => requireWishedAdapter(jax, { rank: null, alpha: null, targets: ["q_proj"] }, 8),
+    /lora_targets/,
+  );
   assert.throws(
     () => requireWishedAdapter({ kind: "open-rl" }, { rank: 8, alpha: 16, targets: null }, 8),
     /as its own configuration says/,

@@ -32,9 +32,7 @@ export function readTrainerAddress(text: string): TrainerAddress {
   const kind = take(parameters, "kind");
   if (kind === null || !isKind(kind))
     throw invalid(
-      kind === null
-        ? "it says no kind of server"
-        : `there is no kind ${JSON.stringify(kind)} of server`,
+      kind === null ? "it says no kind of server" : `there is no kind ${JSON.stringify(kind)} of server`,
       `one of ${serverKindNames.join(", ")}, as in ${example}`,
     );
   const adapters = take(parameters, "adapters");
@@ -49,7 +47,10 @@ export function readTrainerAddress(text: string): TrainerAddress {
     [...parameters].map(([name, value]) => {
       const [, here = "*"] = /^base(?:\.(.+))?$/.exec(name) ?? [null, null];
       if (here === null || value === "")
-        throw invalid(`it says ${JSON.stringify(`${name}=${value}`)}`, "kind, base, base.<name here> and adapters may be said");
+        throw invalid(
+          `it says ${JSON.stringify(`${name}=${value}`)}`,
+          "kind, base, base.<name here> and adapters may be said",
+        );
       return [here, value];
     }),
   );
@@ -65,9 +66,16 @@ export function baseThere({ bases }: TrainerAddress, name: string): string {
 function urlOf(text: string): URL {
   const [, address] = /^tinker\+(https?:\/\/.+)$/.exec(text) ?? [];
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : null;
-  if (url === null) throw invalid(`${JSON.stringify(text.replace(/\/\/[^/]*@/, "//…@"))} is no address of a trainer`, `write it as ${example}`);
+  if (url === null)
+    throw invalid(
+      `${JSON.stringify(text.replace(/\/\/[^/]*@/, "//…@"))} is no address of a trainer`,
+      `write it as ${example}`,
+    );
   if (url.username !== "" || url.password !== "")
-    throw invalid("it has a user or a password in it", "give the key in HONE_TRAINER_KEY, or in a file that HONE_TRAINER_KEY_FILE names");
+    throw invalid(
+      "it has a user or a password in it",
+      "give the key in HONE_TRAINER_KEY, or in a file that HONE_TRAINER_KEY_FILE names",
+    );
   if (url.hash !== "") throw invalid("it has a part behind #", "leave that out");
   return url;
 }

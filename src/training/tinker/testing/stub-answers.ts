@@ -19,7 +19,10 @@ export class StubRefusal extends Error {
   }
 
   answer(kind: ServerKindName): StubAnswer {
-    return { status: this.#status, json: kind === "open-rl" ? { error: this.message } : { detail: this.message } };
+    return {
+      status: this.#status,
+      json: kind === "open-rl" ? { error: this.message } : { detail: this.message },
+    };
   }
 }
 

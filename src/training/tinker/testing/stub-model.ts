@@ -29,9 +29,14 @@ export class StubModel {
     data: readonly ReceivedDatum[],
     { loss, isForwardOnly }: { readonly loss: string; readonly isForwardOnly: boolean },
   ): Promise<readonly Float32Array[]> {
-    const { logprobs } = await this.trainer.forward(data.map((datum) => sequenceOf(datum)), this.#call());
+    const { logprobs } = await this.trainer.forward(
+      data.map((datum) => sequenceOf(datum)),
+      this.#call(),
+    );
     if (!isForwardOnly)
-      this.#pending.push(...data.map((datum, row) => ({ datum, slopes: slopesOf(loss, datum, logprobs[row]) })));
+      this.#pending.push(
+        ...data.map((datum, row) => ({ datum, slopes: slopesOf(loss, datum, logprobs[row]) })),
+      );
     return logprobs;
   }
 
@@ -39,7 +44,8 @@ export class StubModel {
     const pending = this.#pending;
     this.#pending = [];
     const scaled = pending.map(({ datum, slopes }) => {
-      const divisor = this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
+      const divisor =
+        this.#normalization === "sum" ? 1 : Math.max(sumOf(datum.inputs["weights"]), 1e-9) * pending.length;
       return { datum, slopes: slopes.map((slope) => slope / divisor) };
     });
     // Weights of tokens are at least 0: what pushes up and what pushes down are sequences of their own.

@@ -7,7 +7,14 @@ import type { TrainerProvider } from "../../trainer.ts";
 import { type ServerKindName, serverKinds } from "../server-kinds.ts";
 import { failedFuture, pendingFuture, type StubAnswer, StubRefusal } from "./stub-answers.ts";
 import { StubModel } from "./stub-model.ts";
-import { type JsonRequest, type ReceivedRequest, readJson, readProtobuf, writeJson, writeProtobuf } from "./stub-wire.ts";
+import {
+  type JsonRequest,
+  type ReceivedRequest,
+  readJson,
+  readProtobuf,
+  writeJson,
+  writeProtobuf,
+} from "./stub-wire.ts";
 
 export interface StubOptions {
   readonly kind: ServerKindName;
@@ -61,7 +68,12 @@ export class StubOperations {
   restart(): void {
     this.#models.clear();
     for (const id of this.#futures.keys())
-      this.#futures.set(id, { answer: failedFuture(this.#options.kind, "Model was not loaded (likely stale request from previous server)") });
+      this.#futures.set(id, {
+        answer: failedFuture(
+          this.#options.kind,
+          "Model was not loaded (likely stale request from previous server)",
+        ),
+      });
   }
 
   archive(place: string): Buffer {
@@ -73,7 +85,8 @@ export class StubOperations {
     const { kind } = this.#options;
     if (serverKinds[kind].needsKey && key !== "tml-key") throw new StubRefusal(401, "Invalid API key");
     if (method !== "POST") return await this.#ofCheckpoints(method, path);
-    if (path === "forward_backward" || path === "forward") return await this.#compute(body, headers["content-type"]);
+    if (path === "forward_backward" || path === "forward")
+      return await this.#compute(body, headers["content-type"]);
     const fields = JSON.parse(body.toString()) as Fields;
     switch (path) {
       case "create_session": {
@@ -82,7 +95,8 @@ export class StubOperations {
         return { status: 200, json: { type: "create_session", session_id: id } };
       }
       case "session_heartbeat":
-        if (!this.#sessions.has(String(fields["session_id"]))) throw new StubRefusal(404, "Session not found");
+        if (!this.#sessions.has(String(fields["session_id"])))
+          throw new StubRefusal(404, "Session not found");
         return { status: 200, json: { type: "session_heartbeat" } };
       case "create_model":
         return this.#createModel(fields);
@@ -101,7 +115,8 @@ export class StubOperations {
   async #compute(body: Buffer, contentType: unknown): Promise<StubAnswer> {
     const isProtobuf = contentType === "application/x-protobuf";
     const { kind } = this.#options;
-    if (isProtobuf && kind === "open-rl") throw new StubRefusal(400, "Invalid JSON: expected value at line 1");
+    if (isProtobuf && kind === "open-rl")
+      throw new StubRefusal(400, "Invalid JSON: expected value at line 1");
     if (!isProtobuf && serverKinds[kind].encoding !== "auto")
       throw new StubRefusal(415, "forward_backward requires an application/x-protobuf body");
     const request: ReceivedRequest = isProtobuf
@@ -119,7 +134,8 @@ export class StubOperations {
     const { kind, base, rank } = this.#options;
     const lora = fields["lora_config"] as { readonly rank: number; readonly seed: number };
     const id = this.#name("model");
-    if (fields["base_model"] !== base) throw new StubRefusal(400, `Unsupported base model: ${String(fields["base_model"])}`);
+    if (fields["base_model"] !== base)
+      throw new StubRefusal(400, `Unsupported base model: ${String(fields["base_model"])}`);
     const promise = this.#promise(async () => {
       if (lora.rank !== rank) return failedFuture(kind, `LoRA rank ${lora.rank} must be ${rank}`);
       this.#models.set(id, await this.#opened({ kind: "new", seed: `${lora.seed}` }));
@@ -169,7 +185,9 @@ export class StubOperations {
       else {
         const folder = mkdtempSync(join(this.#options.folder, "export-"));
         await model.trainer.exportAdapter(folder, call);
-        const files = new Map(readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))] as const));
+        const files = new Map(
+          readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))] as const),
+        );
         this.#kept.set(key, (this.#options.archive ?? skyrlArchive)(files));
         this.#leave(id, files);
         rmSync(folder, { recursive: true });
@@ -195,7 +213,8 @@ export class StubOperations {
   async #ofCheckpoints(method: string, path: string): Promise<StubAnswer> {
     if (path === "healthz") return { status: 200, json: { status: "ok" } };
     const [, download] = /^download\/(.+)$/.exec(path) ?? [];
-    if (download !== undefined) return { status: 200, bytes: this.archive(download), contentType: "application/octet-stream" };
+    if (download !== undefined)
+      return { status: 200, bytes: this.archive(download), contentType: "application/octet-stream" };
     const [, id, rest] = /^training_runs\/([^/]+)\/checkpoints\/?(.*)$/.exec(path) ?? [];
     if (id === undefined || rest === undefined) throw new StubRefusal(404, "Not Found");
     if (method === "DELETE") {
@@ -206,8 +225,10 @@ export class StubOperations {
     }
     if (rest === "") return { status: 200, json: { checkpoints: this.#listOf(id) } };
     const isPrefixed = ["tuft", "tinker"].includes(this.#options.kind);
-    const [, name] = (isPrefixed ? /^sampler_weights\/([^/]+)\/archive$/ : /^([^/]+)\/archive$/).exec(rest) ?? [];
-    if (name === undefined || !this.#kept.has(`${id}/sampler/${name}`)) throw new StubRefusal(404, "Checkpoint not found");
+    const [, name] =
+      (isPrefixed ? /^sampler_weights\/([^/]+)\/archive$/ : /^([^/]+)\/archive$/).exec(rest) ?? [];
+    if (name === undefined || !this.#kept.has(`${id}/sampler/${name}`))
+      throw new StubRefusal(404, "Checkpoint not found");
     return { status: 302, bytes: new Uint8Array(), archive: `${id}/${name}` };
   }
 
@@ -221,13 +242,17 @@ export class StubOperations {
   #weightsInfo(path: string): StubAnswer {
     if (this.#options.kind === "open-rl") throw new StubRefusal(404, "Not Found");
     this.#stateOf(path);
-    return { status: 200, json: { base_model: this.#options.base, is_lora: true, lora_rank: this.#options.rank } };
+    return {
+      status: 200,
+      json: { base_model: this.#options.base, is_lora: true, lora_rank: this.#options.rank },
+    };
   }
 
   #stateOf(path: string): string {
     const [, id, name] = /^tinker:\/\/([^/]+)\/weights\/([^/]+)$/.exec(path) ?? [];
     const state = this.#kept.get(`${id}/training/${name}`);
-    if (typeof state !== "string" || state === "") throw new StubRefusal(404, `Checkpoint not found: ${path}`);
+    if (typeof state !== "string" || state === "")
+      throw new StubRefusal(404, `Checkpoint not found: ${path}`);
     return state;
   }
 
@@ -265,12 +290,13 @@ export class StubOperations {
     const id = `${(this.#count += 1)}`;
     this.#futures.set(id, { answer: null });
     const { kind } = this.#options;
-    this.#queue = this.#queue.then(async () => {
+    const run = async (): Promise<void> => {
       // What a server that was started again has lost is not computed.
       if (this.#futures.get(id)?.answer !== null) return;
       const answer = await compute().catch((error: unknown) => failedFuture(kind, String(error)));
       this.#futures.set(id, { answer });
-    });
+    };
+    this.#queue = this.#queue.then(run);
     return promised(id, kind);
   }
 
@@ -294,7 +320,10 @@ function promised(id: string, kind: ServerKindName): StubAnswer {
 }
 
 /** Servers without clipping take no notice of it. */
-function stepOf(adam: Readonly<Record<string, number>>, kind: ServerKindName): Parameters<StubModel["step"]>[0] {
+function stepOf(
+  adam: Readonly<Record<string, number>>,
+  kind: ServerKindName,
+): Parameters<StubModel["step"]>[0] {
   const clips = serverKinds[kind].fixedInStep.length === 0;
   return {
     learningRate: adam["learning_rate"],

@@ -80,7 +80,12 @@ export class StubServer {
         return { status: 500, json: { detail: String(error) } };
       });
     if (fault?.when === "after") return this.#end(response, fault);
-    const { status, json, bytes = Buffer.from(JSON.stringify(json)), contentType = "application/json" } = answer;
+    const {
+      status,
+      json,
+      bytes = Buffer.from(JSON.stringify(json)),
+      contentType = "application/json",
+    } = answer;
     const location = answer.archive === undefined ? undefined : this.#locationOf(answer.archive);
     response.writeHead(status, { "content-type": contentType, ...(location && { location }) }).end(bytes);
   }

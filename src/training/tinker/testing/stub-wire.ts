@@ -17,7 +17,8 @@ export interface ReceivedRequest {
 
 /** A ForwardBackwardRequest. */
 export function readProtobuf(message: Uint8Array): ReceivedRequest {
-  const number = (field: number): number => [...fieldsOf(message)].find((each) => each.number === field)?.value ?? 0;
+  const number = (field: number): number =>
+    [...fieldsOf(message)].find((each) => each.number === field)?.value ?? 0;
   return {
     modelId: textOf(message, 1),
     seqId: number(2),
@@ -47,7 +48,9 @@ function readTensor(tensor: Uint8Array): readonly number[] {
 
 /** A ForwardBackwardOutput with these log-probabilities. */
 export function writeProtobuf(logprobs: readonly Float32Array[]): Uint8Array {
-  const ends = logprobs.map((_, row) => logprobs.slice(0, row + 1).reduce((sum, { length }) => sum + 4 * length, 0));
+  const ends = logprobs.map((_, row) =>
+    logprobs.slice(0, row + 1).reduce((sum, { length }) => sum + 4 * length, 0),
+  );
   const data = Buffer.concat(logprobs.map((values) => Buffer.from(Float32Array.from(values).buffer)));
   const offsets = Buffer.from(BigInt64Array.from([0, ...ends], BigInt).buffer);
   const batched = Buffer.concat([bytesField(1, data), bytesField(2, offsets), numberField(3, 1)]);
@@ -89,7 +92,11 @@ export function readJson(body: JsonRequest): ReceivedRequest {
 }
 
 export function writeJson(logprobs: readonly Float32Array[]): unknown {
-  const tensor = (values: Float32Array): unknown => ({ data: [...values], dtype: "float32", shape: [values.length] });
+  const tensor = (values: Float32Array): unknown => ({
+    data: [...values],
+    dtype: "float32",
+    shape: [values.length],
+  });
   return {
     loss_fn_output_type: "scalar",
     loss_fn_outputs: logprobs.map((values) => ({ logprobs: tensor(values) })),

@@ -81,7 +81,11 @@ export async function runTinkerJob(
         {
           seed: "seed",
           startStep: version - 1,
-          work: { kind: "rl", config: resolveTrainingConfig({ learningRate: 0.01 }), groups: linesOf(groups) },
+          work: {
+            kind: "rl",
+            config: resolveTrainingConfig({ learningRate: 0.01 }),
+            groups: linesOf(groups),
+          },
           settings: { ...pinnedSettings(trainingSettingsWith()), batchTokens: 12, baseComparisonShare: 0.5 },
           from,
           fromHash: null,
@@ -96,9 +100,20 @@ export async function runTinkerJob(
         },
       );
       assert.deepEqual(readdirSync(join(dataFolder, "adapters/m")).length, version);
-      return { outcome, adapter: readLoraAdapter(join(dataFolder, adapterFolder), tinyConfig), losses, warnings, steps };
+      return {
+        outcome,
+        adapter: readLoraAdapter(join(dataFolder, adapterFolder), tinyConfig),
+        losses,
+        warnings,
+        steps,
+      };
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== "unavailable" || losses.length + 1 >= attemptsMax) throw error;
+      if (
+        !(error instanceof ServiceError) ||
+        error.code !== "unavailable" ||
+        losses.length + 1 >= attemptsMax
+      )
+        throw error;
       losses.push(error);
     }
   }

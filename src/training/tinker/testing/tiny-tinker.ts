@@ -25,7 +25,10 @@ export function tinyTinker(
   dataFolder: string,
   context: TestContext,
   options: Partial<StubOptions> = {},
-): { readonly server: StubServer; readonly trainersAt: (url: string, more?: Partial<TinkerTrainersOptions>) => TinkerTrainers } {
+): {
+  readonly server: StubServer;
+  readonly trainersAt: (url: string, more?: Partial<TinkerTrainersOptions>) => TinkerTrainers;
+} {
   const folder = mkdtempSync(join(dataFolder, "elsewhere-"));
   const adapters = join(folder, "adapters");
   mkdirSync(adapters);

@@ -12,7 +12,11 @@ export const protobufEncoding: Encoding = {
   request: (request, data) => ({
     path: "forward_backward",
     contentType: protobufType,
-    body: Buffer.concat([...beginning(request), ...data.map((datum) => bytesField(3, datum)), ...end(request)]),
+    body: Buffer.concat([
+      ...beginning(request),
+      ...data.map((datum) => bytesField(3, datum)),
+      ...end(request),
+    ]),
   }),
 };
 
@@ -51,7 +55,11 @@ function tensor(values: Float32Array | BigInt64Array, dtype: keyof typeof dtypes
 }
 
 /** Every machine that this runs on has its numbers so. */
-function littleEndian({ buffer, byteOffset, byteLength }: Int32Array | Float32Array | BigInt64Array): Uint8Array {
+function littleEndian({
+  buffer,
+  byteOffset,
+  byteLength,
+}: Int32Array | Float32Array | BigInt64Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 

@@ -27,7 +27,9 @@ const request = { modelId: "model_2258c89a", seqId: 1, loss: "cross_entropy", is
 test("a request is the one that the service's client sends", () => {
   const encode = (seqId: number, isForwardOnly: boolean): string => {
     const data = [protobufEncoding.datum(datum)];
-    return Buffer.from(protobufEncoding.request({ ...request, seqId, isForwardOnly }, data).body).toString("hex");
+    return Buffer.from(protobufEncoding.request({ ...request, seqId, isForwardOnly }, data).body).toString(
+      "hex",
+    );
   };
   assert.equal(encode(1, false), recorded.crossEntropy);
   assert.equal(encode(7, true), recorded.forwardOnly);
@@ -39,12 +41,21 @@ test("a result is read as the server means it", () => {
 });
 
 test("both encodings carry the same, there and back", () => {
-  const loss = { logprobs: Float32Array.of(0, -1.5, -2, 0, 0, -3, -1), advantages: Float32Array.of(0, 1, -2.5, 0, 0, 4, 0) };
+  const loss = {
+    logprobs: Float32Array.of(0, -1.5, -2, 0, 0, -3, -1),
+    advantages: Float32Array.of(0, 1, -2.5, 0, 0, 4, 0),
+  };
   const data = [{ ...datum, loss }, datum];
   const sent = [protobufEncoding, jsonEncoding].map((encoding) =>
-    encoding.request({ ...request, loss: "importance_sampling" }, data.map((each) => encoding.datum(each))),
+    encoding.request(
+      { ...request, loss: "importance_sampling" },
+      data.map((each) => encoding.datum(each)),
+    ),
   );
-  const read = [readProtobuf(sent[0].body), readJson(JSON.parse(Buffer.from(sent[1].body).toString()) as JsonRequest)];
+  const read = [
+    readProtobuf(sent[0].body),
+    readJson(JSON.parse(Buffer.from(sent[1].body).toString()) as JsonRequest),
+  ];
   assert.deepEqual(read[1], read[0]);
   assert.equal(read[0].seqId, 1);
   assert.deepEqual(read[0].data[0].inputs["advantages"], [0, 1, -2.5, 0, 0, 4, 0]);
@@ -64,6 +75,9 @@ test("what is no result is refused", () => {
 test("a varint has seven bits a byte", () => {
   for (const value of [0, 1, 127, 128, 300, 2 ** 31, 2 ** 40 + 5]) {
     const message = Buffer.concat([varint(8), varint(value)]);
-    assert.deepEqual([...fieldsOf(message)].map((field) => field.value), [value]);
+    assert.deepEqual(
+      [...fieldsOf(message)].map((field) => field.value),
+      [value],
+    );
   }
 });
