@@ -35,8 +35,8 @@ function trainersOf(kind: ServerKindName): MakeTrainers {
   };
 }
 
-for (const kind of serverKindNames)
-  checkTrainer(`a Tinker server, ${kind}`, trainersOf(kind), searchedOf(losses, 3, kind));
+for (const kind of searchedOf(serverKindNames, 3, "kinds of servers"))
+  checkTrainer(`a Tinker server, ${kind}`, trainersOf(kind), searchedOf(losses, 2, kind));
 
 interface Outcome {
   readonly losses: readonly number[];

@@ -119,7 +119,9 @@ test("a model goes on from its last state, which is all that stays of the versio
   const { adapterFolder, trainerState } = first.outcome;
   const second = await bench.run({ version: 2, from: { adapterFolder, trainerState } });
   assert.deepEqual(second.losses, []);
-  assert.equal(statesOf(bench.server).length, 2);
+  // Its last snapshot goes with it.
+  const [, model] = /\/\/([^/]+)\//.exec(trainerState ?? "") ?? [];
+  assert.equal(statesOf(bench.server).filter((state) => state.startsWith(`${model}/`)).length, 1);
   assert.ok(
     first.warnings.some((warning) => /takes no notice of gradients cut to a norm of 0\.1/.test(warning)),
   );
