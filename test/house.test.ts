@@ -488,6 +488,7 @@ const absences: readonly Absence[] = [
     allowed: [
       "src/library/hub/requests.ts",
       "src/client/connection.ts",
+      "src/training/tinker/http/connection.ts",
       "src/transfer/fetch-prompt.ts",
       "src/users/id-tokens.ts",
     ],

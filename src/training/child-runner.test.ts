@@ -21,7 +21,7 @@ import { systemClock } from "../domain/clock.ts";
 import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { searchedOf } from "../domain/testing/search.ts";
 import type { JobAssignment, JobOutcome, JobPins, JobReport } from "../domain/job.ts";
-import { adapterOfServer } from "../domain/model.ts";
+import { adapterOfServer, projectionNames } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { errorOf, failureOf } from "../processes/carried-error.ts";
 import { resolveTrainingConfig } from "../domain/training-config.ts";
@@ -29,6 +29,11 @@ import type { HistoryItem, JsonObject, TrajectoryGroup } from "../domain/traject
 import { checkService } from "../domain/testing/check-service.ts";
 import type { BasePrecision } from "../domain/trainer/base-precision.ts";
 import { silentLogger } from "../telemetry/testing/silent-logger.ts";
+import { stateOf } from "../domain/trainer/state.ts";
+import { readModelConfig } from "../model/config/read-config.ts";
+import { readModelWeights } from "../model/weights.ts";
+import { EmbeddedTrainers } from "./embedded/embedded-trainer.ts";
+import { StubServer } from "./tinker/testing/stub-server.ts";
 import { type ChildJobRunner, type ChildJobRunnerOptions, createChildJobRunner } from "./child-runner.ts";
 import { pinnedSettings, trainingSettingsWith } from "./settings.ts";
 import { silentReport } from "./testing/silent-report.ts";
@@ -519,6 +524,58 @@ test("a process that dies between two steps has the next attempt go on behind th
     assert.deepEqual(lossesOf(again.outcome), lossesOf(outcome));
     assert.deepEqual(readdirSync(join(bench.dataFolder, "jobs")), []);
   }
+});
+
+test("a trainer elsewhere gives the version of the embedded one; a process that dies there has the next attempt go on, and its states go", async (t) => {
+  const computing = new Bench(t);
+  const config = readModelConfig(baseFolder);
+  const trainers = new EmbeddedTrainers({
+    config,
+    weights: readModelWeights(baseFolder, config, { cacheFolder: computing.dataFolder }),
+    lora: { rank: 8, alpha: 16, targets: projectionNames },
+    baseModelName: "there",
+    artifacts: dataFolderAt(computing.dataFolder).artifacts,
+    sequenceLengthMax: 1000,
+    microbatchTokens: 1000,
+    sharesPrefixes: true,
+    threads: 1,
+  });
+  const folder = computing.dataFolder;
+  const server = new StubServer({ kind: "skyrl-jax", trainers, base: "there", rank: 8, folder });
+  t.after(async () => {
+    await server.stop();
+    await trainers.close();
+  });
+  const url = await server.start();
+  const address = { url, kind: "skyrl-jax", bases: { tiny: "there" }, adapters: null } as const;
+  const bench = new Bench(t, goldenGroups(), {
+    settings: { ...settings, snapshotShare: 1 },
+    elsewhere: { address, apiKey: "any" },
+  });
+  const { runner } = bench;
+  let killCount = 0;
+  const saved: number[] = [];
+  const on = {
+    saved: async (count: number) => {
+      saved.push(count);
+      if (count > 0 && killCount++ === 0) kill(runner.processIds());
+    },
+  };
+  await assert.rejects(bench.run(1, {}, { on }), rejectsWith("unavailable"));
+  const { outcome, steps } = await bench.run(1, {}, { on });
+  assert.equal(saved[1], 1, "it began behind the first step");
+  const { outcome: embedded } = await shared.run(1);
+  for (const name of ["loss/train", "loss/kl_div"])
+    assert.ok(Math.abs(outcome.metrics[name] - embedded.metrics[name]) < 2e-2, name);
+  assert.ok(steps.length > 1);
+  assert.equal(stateOf(outcome.trainerState ?? "").trainer, "tinker-skyrl-jax");
+  assert.deepEqual(
+    server.kept.filter((kept) => kept.includes("/training/")).length,
+    1,
+    "snapshots went with the job",
+  );
+  await runner.discardState(outcome.trainerState ?? "");
+  assert.deepEqual(server.kept, []);
 });
 
 test("a job over a base in 8 bits tells how far that is from float32, and an attempt that goes on makes the same version", async (t) => {

@@ -35,7 +35,7 @@ import {
   requireLossInputs,
   requireTrainable,
 } from "../trainer.ts";
-import { SerialCalls, throwIfAborted } from "./calls.ts";
+import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
 import { ComputeThreads } from "./compute-threads.ts";
 import {
   type BatchTerms,

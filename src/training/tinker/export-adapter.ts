@@ -8,8 +8,8 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { adapterFiles } from "../../model/hashes/adapter-hash.ts";
 import { readLoraAdapter, writeLoraAdapter, type WriteLoraOptions } from "../../model/peft-folder.ts";
 import { requireFiniteAdapter } from "../trainer.ts";
-import type { TinkerConnection } from "./connection.ts";
-import { garbled, refusalOf, type Reply } from "./refusals.ts";
+import type { TinkerConnection } from "./http/connection.ts";
+import { garbled, refusalOf, type Reply } from "./http/refusals.ts";
 import type { RemoteModel, TinkerService } from "./remote-model.ts";
 
 export interface ExportPlace {

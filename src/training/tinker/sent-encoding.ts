@@ -1,7 +1,7 @@
 // Which encoding a server takes: where its kind does not say, protocol buffers are tried, and JSON from the first request on
 // that they are refused in.
 import type { ServerKind } from "./server-kinds.ts";
-import { reasonOf, type Reply } from "./refusals.ts";
+import { reasonOf, type Reply } from "./http/refusals.ts";
 import {
   type Datum,
   type EncodedRequest,

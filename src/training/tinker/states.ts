@@ -1,8 +1,8 @@
 // States that a server keeps, by their names there: `tinker://<model>/weights/<name>`.
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { TinkerConnection } from "./connection.ts";
-import { jsonOf, refusalOf } from "./refusals.ts";
+import { TinkerConnection } from "./http/connection.ts";
+import { jsonOf, refusalOf } from "./http/refusals.ts";
 import type { TrainerElsewhere } from "./trainer-address.ts";
 
 interface StatePlace {
@@ -31,7 +31,7 @@ export async function discardStateThere(
   state: string,
   clock: Clock,
 ): Promise<void> {
-  const connection = new TinkerConnection({ url: address.url, apiKey, clock, chance: Math.random });
+  const connection = new TinkerConnection({ url: address.url, apiKey, clock });
   await discardState(connection, state);
 }
 

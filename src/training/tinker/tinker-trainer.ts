@@ -2,7 +2,7 @@
 // and its slopes are computed of them, and go back as weights of each token. What is accumulated is sent with the optimizer
 // step, when it is known how much that is; until then nothing at the server has changed, and nothing need be undone.
 import { batchLoss } from "../losses/batch-loss.ts";
-import { SerialCalls, throwIfAborted } from "../embedded/calls.ts";
+import { SerialCalls, throwIfAborted } from "../serial-calls.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import {
   type ForwardBackwardResult,

@@ -4,17 +4,17 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError, notFound } from "../../domain/service-error.ts";
 import type { ModelConfig } from "../../model/config.ts";
-import { throwIfAborted } from "../embedded/calls.ts";
+import { throwIfAborted } from "../serial-calls.ts";
 import type { Trainer, TrainerCall, TrainerProvider, TrainerStart } from "../trainer.ts";
-import { type ConnectionLimits, TinkerConnection } from "./connection.ts";
+import { type ConnectionLimits, TinkerConnection } from "./http/connection.ts";
 import { exportAdapter } from "./export-adapter.ts";
-import { type FutureLimits, Futures } from "./futures.ts";
+import { type FutureLimits, Futures } from "./http/futures.ts";
 import { tinkerProfile } from "./profile.ts";
-import { jsonOf, reasonOf, refusalOf } from "./refusals.ts";
+import { jsonOf, reasonOf, refusalOf } from "./http/refusals.ts";
 import { RemoteModel, type TinkerService } from "./remote-model.ts";
 import { SentEncoding } from "./sent-encoding.ts";
 import { serverKinds } from "./server-kinds.ts";
-import { TinkerSession } from "./session.ts";
+import { TinkerSession } from "./http/session.ts";
 import { discardOthers, discardState, parseState } from "./states.ts";
 import { TinkerTrainer } from "./tinker-trainer.ts";
 import { baseThere, type TrainerAddress } from "./trainer-address.ts";
@@ -31,8 +31,6 @@ export interface TinkerTrainersOptions {
   readonly rank: number;
   readonly sequenceLengthMax: number;
   readonly clock: Clock;
-  /** Random numbers in [0, 1), for waits. */
-  readonly chance?: () => number;
   /** Called whenever the server shows that it is there. */
   readonly onSign?: () => void;
   readonly connectionLimits?: Partial<ConnectionLimits>;
@@ -48,7 +46,7 @@ export class TinkerTrainers implements TrainerProvider {
   readonly #runs = new Map<string, Trainer>();
 
   constructor(options: TinkerTrainersOptions) {
-    const { address, apiKey, clock, chance = Math.random, onSign } = options;
+    const { address, apiKey, clock, onSign } = options;
     this.#options = options;
     this.profile = tinkerProfile(address);
     this.sequenceLengthMax = options.sequenceLengthMax;
@@ -57,7 +55,6 @@ export class TinkerTrainers implements TrainerProvider {
       url: address.url,
       apiKey,
       clock,
-      chance,
       limits: options.connectionLimits ?? {},
     });
     const futures = new Futures(connection, {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { ServiceError } from "../../../domain/service-error.ts";
 import type { TrainerProfile } from "../../../domain/trainer/profile.ts";
-import { SerialCalls, throwIfAborted } from "../../embedded/calls.ts";
+import { SerialCalls, throwIfAborted } from "../../serial-calls.ts";
 import type {
   ForwardBackwardResult,
   ForwardOptions,

@@ -1,9 +1,9 @@
 // Results that a server promises: asked for, one long poll after the other, until they are there.
-import type { Clock } from "../../domain/clock.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import { ServiceError } from "../../../domain/service-error.ts";
 import { type TinkerConnection, Unanswered } from "./connection.ts";
 import { garbled, isPassing, jsonOf, refusalOf, type Reply } from "./refusals.ts";
-import { jsonType } from "./wire/encoding.ts";
+import { jsonType } from "../wire/encoding.ts";
 
 export interface FutureOptions {
   /** What was asked for, as in "refused …". */
@@ -83,7 +83,7 @@ export class Futures {
     }
   }
 
-  /** Null without an answer. A poll that took longer than one may is as good as one that has nothing yet, where the server is there. */
+  /** Null without an answer. A poll that took too long is as one that has nothing yet, where the server is there. */
   async #poll({
     requestId,
     accept,

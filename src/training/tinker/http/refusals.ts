@@ -1,5 +1,5 @@
 // What servers say where they refuse, in the forms that they have for it, as errors of ours. Pure.
-import { cut, ServiceError } from "../../domain/service-error.ts";
+import { cut, ServiceError } from "../../../domain/service-error.ts";
 
 /** An answer that was read whole. */
 export interface Reply {

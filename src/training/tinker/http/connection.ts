@@ -1,9 +1,10 @@
 // Requests to a server of the Tinker API: each with a deadline, tried again where that has no second effect, with waits that
 // grow and are never alike. Knows nothing of what is asked.
-import type { Clock } from "../../domain/clock.ts";
-import { ServiceError } from "../../domain/service-error.ts";
-import type { EncodedRequest } from "./wire/encoding.ts";
-import { jsonType } from "./wire/encoding.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import { freshSeed } from "../../../domain/random.ts";
+import { ServiceError } from "../../../domain/service-error.ts";
+import type { EncodedRequest } from "../wire/encoding.ts";
+import { jsonType } from "../wire/encoding.ts";
 import { away, isPassing, type Reply, reasonOf } from "./refusals.ts";
 
 export interface ConnectionOptions {
@@ -12,8 +13,6 @@ export interface ConnectionOptions {
   /** Sent as `x-api-key`; servers without keys take any. */
   readonly apiKey: string;
   readonly clock: Clock;
-  /** A random number in [0, 1), for waits. */
-  readonly chance: () => number;
   readonly limits?: Partial<ConnectionLimits>;
 }
 
@@ -91,7 +90,7 @@ export class TinkerConnection {
    * @throws ServiceError `unavailable` when there is none, `cancelled` when the signal aborted
    */
   async ask(asked: Asked, { isRepeatable, signal }: AskOptions): Promise<Reply> {
-    const { clock, chance } = this.#options;
+    const { clock } = this.#options;
     const { pauseMs, pauseMsMax, patienceMs } = this.#limits;
     const beganMs = clock.monotonicMs();
     for (let failedCount = 0; ; failedCount++) {
@@ -240,6 +239,11 @@ const neverArrived: ReadonlySet<string> = new Set([
 ]);
 
 class TimedOut extends Error {}
+
+/** In [0, 1). */
+function chance(): number {
+  return freshSeed() / 2 ** 48;
+}
 
 function cancelled(cause: unknown): ServiceError {
   return new ServiceError({ code: "cancelled", message: "The trainer's call was aborted.", cause });

@@ -1,7 +1,7 @@
 // A session at a server: what its models live by. It beats as long as it is open; one that is silent for some minutes is
 // ended there, with all its models.
-import type { Clock } from "../../domain/clock.ts";
-import { ServiceError } from "../../domain/service-error.ts";
+import type { Clock } from "../../../domain/clock.ts";
+import { ServiceError } from "../../../domain/service-error.ts";
 import type { TinkerConnection } from "./connection.ts";
 import { away, garbled, jsonOf, refusalOf } from "./refusals.ts";
 

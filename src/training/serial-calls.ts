@@ -1,7 +1,7 @@
 // The order, the abort and the identity of a trainer's calls: one after another, none begun once it is aborted, and a
 // repeated one answered with the earlier result. Knows nothing of what they compute.
-import { ServiceError } from "../../domain/service-error.ts";
-import type { TrainerCall } from "../trainer.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { TrainerCall } from "./trainer.ts";
 
 /** How many results are remembered; the oldest is dropped first. */
 const RESULT_COUNT_MAX = 64;
