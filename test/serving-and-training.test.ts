@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hone } from "../src/client/hone.ts";
+import { searchedOf } from "../src/domain/testing/search.ts";
 import { serverOfFile } from "./running-server.ts";
 import { goldenTiny } from "./served-jobs.ts";
 
 const server = serverOfFile({ flags: goldenTiny });
 const difference = "loss/first_max_logprob_difference";
 
-for (const base of ["hone-tiny", "tiny"]) {
+for (const base of searchedOf(["hone-tiny", "tiny"], 1)) {
   test(`training finds the log-probabilities that serving ${base} returned, to 1e-4`, async () => {
     const client = new Hone({ baseUrl: server().url, apiKey: server().apiKey });
     const model = await client.models.create({ project: "p", name: base, base_model: base });

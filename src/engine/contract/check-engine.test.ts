@@ -88,7 +88,7 @@ for (const [bits, logprobTolerance] of [
     failing: { code: "not_found", make: () => embedded(emptyFolder, 1, bits) },
     rounding: { answer: answers[bits], logprobTolerance },
   };
-  checkEngine(under, 8);
+  checkEngine(under, 4);
 }
 
 const naive = {

@@ -325,7 +325,7 @@ for (const [kind, skip] of [
     let isStopped = false;
     const writing = ["one", "two"].map((name) => write(stores, data, { isStopped: () => isStopped, name }));
     try {
-      for (let round = 0; round < searchCount(2); round++) {
+      for (let round = 0; round < searchCount(1); round++) {
         const archive = join(folder, `archive ${round}`);
         assert.deepEqual((await backup(archive, flags, watching)).faults, []);
         assert.deepEqual(await faultsOf(archive, {}), []);
