@@ -36,9 +36,15 @@ const builtEntry = "dist/src/cli/main.js";
 /** Of the bundle where scripts run the tests, which have made that; a build by hand has no new one. */
 const usualEntry = process.env["TEST_SERVER"] ?? builtEntry;
 
-/** The program of `hone`, whose server is made with these limits. Nobody here looks how long a first chat takes. */
+/** In tests nobody looks how long a first chat takes: nothing is done ahead of it that it may not need. Benchmarks do. */
+const nothingAhead = process.env["TEST_SERVER"] !== undefined;
+
+/** The program of `hone`, whose server is made with these limits. */
 function launch(entry: string, limits: ServerLimits): string {
-  const run = `await main(process.argv.slice(1), ${JSON.stringify({ firstChats: false, ...limits })});`;
+  const given = nothingAhead
+    ? { firstChats: false, ...limits, engine: { preparesAhead: false, ...limits.engine } }
+    : limits;
+  const run = `await main(process.argv.slice(1), ${JSON.stringify(given)});`;
   return `const { main } = await import(${JSON.stringify(`./${entry}`)}); ${run}`;
 }
 

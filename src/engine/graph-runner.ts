@@ -37,6 +37,8 @@ export interface GraphRunnerOptions extends SessionsOptions {
    * first use.
    */
   readonly clock?: Clock;
+  /** False leaves all to its first use where there is a clock, too. */
+  readonly preparesAhead?: boolean;
   /**
    * Whether rows of two lanes share calls where they have adapters. Absent goes by the weights: those that a processor's
    * caches hold are read twice in less time than the operations of two adapters take.
@@ -48,7 +50,7 @@ export interface GraphRunnerOptions extends SessionsOptions {
 
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
-  const { forms, clock = null, arrangedCache, device = "cpu" } = options;
+  const { forms, clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
   if (forms !== undefined && forms.size > 0)
     await requireExactIntegerProducts("Serve with --quantize off, which computes in float32.");
   const graphs = graphsOfEveryRequest(options);
@@ -57,7 +59,8 @@ export async function createGraphRunner(options: GraphRunnerOptions): Promise<Mo
   const weights = isArranged ? await arrangedForSessions(graphs, arrangedCache, options) : options.weights;
   const sessions = new ServingSessions({ ...options, weights });
   await sessions.prepare(graphs);
-  return new GraphRunner(options, sessions, clock && new IdleWork(clock, sessions.furtherTasks()));
+  const idleWork = clock && preparesAhead ? new IdleWork(clock, sessions.furtherTasks()) : null;
+  return new GraphRunner(options, sessions, idleWork);
 }
 
 /** Parts of prompts that are computed in one call. */
@@ -92,7 +95,7 @@ class GraphRunner implements ModelRunner {
   #zeros: LoadedAdapter["feeds"] | null = null;
 
   constructor(
-    { config, forms, device = "cpu", pairsAdapters, adapterCountMax, weightsHash }: GraphRunnerOptions,
+    { config, forms, device = "cpu", pairsAdapters, adapterCountMax, weightsHash, clock }: GraphRunnerOptions,
     sessions: ServingSessions,
     idleWork: IdleWork | null,
   ) {
@@ -101,7 +104,7 @@ class GraphRunner implements ModelRunner {
     this.#pairsAdapters = pairsAdapters ?? keptBytes(config, forms ?? new Map()) >= largeWeightBytes;
     this.#sessions = sessions;
     this.#idleWork = idleWork;
-    this.#thread = idleWork === null ? null : new AdapterThread(config);
+    this.#thread = clock === undefined ? null : new AdapterThread(config);
     idleWork?.add(async () => this.#thread?.startAhead());
     this.#adapters = new AdapterCache(config, {
       countMax: adapterCountMax,

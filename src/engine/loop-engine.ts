@@ -150,7 +150,10 @@ export class LoopEngine implements Engine {
     });
     this.#constraints = constraints;
     this.#ends.unshift(() => constraints.close());
-    const idleWork = clock && new IdleWork(clock, [async () => constraints.startAhead()]);
+    const idleWork =
+      clock && settings.preparesAhead
+        ? new IdleWork(clock, [async () => constraints.startAhead()])
+        : undefined;
     if (idleWork !== undefined) this.#ends.unshift(() => idleWork.stop());
     const { vocabularySize } = runner.shape;
     const registrations = readRegistrations(settings.logitsProcessors);

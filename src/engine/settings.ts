@@ -79,6 +79,8 @@ export const engineSettings = {
 const fixed = {
   /** What computes; the server says where that is to be another (`device/usable-device.ts`). */
   device: "cpu" as Device,
+  /** Whether what only some requests need is prepared in the first quiet moments; without, at its first use. */
+  preparesAhead: true,
   /** Choices that are computed at the same time; more gain nothing where weights are read once for all of them. */
   slotCountMax: 128,
   /** Tokens computed in one step. More would make prompts faster, and other streams wait longer. */

@@ -21,6 +21,7 @@ test("a model is taken as it was opened ahead, once, and only where it is the on
     adapterCountMax: 1,
     device: "cpu",
     draftTokensMax: 0,
+    preparesAhead: true,
   };
   const contextOf = async (ahead: ModelAhead | null, wanted: ModelOpening): Promise<number> => {
     const { runner } = await ModelAhead.open(ahead, wanted, silentLogger);

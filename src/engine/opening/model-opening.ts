@@ -4,7 +4,7 @@ import type { EngineSettings } from "../settings.ts";
 
 type OpeningSettings = Pick<
   EngineSettings,
-  "contextLengthMax" | "threads" | "adapterCountMax" | "device" | "draftTokensMax"
+  "contextLengthMax" | "threads" | "adapterCountMax" | "device" | "draftTokensMax" | "preparesAhead"
 >;
 
 export interface ModelOpening extends OpeningSettings {
@@ -19,11 +19,11 @@ export function openingOf({
   modelFolder,
   cacheFolder,
   quantization = "off",
-  settings: { contextLengthMax, threads, adapterCountMax, device, draftTokensMax },
+  settings: { contextLengthMax, threads, adapterCountMax, device, draftTokensMax, preparesAhead },
 }: Pick<ModelOpening, "modelFolder" | "cacheFolder"> & {
   readonly quantization?: Quantization;
   readonly settings: OpeningSettings;
 }): ModelOpening {
-  const limits = { contextLengthMax, threads, adapterCountMax, device, draftTokensMax };
+  const limits = { contextLengthMax, threads, adapterCountMax, device, draftTokensMax, preparesAhead };
   return { modelFolder, cacheFolder, quantization, ...limits };
 }

@@ -36,7 +36,7 @@ async function open(
   { isReadOnly }: { readonly isReadOnly: boolean },
 ): Promise<OpenModel> {
   const { modelFolder, cacheFolder, quantization, contextLengthMax } = opening;
-  const { threads, adapterCountMax, device, draftTokensMax } = opening;
+  const { threads, adapterCountMax, device, draftTokensMax, preparesAhead } = opening;
   // First, since it says of a folder without a model that there is none.
   const stored = readModelConfig(modelFolder);
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
@@ -51,6 +51,7 @@ async function open(
     device,
     adapterCountMax,
     clock: systemClock,
+    preparesAhead,
     // Where a row depends on its batch, drafts would change answers.
     takesDrafts: draftTokensMax > 0 && device === "cpu",
     weightsHash: weights,
