@@ -574,6 +574,10 @@ test("a trainer elsewhere gives the version of the embedded one; a process that 
     1,
     "snapshots went with the job",
   );
+  server.fault = () => ({ kind: "answer", status: 400, body: "{}" });
+  await runner.discardState(outcome.trainerState ?? "");
+  assert.equal(server.kept.length, 1, "what cannot be removed stays, and nobody waits for it");
+  server.fault = () => null;
   await runner.discardState(outcome.trainerState ?? "");
   assert.deepEqual(server.kept, []);
 });

@@ -143,7 +143,13 @@ class ProcessJobRunner implements ChildJobRunner {
   async discardState(stored: string): Promise<void> {
     const { artifacts, elsewhere = null, clock } = this.#options;
     const state = ownState(this.trainer, stored);
-    if (state !== null && elsewhere !== null) return await discardStateThere(elsewhere, state, clock);
+    if (state !== null && elsewhere !== null)
+      return await discardStateThere(elsewhere, state, clock).catch((error: unknown) => {
+        this.#options.logger.warn(
+          { err: error, state },
+          "a state that is not wanted any more stays at the trainer",
+        );
+      });
     if (state !== null) return await discardState(artifacts, state);
     this.#options.logger.warn(
       { state: stored },

@@ -25,13 +25,16 @@ export async function discardState(connection: TinkerConnection, state: string):
   if (reply.status >= 300 && reply.status !== 404) throw refusalOf(reply, "the removal of a state");
 }
 
+/** Somebody may wait who deletes a model. */
+const hasty = { requestMs: 5000, patienceMs: 5000 };
+
 /** As {@link discardState}, by whoever has no trainer open. */
 export async function discardStateThere(
   { address, apiKey }: TrainerElsewhere,
   state: string,
   clock: Clock,
 ): Promise<void> {
-  const connection = new TinkerConnection({ url: address.url, apiKey, clock });
+  const connection = new TinkerConnection({ url: address.url, apiKey, clock, limits: hasty });
   await discardState(connection, state);
 }
 

@@ -106,7 +106,8 @@ export class TinkerTrainer implements Trainer {
       const state = await this.#parts.model.saveState(this.#nameFor(name));
       const earlier = this.#states.get(name);
       this.#states.set(name, state);
-      if (earlier !== undefined) await this.#parts.discard(earlier);
+      // Where that fails it stays, and goes when somebody goes on from this one.
+      if (earlier !== undefined) await this.#parts.discard(earlier).catch(() => undefined);
       return state;
     });
   }
