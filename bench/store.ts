@@ -3,10 +3,11 @@
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { createPostgres } from "../src/storage/testing/postgres-databases.ts";
 import { FeedbackBodies, callCount, referenceOf } from "./feedback/feedback-bodies.ts";
 import { headOf, KeepAliveConnection } from "./feedback/keep-alive.ts";
 import { OtherRequests, quantile, type Waits } from "./feedback/other-requests.ts";
-import { createBenchDatabase, rawPostgresRates } from "./feedback/raw-postgres.ts";
+import { rawPostgresRates } from "./feedback/raw-postgres.ts";
 import { rawInsertRates, type RawRates } from "./feedback/raw-inserts.ts";
 import { MemorySamples, type MemoryGrowth } from "./feedback/memory-samples.ts";
 import { ownFolder } from "./run-bench.ts";
@@ -102,7 +103,7 @@ else {
 
 async function measure({ postgres, ...options }: Options): Promise<StoreReport> {
   if (postgres === undefined) return measureOn(null, options);
-  const database = await createBenchDatabase(postgres);
+  const database = await createPostgres(postgres);
   try {
     return await measureOn(database.url, options);
   } finally {

@@ -34,24 +34,6 @@ export async function rawPostgresRates(
   }
 }
 
-/** Makes an empty database beside the one that the URL names. */
-export async function createBenchDatabase(url: string): Promise<{ url: string; drop: () => Promise<void> }> {
-  const name = `hone_bench_${process.pid}`;
-  const ask = async (statement: string): Promise<void> => {
-    const client = new Client(url);
-    await client.connect();
-    try {
-      await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  };
-  await ask(`create database ${name}`);
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return { url: own.href, drop: () => ask(`drop database ${name} with (force)`) };
-}
-
 async function rateOf(rows: readonly string[], size: number, client: Client): Promise<number> {
   const start = performance.now();
   for (let first = 0; first < rows.length; first += size)

@@ -33,6 +33,8 @@ export interface Connection {
   readonly isExclusive: boolean;
   /** Whether a statement failed because a row that it refers to is not there. */
   readonly isMissingParent: (error: unknown) => boolean;
+  /** Whether a statement failed because a unique key of a row that it inserts is taken. */
+  readonly isKeyTaken: (error: unknown) => boolean;
   /** How it writes what databases write in different ways. */
   readonly form: SqlForm;
   readonly searches: Searches;

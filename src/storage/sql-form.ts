@@ -34,6 +34,11 @@ export interface SqlForm {
   /** The text that stands at an index of `given.item`; null where null does. */
   itemText(index: number): SqlText;
   itemNumber(index: number): SqlNumber;
+  /**
+   * Lists of numbers, all of one length, as the rows of a table `given`, whose columns have the lists' names; each list is one
+   * parameter. Null where rows come as quickly with a parameter for each value.
+   */
+  readonly givenNumbers: ((lists: Readonly<Record<string, Float64Array>>) => RawBuilder<unknown>) | null;
   /** What ends the statement that makes a table which is kept in the order of its primary key, where there is such a thing. */
   readonly clusteredTable: string;
   /**

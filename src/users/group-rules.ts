@@ -2,6 +2,7 @@
 import type { Caller } from "../domain/access.ts";
 import { cut, quoted, ServiceError } from "../domain/service-error.ts";
 import { isPlainPart } from "../registry/model-name.ts";
+import { invalid } from "./user-errors.ts";
 
 /** Whom a proxy or a token names. */
 export interface SignedInUser {
@@ -67,8 +68,4 @@ export function isUserName(name: unknown): name is string {
     // Of names in headers: neither control characters nor what is no text.
     !/\p{C}/u.test(name)
   );
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -2,6 +2,7 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
 import type { Clock } from "../domain/clock.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
+import { unauthorized } from "./user-errors.ts";
 
 /** Ways of signing that need no secret of the issuer's here. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
@@ -88,10 +89,6 @@ function refusalOf(error: unknown, issuer: string): ServiceError {
   if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError))
     return cannotAsk(issuer, error);
   return unauthorized(`The token cannot be read: ${error.message}`);
-}
-
-function unauthorized(what: string): ServiceError {
-  return new ServiceError({ code: "unauthorized", message: `${what}.` });
 }
 
 function cannotAsk(issuer: string, error: unknown): ServiceError {

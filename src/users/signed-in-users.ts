@@ -2,11 +2,12 @@
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { isLoopback } from "../domain/loopback.ts";
-import { quoted, ServiceError } from "../domain/service-error.ts";
+import { quoted, type ServiceError } from "../domain/service-error.ts";
 import { callerOf, isUserName, readGroupRules, type SignedInUser } from "./group-rules.ts";
 import { createIdTokens, isTokenLike } from "./id-tokens.ts";
 import type { UserSettings } from "./settings.ts";
 import { createTrustedProxies } from "./trusted-proxies.ts";
+import { invalid, unauthorized } from "./user-errors.ts";
 
 /** Of a request, by names in lower case. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -114,12 +115,4 @@ function notAProxy(header: string, address: string): ServiceError {
   return unauthorized(
     `${header} names a user, and comes from ${address}, which is none of the proxies of this server (users.proxies)`,
   );
-}
-
-function unauthorized(what: string): ServiceError {
-  return new ServiceError({ code: "unauthorized", message: `${what}.` });
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError({ code: "invalid", message });
 }

@@ -1,6 +1,7 @@
 // Whose headers are believed: connections from the addresses that the operator names.
 import { BlockList, isIP } from "node:net";
-import { quoted, ServiceError } from "../domain/service-error.ts";
+import { quoted } from "../domain/service-error.ts";
+import { invalid } from "./user-errors.ts";
 
 const families = { 4: "ipv4", 6: "ipv6" } as const;
 
@@ -13,10 +14,9 @@ export function createTrustedProxies(lines: readonly string[]): (address: string
     const bits = prefix === undefined ? null : Number(prefix);
     const bitsMax = family === "ipv4" ? 32 : 128;
     if (family === undefined || rest.length > 0 || prefix === "" || !isPrefix(bits, bitsMax))
-      throw new ServiceError({
-        code: "invalid",
-        message: `users.proxies has ${quoted(line)}; each must be an address, or a network such as 10.0.0.0/8.`,
-      });
+      throw invalid(
+        `users.proxies has ${quoted(line)}; each must be an address, or a network such as 10.0.0.0/8.`,
+      );
     if (bits === null) list.addAddress(address, family);
     else list.addSubnet(address, bits, family);
   }

@@ -1,8 +1,9 @@
 // The keys of the server, the newest first, a page at a time; for administrators.
 import type { Key } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
+import { listed, PagedTable } from "../parts/paged-table.tsx";
 import { shortId } from "../parts/short-id.ts";
-import { Pager, Shown, When, WideTable } from "../parts/shown.tsx";
+import { When } from "../parts/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -13,52 +14,40 @@ const name = "keys_after";
 export function KeyList({ hone }: { readonly hone: Hone }) {
   const after = place.value.query.get(name) ?? "";
   const loaded = useLoaded(
-    (signal) => hone.keys.list({ limit, ...(after !== "" && { after }) }, { signal }).first(),
+    async (signal) =>
+      listed(await hone.keys.list({ limit, ...(after !== "" && { after }) }, { signal }).first()),
     [hone, after],
     everyMs,
   );
   return (
-    <Shown loaded={loaded}>
-      {({ data, has_more: hasMore, last_id: lastId }) => (
-        <>
-          <WideTable label="Keys">
-            <thead>
-              <tr>
-                <th scope="col">name</th>
-                <th scope="col">owner</th>
-                <th scope="col">entity</th>
-                <th scope="col">opens</th>
-                <th scope="col">last used</th>
-                <th scope="col">ends</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.map((key) => (
-                <tr key={key.id}>
-                  <td title={key.id}>{key.name ?? shortId(key.id)}</td>
-                  <td>{key.owner}</td>
-                  <td>{key.role === "admin" ? "all (admin)" : key.entity}</td>
-                  <td>{openedBy(key)}</td>
-                  <td>
-                    <When at={key.last_used_at} />
-                  </td>
-                  <td>
-                    <End of={key} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </WideTable>
-          <p class="muted">
-            <code>hone keys create</code> makes one, <code>hone keys revoke</code> ends one.
-          </p>
-          <Pager
-            first={after === "" ? null : addressOf("usage")}
-            next={hasMore ? addressOf("usage", [], { [name]: lastId }) : null}
-          />
-        </>
-      )}
-    </Shown>
+    <>
+      <PagedTable
+        loaded={loaded}
+        label="Keys"
+        columns={["name", "owner", "entity", "opens", "last used", "ends"]}
+        none={() => "No keys."}
+        first={after === "" ? null : addressOf("usage")}
+        nextOf={(last) => addressOf("usage", [], { [name]: last })}
+      >
+        {(key) => (
+          <tr key={key.id}>
+            <td title={key.id}>{key.name ?? shortId(key.id)}</td>
+            <td>{key.owner}</td>
+            <td>{key.role === "admin" ? "all (admin)" : key.entity}</td>
+            <td>{openedBy(key)}</td>
+            <td>
+              <When at={key.last_used_at} />
+            </td>
+            <td>
+              <End of={key} />
+            </td>
+          </tr>
+        )}
+      </PagedTable>
+      <p class="muted">
+        <code>hone keys create</code> makes one, <code>hone keys revoke</code> ends one.
+      </p>
+    </>
   );
 }
 

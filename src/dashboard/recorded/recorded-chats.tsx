@@ -3,7 +3,8 @@ import type { RecordedOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
 import { firstFound } from "../parts/filters.ts";
-import { Pager, Shown, View, When, WideTable } from "../parts/shown.tsx";
+import { listed, PagedTable } from "../parts/paged-table.tsx";
+import { View, When } from "../parts/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 import { askedPage, type Filters, filtersIn } from "./recorded-query.ts";
@@ -16,53 +17,26 @@ export function RecordedChats({ hone }: { readonly hone: Hone }) {
   const filters = filtersIn(query);
   const isNewest = !query.has("after");
   const loaded = useLoaded(
-    (signal) => readPage(hone, query, signal),
+    async (signal) => listed(await firstFound(hone.recordings.list(askedPage(query), { signal }).pages())),
     [hone, query.toString()],
     isNewest ? everyMs : null,
   );
   return (
     <View title="Chats">
       <ChatFilters filters={filters} onChange={(chosen) => go(addressOf("chats", [], chosen))} />
-      <Shown loaded={loaded}>
-        {({ rows, older }) => (
-          <>
-            {rows.length === 0 ? (
-              <p>
-                {older === null
-                  ? "None that these filters let through. What trained models answer is recorded."
-                  : "None found yet; there are more to look at."}
-              </p>
-            ) : (
-              <ChatTable rows={rows} />
-            )}
-            <Pager
-              first={isNewest ? null : addressOf("chats", [], filters)}
-              next={older === null ? null : addressOf("chats", [], { ...filters, after: older })}
-            />
-          </>
-        )}
-      </Shown>
-    </View>
-  );
-}
-
-function ChatTable({ rows }: { readonly rows: readonly RecordedOutline[] }) {
-  return (
-    <WideTable label="Recorded chats">
-      <thead>
-        <tr>
-          <th scope="col">asked</th>
-          <th scope="col">prompt</th>
-          <th scope="col">answer</th>
-          <th scope="col">model</th>
-          <th scope="col" class="number">
-            tokens
-          </th>
-          <th scope="col">by</th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
+      <PagedTable
+        loaded={loaded}
+        label="Recorded chats"
+        columns={["asked", "prompt", "answer", "model", { number: "tokens" }, "by"]}
+        none={({ last }) =>
+          last === null
+            ? "None that these filters let through. What trained models answer is recorded."
+            : "None found yet; there are more to look at."
+        }
+        first={isNewest ? null : addressOf("chats", [], filters)}
+        nextOf={(last) => addressOf("chats", [], { ...filters, after: last })}
+      >
+        {(row) => (
           <tr key={row.reference}>
             <td>
               <a href={chatAddress(row)} data-row>
@@ -77,9 +51,9 @@ function ChatTable({ rows }: { readonly rows: readonly RecordedOutline[] }) {
             <td class="number">{row.usage.completion_tokens}</td>
             <td>{row.owner}</td>
           </tr>
-        ))}
-      </tbody>
-    </WideTable>
+        )}
+      </PagedTable>
+    </View>
   );
 }
 
@@ -120,17 +94,4 @@ function filtersOf(form: HTMLFormElement): Filters {
   for (const [name, value] of new FormData(form))
     if (typeof value === "string" && value.trim() !== "") given.set(name, value.trim());
   return filtersIn(given);
-}
-
-interface ListedPage {
-  readonly rows: readonly RecordedOutline[];
-  /** Behind which place older ones follow; null where none do. */
-  readonly older: string | null;
-}
-
-async function readPage(hone: Hone, query: URLSearchParams, signal: AbortSignal): Promise<ListedPage> {
-  const page = await firstFound(hone.recordings.list(askedPage(query), { signal }).pages());
-  return page === null
-    ? { rows: [], older: null }
-    : { rows: page.data, older: page.has_more ? page.last_id : null };
 }

@@ -3,8 +3,9 @@ import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { jobItems } from "../../client/job-items.ts";
 import { durationText } from "../parts/numbers.ts";
+import { listed, PagedTable } from "../parts/paged-table.tsx";
 import { shortId } from "../parts/short-id.ts";
-import { Pager, Shown, State, View, When, WideTable } from "../parts/shown.tsx";
+import { State, View, When } from "../parts/shown.tsx";
 import { addressOf, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
 
@@ -15,10 +16,15 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
   const [after, model] = [query.get("after") ?? "", query.get("model") ?? ""];
   const loaded = useLoaded(
-    (signal) =>
-      hone.jobs
-        .list({ limit, ...(after !== "" && { after }), ...(model !== "" && { model_id: model }) }, { signal })
-        .first(),
+    async (signal) =>
+      listed(
+        await hone.jobs
+          .list(
+            { limit, ...(after !== "" && { after }), ...(model !== "" && { model_id: model }) },
+            { signal },
+          )
+          .first(),
+      ),
     [hone, after, model],
     everyMs,
   );
@@ -29,55 +35,34 @@ export function Jobs({ hone }: { readonly hone: Hone }) {
           Of <a href={addressOf("models", [model])}>one model</a>. <a href={addressOf("jobs")}>All jobs</a>
         </p>
       )}
-      <Shown loaded={loaded}>
-        {({ data, has_more: hasMore, last_id: lastId }) => (
-          <>
-            {data.length === 0 && <p>No training job yet.</p>}
-            {data.length > 0 && (
-              <WideTable label="Jobs">
-                <thead>
-                  <tr>
-                    <th scope="col">job</th>
-                    <th scope="col">kind</th>
-                    <th scope="col">state</th>
-                    <th scope="col">how far</th>
-                    <th scope="col" class="number">
-                      trains on
-                    </th>
-                    <th scope="col">created</th>
-                    <th scope="col">version</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.map((job) => (
-                    <tr key={job.id}>
-                      <td>
-                        <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
-                          {shortId(job.id)}
-                        </a>
-                      </td>
-                      <td>{job.kind}</td>
-                      <td>
-                        <State of={job.state} />
-                      </td>
-                      <td>{progressText(job)}</td>
-                      <td class="number">{itemsText(job)}</td>
-                      <td>
-                        <When at={job.created_at} />
-                      </td>
-                      <td>{job.result_step ?? "–"}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </WideTable>
-            )}
-            <Pager
-              first={after === "" ? null : addressOf("jobs", [], { model })}
-              next={hasMore ? addressOf("jobs", [], { model, after: lastId }) : null}
-            />
-          </>
+      <PagedTable
+        loaded={loaded}
+        label="Jobs"
+        columns={["job", "kind", "state", "how far", { number: "trains on" }, "created", "version"]}
+        none={() => "No training job yet."}
+        first={after === "" ? null : addressOf("jobs", [], { model })}
+        nextOf={(last) => addressOf("jobs", [], { model, after: last })}
+      >
+        {(job) => (
+          <tr key={job.id}>
+            <td>
+              <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
+                {shortId(job.id)}
+              </a>
+            </td>
+            <td>{job.kind}</td>
+            <td>
+              <State of={job.state} />
+            </td>
+            <td>{progressText(job)}</td>
+            <td class="number">{itemsText(job)}</td>
+            <td>
+              <When at={job.created_at} />
+            </td>
+            <td>{job.result_step ?? "–"}</td>
+          </tr>
         )}
-      </Shown>
+      </PagedTable>
     </View>
   );
 }

@@ -42,8 +42,7 @@ export interface FeedbackBatch {
   /** In order. */
   readonly packs: readonly FeedbackPack[];
   readonly numbers: PackedNumbers;
-  /** Each project, and the first record that names it. */
-  readonly projects: readonly { readonly projectId: string; readonly index: number }[];
+  readonly projects: readonly BatchProject[];
   /** Whether a record has an annotation_ref. */
   readonly hasAnnotations: boolean;
   /** The records that name an annotation queue. */
@@ -52,6 +51,15 @@ export interface FeedbackBatch {
     readonly queueId: string;
     readonly index: number;
   }[];
+}
+
+/** A project of a batch. */
+export interface BatchProject {
+  readonly projectId: string;
+  /** The first record that names it. */
+  readonly index: number;
+  /** Of its payloads, as they are stored. */
+  readonly payloadBytes: number;
 }
 
 export interface FeedbackPack {
@@ -76,7 +84,7 @@ export class FeedbackPacker {
   readonly #fields: { projectId: string; path: string }[] = [];
   readonly #fieldIndices = new Map<string, number>();
   readonly #triples: number[] = [];
-  readonly #projects = new Map<string, number>();
+  readonly #projects = new Map<string, { projectId: string; index: number; payloadBytes: number }>();
   readonly #queued: { projectId: string; queueId: string; index: number }[] = [];
   #open: string[] = [];
   #length = 0;
@@ -90,7 +98,9 @@ export class FeedbackPacker {
     const index = this.#count++;
     const { projectId, queueId, annotationRef } = content;
     if (annotationRef !== null) this.#hasAnnotations = true;
-    if (!this.#projects.has(projectId)) this.#projects.set(projectId, index);
+    const project = this.#projects.get(projectId) ?? { projectId, index, payloadBytes: 0 };
+    project.payloadBytes += Buffer.byteLength(form.payload);
+    if (project.index === index) this.#projects.set(projectId, project);
     if (queueId !== null) this.#queued.push({ projectId, queueId, index });
     for (const { path, number } of numbersIn(content.payload).numbers)
       this.#triples.push(this.#fieldIndex(projectId, path), index, number);
@@ -102,12 +112,11 @@ export class FeedbackPacker {
   packed(): FeedbackBatch {
     this.#close();
     const numbers = { fields: this.#fields, triples: Float64Array.from(this.#triples) };
-    const projects = [...this.#projects].map(([projectId, index]) => ({ projectId, index }));
     return {
       count: this.#count,
       packs: this.#packs,
       numbers,
-      projects,
+      projects: [...this.#projects.values()],
       hasAnnotations: this.#hasAnnotations,
       queued: this.#queued,
     };

@@ -3,6 +3,7 @@ import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import { recordsIn } from "../../domain/feedback-query/feedback-batch.ts";
+import { storedForm } from "../../domain/feedback-query/stored-form.ts";
 import type { FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
 import { type Fault, quoted, ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
@@ -32,9 +33,6 @@ import { eventRecord, purgedRecord, type Outbox } from "../webhooks/outbox.ts";
 const groupRecordsMax = 256;
 const groupLengthMax = 1 << 20;
 
-/** Takes back what was written of a batch. */
-const idsTaken = new Error("Ids of the batch are taken.");
-
 /** Records looked for, or removed, by one statement. */
 const idsMax = 500;
 
@@ -46,7 +44,7 @@ const idsMax = 500;
  */
 export function createFeedbackStore(connection: Connection, outbox: Outbox, few = fewRecords): FeedbackStore {
   const { queries } = connection;
-  const numbers = new FeedbackNumbers();
+  const numbers = new FeedbackNumbers(connection.form);
   const created = async <Answer>(
     records: readonly FeedbackRecord[],
     answer: (answers: readonly (FeedbackRecord | null)[]) => Answer,
@@ -59,15 +57,13 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       // What throws here has nothing stored.
       const given = answer(answers);
       const added = await numbers.add(transaction, stored.inserted);
-      await outbox.addFeedback(transaction, "feedback.created", () =>
-        stored.inserted.map(({ record }) => eventRecord(record)),
-      );
-      const projects = new Set(stored.inserted.map(({ record }) => record.projectId));
-      const sequences = stored.inserted.map(({ sequence }) => sequence);
-      await countAdded(transaction, [...projects], {
-        first: Math.min(...sequences),
-        last: Math.max(...sequences),
+      const bytes = payloadBytesOf(stored.inserted);
+      await outbox.addFeedback(transaction, {
+        type: "feedback.created",
+        projectIds: [...bytes.keys()],
+        records: () => stored.inserted.map(({ record }) => eventRecord(record)),
       });
+      await countAdded(transaction, bytes);
       return { result: given, fields: added };
     });
     numbers.learn(fields);
@@ -92,22 +88,26 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
             // Others that add records wait from here on.
             const last = await nextSequences(transaction, "feedback", batch.count);
             const placed = { ...author, first: last - batch.count + 1 };
-            if ((await insertBatch(transaction, connection.form, batch, placed)) < batch.count)
-              throw idsTaken;
+            await insertBatch(transaction, connection.form, batch, placed);
             const fields = await numbers.addBatch(transaction, batch.numbers, placed);
-            await outbox.addFeedback(transaction, "feedback.created", () =>
-              [...recordsIn(batch)].map(({ id, content, contentHash }) =>
-                eventRecord({ ...content, ...author, id, contentHash }),
-              ),
+            await outbox.addFeedback(transaction, {
+              type: "feedback.created",
+              projectIds: batch.projects.map(({ projectId }) => projectId),
+              records: () =>
+                [...recordsIn(batch)].map(({ id, content, contentHash }) =>
+                  eventRecord({ ...content, ...author, id, contentHash }),
+                ),
+            });
+            const bytes = batch.projects.map(
+              ({ projectId, payloadBytes }) => [projectId, payloadBytes] as const,
             );
-            const projects = batch.projects.map(({ projectId }) => projectId);
-            await countAdded(transaction, projects, { first: placed.first, last });
+            await countAdded(transaction, new Map(bytes));
             return fields;
           }),
         );
         return true;
       } catch (error) {
-        if (error === idsTaken) return false;
+        if (connection.isKeyTaken(error)) return false;
         throw error;
       }
     },
@@ -139,7 +139,11 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
           .execute();
         await numbers.remove(transaction, earlier);
         const fields = await numbers.add(transaction, [{ record, sequence: earlier.sequence }]);
-        await outbox.addFeedback(transaction, "feedback.replaced", () => [eventRecord(record)]);
+        await outbox.addFeedback(transaction, {
+          type: "feedback.replaced",
+          projectIds: [projectId],
+          records: () => [eventRecord(record)],
+        });
         const bytes = Buffer.byteLength(String(changed.payload)) - earlier.payloadBytes;
         await addProjectBytes(transaction, "record_bytes", projectId, bytes);
         await addProjectBytes(transaction, "revision_bytes", projectId, earlier.revisionBytes);
@@ -172,7 +176,11 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
           recordBytes += removed.recordBytes;
           revisionBytes += removed.revisionBytes;
         }
-        await outbox.addFeedback(transaction, "feedback.purged", () => purged.map(purgedRecord));
+        await outbox.addFeedback(transaction, {
+          type: "feedback.purged",
+          projectIds: [projectId],
+          records: () => purged.map(purgedRecord),
+        });
         await addProjectBytes(transaction, "record_bytes", projectId, -recordBytes);
         await addProjectBytes(transaction, "revision_bytes", projectId, -revisionBytes);
       }),
@@ -306,23 +314,24 @@ async function findByIds(
   return rows.map((row) => ({ record: recordOf(row), sequence: row.sequence }));
 }
 
-/** Counts the payloads of records that were just stored, by their numbers. Others that write the projects wait from here on. */
+/** The bytes of payloads as they are stored, by project. */
+function payloadBytesOf(records: readonly NumberedRecord[]): ReadonlyMap<string, number> {
+  const bytes = new Map<string, number>();
+  for (const { record } of records) {
+    const payloadBytes = Buffer.byteLength(storedForm(record).payload);
+    bytes.set(record.projectId, (bytes.get(record.projectId) ?? 0) + payloadBytes);
+  }
+  return bytes;
+}
+
+/** Counts the payloads of records that were just stored. Others that write the projects wait from here on. */
 async function countAdded(
   transaction: Transaction<Schema>,
-  projectIds: readonly string[],
-  { first, last }: { readonly first: number; readonly last: number },
+  bytes: ReadonlyMap<string, number>,
 ): Promise<void> {
   // In one order, so that no two wait for each other.
-  for (const projectId of projectIds.toSorted()) {
-    const { bytes } = await transaction
-      .selectFrom("feedback")
-      .select(({ fn }) => fn.sum<number | null>(sizeOf(["payload"])).as("bytes"))
-      .where("project_id", "=", projectId)
-      .where("sequence", ">=", first)
-      .where("sequence", "<=", last)
-      .executeTakeFirstOrThrow();
-    await addProjectBytes(transaction, "record_bytes", projectId, bytes ?? 0);
-  }
+  for (const projectId of [...bytes.keys()].toSorted())
+    await addProjectBytes(transaction, "record_bytes", projectId, bytes.get(projectId) ?? 0);
 }
 
 /** What was removed, and the bytes of payloads and of history that went with it. */

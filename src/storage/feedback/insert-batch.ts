@@ -27,29 +27,27 @@ const columnOf = {
 } as const satisfies { readonly [Field in (typeof packedFields)[number]]: keyof FeedbackTable };
 
 /**
- * Inserts the records whose ids are free, and leaves out the others.
+ * Inserts the records of a batch. Where an id of them is taken, or stands twice, the statement fails, since to look for each
+ * before it is inserted costs a PostgreSQL as much as a sixth of the insertion; see `isKeyTaken` of the connection.
  *
  * @param first the number of the first one
- * @returns how many were inserted
  */
 export async function insertBatch(
   transaction: Transaction<Schema>,
   form: SqlForm,
   { packs }: FeedbackBatch,
   { createdAt, vendorUserId, first }: FeedbackAuthor & { readonly first: number },
-): Promise<number> {
+): Promise<void> {
   const columns = packedFields.map((field) => sql.ref(columnOf[field]));
   const values = packedFields.map((field, index) => valueOf(form, field, index));
-  let [count, next] = [0, first];
+  let next = first;
   for (const pack of packs) {
-    const inserted = await sql`
+    await sql`
       insert into feedback (sequence, created_at, vendor_user_id, ${sql.join(columns)})
       select ${next} + given.place, ${createdAt.toISOString()}, ${vendorUserId}, ${sql.join(values)}
-      from ${form.givenItems(pack.json)} where true on conflict do nothing`.execute(transaction);
-    count += Number(inserted.numAffectedRows ?? 0);
+      from ${form.givenItems(pack.json)}`.execute(transaction);
     next += pack.count;
   }
-  return count;
 }
 
 function valueOf(form: SqlForm, field: (typeof packedFields)[number], index: number): RawBuilder<unknown> {

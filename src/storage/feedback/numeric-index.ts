@@ -10,6 +10,7 @@ import { numbersIn } from "../../domain/feedback-query/payload-numbers.ts";
 import { insertRows } from "../insert-rows.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
+import type { SqlForm } from "../sql-form.ts";
 import { nextSequence } from "../sequences.ts";
 
 /** Of one project; keys of objects may be anything, such as ids. */
@@ -18,6 +19,8 @@ const fieldsMax = 2000;
 const knownMax = 100_000;
 /** Of one statement, of four parameters each. */
 const rowsMax = 1000;
+/** The same where columns are parameters. */
+const listedMax = 20_000;
 
 export function fieldPath(path: readonly PathStep[]): string {
   return JSON.stringify(path);
@@ -30,14 +33,20 @@ interface Numbered {
 
 /** Field, number, record, and its time. */
 type NumberRow = readonly [fieldId: number, number: number, sequence: number, createdMs: number];
+const columns = ["field_id", "number", "sequence", "created_ms"] as const;
 
 /** Fields by project, and by path. */
 export type Fields = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** The index of a database's feedback, with the fields that this process knows. */
 export class FeedbackNumbers {
+  readonly #form: SqlForm;
   #known = new Map<string, Map<string, number>>();
   #knownCount = 0;
+
+  constructor(form: SqlForm) {
+    this.#form = form;
+  }
 
   /**
    * Adds the numbers of records that were just inserted, within their transaction.
@@ -55,7 +64,7 @@ export class FeedbackNumbers {
         else await markAsMore(transaction, projectId, sequence);
       }
     }
-    await insertNumbers(transaction, rows);
+    await insertNumbers(transaction, this.#form, rows);
     return made;
   }
 
@@ -75,7 +84,7 @@ export class FeedbackNumbers {
       if (fieldId !== null) rows.push([fieldId, triples[start + 2], sequence, createdAt.getTime()]);
       else await markAsMore(transaction, fields[triples[start]].projectId, sequence);
     }
-    await insertNumbers(transaction, rows);
+    await insertNumbers(transaction, this.#form, rows);
     return made;
   }
 
@@ -122,10 +131,29 @@ export class FeedbackNumbers {
   }
 }
 
-async function insertNumbers(transaction: Transaction<Schema>, rows: readonly NumberRow[]): Promise<void> {
-  const columns = ["field_id", "number", "sequence", "created_ms"] as const;
-  for (const portion of portions(rows, { rowsMax, lengthOf: () => 0 }))
-    await insertRows(transaction, "feedback_numbers", columns, portion);
+/** Of records that are new, so that none of them is there yet. */
+async function insertNumbers(
+  transaction: Transaction<Schema>,
+  { givenNumbers }: SqlForm,
+  rows: readonly NumberRow[],
+): Promise<void> {
+  for (const portion of portions(rows, {
+    rowsMax: givenNumbers === null ? rowsMax : listedMax,
+    lengthOf: () => 0,
+  })) {
+    if (givenNumbers === null) {
+      await insertRows(transaction, "feedback_numbers", columns, portion);
+      continue;
+    }
+    const lists = columns.map(
+      (name, index) => [name, Float64Array.from(portion, (row) => row[index])] as const,
+    );
+    const names = sql.join(columns.map((name) => sql.ref(name)));
+    await sql`
+      insert into feedback_numbers (${names}) select ${names} from ${givenNumbers(Object.fromEntries(lists))}`.execute(
+      transaction,
+    );
+  }
 }
 
 /** Null where the project has no room for another one. */

@@ -10,6 +10,10 @@ import { recordColumns, recordOf } from "./feedback-rows.ts";
 /** Looked up by one statement. */
 const sizesMax = 1000;
 const recordsMax = 200;
+/** What one statement gives. */
+const statementBytesMax = 1 << 20;
+/** The columns of text without a small limit. */
+const contentBytes = sizeOf(["payload", "exact", "vendor_ref", "creator"]);
 /** Of the columns that are not counted. */
 const otherBytes = 512;
 
@@ -24,6 +28,8 @@ export async function recordsAt(
   sequences: readonly number[],
   bytesMax: number,
 ): Promise<{ readonly items: readonly FeedbackRecord[]; readonly lastIndex: number }> {
+  const small = await smallRecords(database, projectId, sequences, bytesMax);
+  if (small !== null) return { items: small, lastIndex: sequences.length - 1 };
   const sizes = await sizesOf(database, projectId, sequences);
   const present = sequences
     .map((sequence, index) => ({ sequence, index, bytes: sizes.get(sequence) }))
@@ -53,6 +59,30 @@ export async function recordsAt(
   return { items, lastIndex: fitting.at(-1)?.index ?? -1 };
 }
 
+/**
+ * The records of these numbers by a single statement, where all are there and none has more than its share of the bytes, as is
+ * so of nearly all pages; else null.
+ */
+async function smallRecords(
+  database: Kysely<Schema>,
+  projectId: string,
+  sequences: readonly number[],
+  bytesMax: number,
+): Promise<readonly FeedbackRecord[] | null> {
+  if (sequences.length === 0 || sequences.length > recordsMax) return null;
+  const share = Math.floor(Math.min(bytesMax, statementBytesMax) / sequences.length) - otherBytes;
+  const rows = await database
+    .selectFrom("feedback")
+    .select(recordColumns)
+    .where("project_id", "=", projectId)
+    .where("sequence", "in", sequences)
+    .where(contentBytes, "<=", share)
+    .execute();
+  if (rows.length < sequences.length) return null;
+  const found = new Map(rows.map((row) => [row.sequence, recordOf(row)]));
+  return sequences.flatMap((sequence) => found.get(sequence) ?? []);
+}
+
 async function sizesOf(
   database: Kysely<Schema>,
   projectId: string,
@@ -62,7 +92,7 @@ async function sizesOf(
   for (let start = 0; start < sequences.length; start += sizesMax) {
     const rows = await database
       .selectFrom("feedback")
-      .select(["sequence", sizeOf(["payload", "exact", "vendor_ref", "creator"]).as("bytes")])
+      .select(["sequence", contentBytes.as("bytes")])
       .where("project_id", "=", projectId)
       .where("sequence", "in", sequences.slice(start, start + sizesMax))
       .execute();

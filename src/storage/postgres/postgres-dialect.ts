@@ -4,7 +4,7 @@ import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
 import { PostgresAnnouncer } from "./postgres-announcer.ts";
 import { PostgresDriver } from "./postgres-driver.ts";
-import { isMissingParent } from "./postgres-errors.ts";
+import { isKeyTaken, isMissingParent } from "./postgres-errors.ts";
 import { postgresForm } from "./postgres-form.ts";
 import { PostgresPool, type PoolOptions } from "./postgres-pool.ts";
 import { openPostgresSnapshot } from "./postgres-snapshot.ts";
@@ -41,6 +41,7 @@ export function openPostgres(options: PoolOptions): Connection {
     kind: "postgres",
     isExclusive: false,
     isMissingParent,
+    isKeyTaken,
     form: postgresForm,
     searches,
     announcer,

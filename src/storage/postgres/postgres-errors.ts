@@ -57,6 +57,11 @@ export function isMissingParent(error: unknown): boolean {
   return codeOf(error) === "23503";
 }
 
+/** Whether a statement failed because a unique key of a row that it inserts is taken. */
+export function isKeyTaken(error: unknown): boolean {
+  return codeOf(error) === "23505";
+}
+
 /** The error for callers; what is nobody's to wait for stays as it is. */
 export function serviceErrorOf(error: unknown): unknown {
   if (isAway(error)) return lostError(error);

@@ -2,6 +2,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { numberPattern, numberTextLengthMax } from "../../domain/feedback-query/values.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
+import { doubleArray } from "./binary-arrays.ts";
 
 /** Of the type `json`, whose texts stay as they were written. */
 export const postgresForm: SqlForm = {
@@ -27,6 +28,10 @@ export const postgresForm: SqlForm = {
     sql`(select place - 1 as place, item, texts from json_array_elements(cast(convert_from(${json}, 'UTF8') as json)) with ordinality as listed (item, place), lateral (select array(select value from json_array_elements_text(item)) as texts offset 0) as read) as given`,
   itemText: (index) => sql`given.texts[${sql.lit(index + 1)}]`,
   itemNumber: (index) => sql`cast(given.texts[${sql.lit(index + 1)}] as double precision)`,
+  givenNumbers: (lists) => {
+    const arrays = Object.values(lists).map((list) => sql`cast(${doubleArray(list)} as double precision[])`);
+    return sql`unnest(${sql.join(arrays)}) as given (${sql.join(Object.keys(lists).map((name) => sql.ref(name)))})`;
+  },
   clusteredTable: "",
   lockUnlocked: (table) => `for update of ${table} skip locked`,
 };

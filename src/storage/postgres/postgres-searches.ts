@@ -24,6 +24,9 @@ function lanes(pool: PostgresPool, count: number): readonly SearchLane[] {
   return Array.from({ length: count }, () => new PostgresLane(pool));
 }
 
+/** The time that each connection's statements have by now, in milliseconds: it is set where that changes. */
+const timesGiven = new WeakMap<pg.PoolClient, number>();
+
 class PostgresLane implements SearchLane {
   readonly #pool: PostgresPool;
   #running: pg.PoolClient | null = null;
@@ -64,7 +67,11 @@ async function search<Row>(
   { sql, parameters }: CompiledQuery<Row>,
   timeMs: number,
 ): Promise<readonly Row[]> {
-  await client.query("select set_config('statement_timeout', $1, false)", [String(Math.ceil(timeMs))]);
+  const givenMs = Math.ceil(timeMs);
+  if (timesGiven.get(client) !== givenMs) {
+    await client.query("select set_config('statement_timeout', $1, false)", [String(givenMs)]);
+    timesGiven.set(client, givenMs);
+  }
   // The types of `pg` do not know how long it waits for this one.
   const asked = { text: sql, values: [...parameters], query_timeout: timeMs + graceMs };
   // What the query's builder says that its rows are.

@@ -56,10 +56,14 @@ export async function sweepSome(
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
   if (!isAtEnd && left > 0 && last !== undefined)
     return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
-  // Not the place that is found behind this one: a sweep that begins at an entity takes it for done.
+  // The next step looks whether something has to go there.
   const behind = nextScope({ ...place, gone });
-  const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
-  return { removed: byEntity(removed), next: isMore ? behind : null };
+  return { removed: byEntity(removed), next: hasLimits(kept, limits) ? behind : null };
+}
+
+/** Whether something has to go that is not too old. */
+function hasLimits({ modelBeyond }: KeptRows, { entityBytes, modelCount }: KeepLimits): boolean {
+  return entityBytes !== null || (modelCount !== null && modelBeyond !== undefined);
 }
 
 function modelOf({ modelId }: KeptRow): readonly (readonly [string, number])[] {

@@ -43,6 +43,7 @@ export function openSqlite({
     kind: "sqlite",
     isExclusive: !isShared,
     isMissingParent,
+    isKeyTaken,
     form: sqliteForm,
     searches,
     announcer: new LocalAnnouncer(),
@@ -55,7 +56,15 @@ export function openSqlite({
 }
 
 function isMissingParent(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "SQLITE_CONSTRAINT_FOREIGNKEY";
+  return codeOf(error) === "SQLITE_CONSTRAINT_FOREIGNKEY";
+}
+
+function isKeyTaken(error: unknown): boolean {
+  return ["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"].includes(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
 /** What SQLite may make at such a path, whether or not it is there. */

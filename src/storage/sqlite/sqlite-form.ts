@@ -23,6 +23,7 @@ export const sqliteForm: SqlForm = {
     sql`(select key as place, value as item from json_each(cast(${json} as text))) as given`,
   itemText: (index) => sql`given.item ->> ${sql.lit(index)}`,
   itemNumber: (index) => sql`given.item ->> ${sql.lit(index)}`,
+  givenNumbers: null,
   clusteredTable: "without rowid",
   lockUnlocked: () => "",
 };

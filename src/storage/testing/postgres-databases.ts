@@ -1,4 +1,5 @@
-// For tests: databases of their own on the PostgreSQL that `npm test` starts (scripts/postgres.js).
+// For tests and measurements: databases of their own on a PostgreSQL; for tests, on the one that `npm test` starts
+// (scripts/postgres.js).
 import { randomUUID } from "node:crypto";
 import { Client } from "pg";
 
@@ -10,14 +11,14 @@ export interface PostgresDatabase {
   readonly drop: () => Promise<void>;
 }
 
-const server = process.env["TEST_POSTGRES"] ?? "off";
+const testServer = process.env["TEST_POSTGRES"] ?? "off";
 
 /** Why there is none; false where there is one. For `skip` of a test. */
 export const withoutPostgres: string | false =
-  server === "off" ? "there is no PostgreSQL: see CONTRIBUTING.md" : false;
+  testServer === "off" ? "there is no PostgreSQL: see CONTRIBUTING.md" : false;
 
-/** Makes an empty database. */
-export async function createPostgres(): Promise<PostgresDatabase> {
+/** Makes an empty database. @param server the address of any database on the same PostgreSQL */
+export async function createPostgres(server = testServer): Promise<PostgresDatabase> {
   const name = `hone_${randomUUID().replaceAll("-", "")}`;
   await ask(server, `create database ${name}`);
   const url = new URL(server);

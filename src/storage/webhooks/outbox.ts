@@ -21,13 +21,17 @@ import { eventsOf, type EventRecord, type SubscribedWebhook } from "./events-of.
 /** Rows written by one statement. */
 const rowsMax = 100;
 
+export interface FeedbackChange {
+  readonly type: FeedbackEventType;
+  /** Those that the records are of. */
+  readonly projectIds: readonly string[];
+  /** What was written or removed; asked for where a webhook may want it. */
+  readonly records: () => readonly EventRecord[];
+}
+
 export interface Outbox {
   /** Records that were written or removed. Take it late in the transaction: others that add wait from here. */
-  addFeedback(
-    transaction: Transaction<Schema>,
-    type: FeedbackEventType,
-    records: () => readonly EventRecord[],
-  ): Promise<void>;
+  addFeedback(transaction: Transaction<Schema>, change: FeedbackChange): Promise<void>;
   addJob(transaction: Transaction<Schema>, type: JobWebhookEventType, jobId: string): Promise<void>;
   /** Called before a webhook is made. */
   expectWebhooks(): void;
@@ -45,12 +49,13 @@ export function createOutbox({ isExclusive }: Pick<Connection, "isExclusive">, c
     return !mayHave;
   };
   return {
-    addFeedback: async (transaction, type, recordsOf) => {
-      if (await hasNone(transaction)) return;
+    addFeedback: async (transaction, { type, projectIds, records: recordsOf }) => {
+      if (projectIds.length === 0 || (await hasNone(transaction))) return;
+      const entities = new Set(projectIds.map((projectId) => parseProjectId(projectId)?.entity ?? ""));
+      const webhooks = await subscribed(transaction, type, [...entities]);
+      if (webhooks.length === 0) return;
       const records = recordsOf();
-      if (records.length === 0) return;
-      const entities = new Set(records.map(({ projectId }) => parseProjectId(projectId)?.entity ?? ""));
-      for (const webhook of await subscribed(transaction, type, [...entities]))
+      for (const webhook of webhooks)
         await addEvents(transaction, webhook.id, { type, at: clock.now() }, eventsOf(webhook, records));
     },
     addJob: async (transaction, type, jobId) => {

@@ -114,6 +114,8 @@ export class SimulatedDatabase {
       kind: "sqlite",
       isExclusive: false,
       isMissingParent: (error) => codeOf(error) === "SQLITE_CONSTRAINT_FOREIGNKEY",
+      isKeyTaken: (error) =>
+        codeOf(error).startsWith("SQLITE_CONSTRAINT_") && codeOf(error) !== "SQLITE_CONSTRAINT_FOREIGNKEY",
       form: sqliteForm,
       searches: directSearches(queries),
       announcer: this.#announcers.join(process),

@@ -18,7 +18,7 @@ const recordsPerPortion = 50;
 export async function addVersion23(transaction: Transaction<Schema>, form: SqlForm): Promise<void> {
   await sql`drop table feedback_numbers`.execute(transaction);
   await sql.raw(numbersTable(form)).execute(transaction);
-  const numbers = new FeedbackNumbers();
+  const numbers = new FeedbackNumbers(form);
   for (let last: RecordRow | null = null; ;) {
     const rows: readonly RecordRow[] = await recordsBehind(transaction, last);
     if (rows.length === 0) return;

@@ -1,0 +1,12 @@
+// The errors of signing in, and of the settings for it.
+import { ServiceError } from "../domain/service-error.ts";
+
+/** @param what is wrong with what was sent, as a sentence without its full stop */
+export function unauthorized(what: string): ServiceError {
+  return new ServiceError({ code: "unauthorized", message: `${what}.` });
+}
+
+/** Of a setting that cannot be read, or does not go with others. */
+export function invalid(message: string): ServiceError {
+  return new ServiceError({ code: "invalid", message });
+}
