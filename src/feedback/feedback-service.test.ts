@@ -53,7 +53,7 @@ function input(changes: Partial<FeedbackInput> = {}): FeedbackInput {
 }
 
 function packed(records: readonly FeedbackInput[]): FeedbackBatch {
-  const packer = new FeedbackPacker();
+  const packer = new FeedbackPacker("rows");
   for (const record of records) {
     const found = checkContent(record);
     assert.deepEqual(found.faults, []);
@@ -77,6 +77,7 @@ const firstPage = { after: null, limit: 100, order: "asc" } as const;
 
 /** For what is decided before anything is stored. */
 const takesEverything: FeedbackStore = {
+  packForm: "columns",
   create: async (records) => records,
   createBatch: async () => true,
   find: async () => null,

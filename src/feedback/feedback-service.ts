@@ -6,6 +6,7 @@ import type { FeedbackContent, FeedbackRecord, FeedbackRevision } from "../domai
 import {
   type CheckedFeedback,
   type FeedbackBatch,
+  type PackForm,
   recordsIn,
 } from "../domain/feedback-query/feedback-batch.ts";
 import type { FeedbackAuthor, FeedbackStore } from "../domain/feedback-query/feedback-store.ts";
@@ -27,6 +28,8 @@ import { recordPages, type RecordSelection } from "./reading/record-pages.ts";
 import { feedbackSettings, queryLimits } from "./settings.ts";
 
 export interface FeedbackService {
+  /** How batches are packed; see {@link FeedbackStore.packForm}. */
+  readonly packForm: PackForm;
   /**
    * Stores all records or none; a retry answers as the first time. How many a batch may hold is checked by the caller.
    *
@@ -91,6 +94,7 @@ export function createFeedbackService(
   const limits = queryLimits(settings);
   return {
     queryLimits: limits,
+    packForm: dependencies.store.packForm,
     createBatch: (batch, caller) => createBatch(dependencies, batch, caller),
     create: async (item, caller) => {
       const checked = check(item, caller);

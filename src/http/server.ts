@@ -147,7 +147,7 @@ export async function createHttpServer(
   app.setNotFoundHandler((request) => {
     throw routes.refusal(request.method, pathOf(request.url));
   });
-  const bodies = new BodyReader(settings);
+  const bodies = new BodyReader(settings, dependencies.feedback.packForm);
   app.addHook("onClose", async () => {
     refusals.close();
     await bodies.close();

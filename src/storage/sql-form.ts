@@ -1,6 +1,7 @@
 // The parts of SQL that databases write in different ways: JSON in texts, numbers in texts, the order of texts. What each
 // gives is said here; a database has its own (`sqlite/sqlite-form`).
 import type { RawBuilder } from "kysely";
+import type { FeedbackPack, PackForm } from "../domain/feedback-query/feedback-batch.ts";
 import type { PathStep } from "../domain/feedback-query/feedback-field.ts";
 
 /** A text, or a JSON value as its text; null where there is none. */
@@ -26,14 +27,13 @@ export interface SqlForm {
   lower(text: SqlText): SqlText;
   /** A text that compares and sorts by code points. */
   ordered(text: SqlText): SqlText;
+  /** How a batch of feedback is packed that it reads fast. */
+  readonly packForm: PackForm;
   /**
-   * The items of a list of lists, which is JSON as UTF-8, as the rows of a table `given`: `place` from 0 on, and `item`, which
-   * {@link SqlForm.itemText} and `jsonAt` read. So that many rows are inserted by one parameter.
+   * The records of a pack of that form as the rows of a table `given`: `place` from 0 on, and a column of the name of each of
+   * `packedFields`, of texts or numbers. So that many rows are inserted by few parameters.
    */
-  givenItems(json: Uint8Array): RawBuilder<unknown>;
-  /** The text that stands at an index of `given.item`; null where null does. */
-  itemText(index: number): SqlText;
-  itemNumber(index: number): SqlNumber;
+  givenRecords(pack: FeedbackPack): RawBuilder<unknown>;
   /**
    * Lists of numbers, all of one length, as the rows of a table `given`, whose columns have the lists' names; each list is one
    * parameter. Null where rows come as quickly with a parameter for each value.

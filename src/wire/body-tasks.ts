@@ -2,6 +2,7 @@
 // worker for large ones. A stored group of trajectories counts as a body, since it is as large as the one it came in.
 import { createHash } from "node:crypto";
 import type { Caller } from "../domain/access.ts";
+import type { PackForm } from "../domain/feedback-query/feedback-batch.ts";
 import type { ExactJson } from "../domain/text/exact-json.ts";
 import { readForm } from "./body.ts";
 import { parseExactBody, parseJsonBody } from "../validation/json-body.ts";
@@ -97,6 +98,8 @@ export type BodyKind = keyof BodyKinds;
 export interface SentBody {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly limits: BodyLimits;
+  /** Of batches of feedback. */
+  readonly packForm: PackForm;
   readonly sender: BodySender;
 }
 
@@ -126,7 +129,9 @@ export const bodyTasks: { readonly [Kind in BodyKind]: (body: SentBody) => BodyT
   "preference file": whole((bytes, limits) => readPreferenceFile(bytes, limits, "preference file")),
   "uploaded file": whole(readUploadedFile),
   log: whole(readLog),
-  "feedback batch": whole((bytes, limits, { caller }) => readFeedbackBatch(bytes, limits, caller)),
+  "feedback batch": whole((bytes, limits, { caller }, packForm) =>
+    readFeedbackBatch(bytes, limits, { caller, packForm }),
+  ),
   feedback: whole((bytes, limits) => readForm(feedbackCreateForm, parseJsonBody(bytes, limits.json))),
   "feedback replacement": whole((bytes, limits) =>
     readForm(feedbackReplaceForm, parseJsonBody(bytes, limits.json)),
@@ -155,13 +160,13 @@ function readUploadedFile(bytes: Buffer, limits: BodyLimits): BodyTasks["uploade
 
 /** Reads a body in one place; one that is there already is not copied. */
 function whole<Result>(
-  read: (bytes: Buffer, limits: BodyLimits, sender: BodySender) => Result,
+  read: (bytes: Buffer, limits: BodyLimits, sender: BodySender, packForm: PackForm) => Result,
 ): (body: SentBody) => Result {
-  return ({ pieces, limits, sender }) => {
+  return ({ pieces, limits, sender, packForm }) => {
     const [first] = pieces;
     const isWhole = pieces.length === 1;
     const bytes = isWhole ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(pieces);
-    return read(bytes, limits, sender);
+    return read(bytes, limits, sender, packForm);
   };
 }
 

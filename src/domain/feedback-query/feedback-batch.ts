@@ -1,8 +1,10 @@
 // A batch of checked records on its way from who reads it to who stores it: packed, so that it passes from thread to thread,
-// and that nobody in between takes it apart. Each record is a list of JSON, in the order of `packedFields`.
+// and that nobody in between takes it apart. A database takes it as it reads it fastest: each record as a list of JSON, in the
+// order of `packedFields`, or a column of texts for each of these.
 import type { FeedbackContent } from "../feedback.ts";
 import type { Json } from "../trajectory.ts";
 import { numbersIn } from "./payload-numbers.ts";
+import { ColumnWriter, textsIn } from "./packed-columns.ts";
 import { exactParts, type StoredForm, storedForm } from "./stored-form.ts";
 
 /** A record that was checked: what it is but for its time and its author. */
@@ -17,7 +19,7 @@ export interface CheckedFeedback {
 type PackedRecord = Omit<FeedbackContent, "payload"> &
   Omit<StoredForm, "hasMoreNumbers"> & { readonly hasMoreNumbers: 0 | 1 } & Omit<CheckedFeedback, "content">;
 
-/** The payload comes last: its text stands in the list as the JSON that it is. */
+/** The payload comes last: its text stands in a list of JSON as the JSON that it is. */
 export const packedFields = [
   "projectId",
   "id",
@@ -62,10 +64,23 @@ export interface BatchProject {
   readonly payloadBytes: number;
 }
 
-export interface FeedbackPack {
+export type PackForm = "rows" | "columns";
+
+/** Some hundred kilobytes, unless a single record has more. */
+export type FeedbackPack = PackOfRows | PackOfColumns;
+
+export interface PackOfRows {
+  readonly form: "rows";
   readonly count: number;
-  /** A list of lists, as UTF-8: some hundred kilobytes, unless a single record has more. */
+  /** A list of lists, as UTF-8. */
   readonly json: Uint8Array<ArrayBuffer>;
+}
+
+export interface PackOfColumns {
+  readonly form: "columns";
+  readonly count: number;
+  /** As {@link ColumnWriter} writes them, in the order of `packedFields`. */
+  readonly columns: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /** The numbers of all payloads, for the index. */
@@ -80,21 +95,22 @@ const packLengthMin = 1 << 18;
 
 export class FeedbackPacker {
   readonly #packs: FeedbackPack[] = [];
-  readonly #encoder = new TextEncoder();
+  readonly #open: OpenPack;
   readonly #fields: { projectId: string; path: string }[] = [];
   readonly #fieldIndices = new Map<string, number>();
   readonly #triples: number[] = [];
   readonly #projects = new Map<string, { projectId: string; index: number; payloadBytes: number }>();
   readonly #queued: { projectId: string; queueId: string; index: number }[] = [];
-  #open: string[] = [];
-  #length = 0;
   #count = 0;
   #hasAnnotations = false;
+
+  constructor(form: PackForm) {
+    this.#open = form === "rows" ? new OpenRows() : new OpenColumns();
+  }
 
   /** @param payloadText the payload as JSON */
   add({ id, content, contentHash }: CheckedFeedback, payloadText: string): void {
     const form = storedForm(content, payloadText);
-    const text = packedText({ id, content, contentHash }, form);
     const index = this.#count++;
     const { projectId, queueId, annotationRef } = content;
     if (annotationRef !== null) this.#hasAnnotations = true;
@@ -104,13 +120,12 @@ export class FeedbackPacker {
     if (queueId !== null) this.#queued.push({ projectId, queueId, index });
     for (const { path, number } of numbersIn(content.payload).numbers)
       this.#triples.push(this.#fieldIndex(projectId, path), index, number);
-    this.#open.push(text);
-    this.#length += text.length;
-    if (this.#length >= packLengthMin) this.#close();
+    this.#open.add({ id, content, contentHash }, form);
+    if (this.#open.length >= packLengthMin) this.#packs.push(this.#open.take());
   }
 
   packed(): FeedbackBatch {
-    this.#close();
+    if (this.#open.length > 0) this.#packs.push(this.#open.take());
     const numbers = { fields: this.#fields, triples: Float64Array.from(this.#triples) };
     return {
       count: this.#count,
@@ -131,19 +146,65 @@ export class FeedbackPacker {
     }
     return index;
   }
+}
 
-  #close(): void {
-    if (this.#open.length === 0) return;
-    const json = this.#encoder.encode(`[${this.#open.join()}]`);
-    this.#packs.push({ count: this.#open.length, json });
-    this.#open = [];
-    this.#length = 0;
+/** The pack that records are added to. */
+interface OpenPack {
+  /** Characters of what was added since it was taken last. */
+  readonly length: number;
+  add(record: CheckedFeedback, form: StoredForm): void;
+  take(): FeedbackPack;
+}
+
+class OpenRows implements OpenPack {
+  readonly #encoder = new TextEncoder();
+  #texts: string[] = [];
+  length = 0;
+
+  add(record: CheckedFeedback, form: StoredForm): void {
+    const text = packedText(record, form);
+    this.#texts.push(text);
+    this.length += text.length;
+  }
+
+  take(): PackOfRows {
+    const texts = this.#texts;
+    [this.#texts, this.length] = [[], 0];
+    return { form: "rows", count: texts.length, json: this.#encoder.encode(`[${texts.join()}]`) };
   }
 }
 
-/** In the order of `packedFields`. */
-function packedText({ id, content, contentHash }: CheckedFeedback, form: StoredForm): string {
-  const fields = JSON.stringify([
+class OpenColumns implements OpenPack {
+  readonly #columns = packedFields.map(() => new ColumnWriter());
+  #count = 0;
+  length = 0;
+
+  add(record: CheckedFeedback, form: StoredForm): void {
+    for (const [index, value] of [...leadingValues(record, form), form.payload].entries()) {
+      const text = value === null ? null : String(value);
+      this.#columns[index].add(text);
+      this.length += text?.length ?? 0;
+    }
+    this.#count += 1;
+  }
+
+  take(): PackOfColumns {
+    const count = this.#count;
+    [this.#count, this.length] = [0, 0];
+    return { form: "columns", count, columns: this.#columns.map((column) => column.take()) };
+  }
+}
+
+function packedText(record: CheckedFeedback, form: StoredForm): string {
+  return `${JSON.stringify(leadingValues(record, form)).slice(0, -1)},${form.payload}]`;
+}
+
+/** All but the payload, in the order of `packedFields`. */
+function leadingValues(
+  { id, content, contentHash }: CheckedFeedback,
+  form: StoredForm,
+): readonly (string | number | null)[] {
+  return [
     content.projectId,
     id,
     content.vendorRef,
@@ -159,16 +220,27 @@ function packedText({ id, content, contentHash }: CheckedFeedback, form: StoredF
     form.emoji,
     form.hasMoreNumbers ? 1 : 0,
     form.callId,
-  ]);
-  return `${fields.slice(0, -1)},${form.payload}]`;
+  ];
 }
 
 /** The records of a batch, a pack in memory at a time. */
 export function* recordsIn({ packs }: FeedbackBatch): Generator<CheckedFeedback, void> {
-  const decoder = new TextDecoder();
-  for (const { json } of packs)
-    // What the packer wrote.
-    for (const values of JSON.parse(decoder.decode(json)) as Json[][]) yield recordOf(values);
+  for (const pack of packs)
+    for (const values of pack.form === "rows" ? rowsOf(pack) : rowsOfColumns(pack)) yield recordOf(values);
+}
+
+function rowsOf({ json }: PackOfRows): readonly (readonly Json[])[] {
+  // What the packer wrote.
+  return JSON.parse(new TextDecoder().decode(json)) as Json[][];
+}
+
+function* rowsOfColumns({ count, columns }: PackOfColumns): Generator<readonly Json[], void> {
+  const texts = columns.map(textsIn);
+  for (let index = 0; index < count; index++) {
+    const values = texts.map((column) => column.next().value ?? null);
+    // What the packer wrote, of which the payload is JSON.
+    yield [...values.slice(0, -1), JSON.parse(values.at(-1) ?? "{}") as Json];
+  }
 }
 
 /** A record as JSON has it: what is stored as text is the payload itself here. */

@@ -1,7 +1,7 @@
 // Where feedback is kept: the contract of every store.
 import type { FeedbackRecord, FeedbackRevision } from "../feedback.ts";
 import type { Page, PageRequest } from "../page.ts";
-import type { FeedbackBatch } from "./feedback-batch.ts";
+import type { FeedbackBatch, PackForm } from "./feedback-batch.ts";
 import type {
   FeedbackQuery,
   FeedbackResult,
@@ -24,6 +24,8 @@ export interface FeedbackStore {
    * follows the same rule.
    */
   create(records: readonly FeedbackRecord[]): Promise<readonly FeedbackRecord[]>;
+  /** How the batches are packed that it takes. */
+  readonly packForm: PackForm;
   /**
    * Writes the records of a batch in order, in one transaction, where no id of them is taken and none stands twice; nothing
    * else.

@@ -1,6 +1,7 @@
 // Reads the bodies of requests: small ones at once, large ones in a worker, so that parsing and checking one holds up no
 // other request. Very large ones have a worker of their own, and do not hold up the large.
 import type { FastifyRequest } from "fastify";
+import type { PackForm } from "../../domain/feedback-query/feedback-batch.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
 import { requestIdOf } from "../request-id.ts";
 import { bodyLimits, type HttpSettings } from "../settings.ts";
@@ -30,12 +31,15 @@ export const readApart = { config: { readsApart: true } } as const;
 
 export class BodyReader {
   readonly #limits: BodyLimits;
+  readonly #packForm: PackForm;
   readonly #large = new WorkerPool<BodyTasks>(poolOptions);
   /** What such a body left in the worker's memory is not kept for the next. */
   readonly #veryLarge = new WorkerPool<BodyTasks>({ ...poolOptions, endsWhenIdle: true });
 
-  constructor(settings: HttpSettings) {
+  /** @param packForm of batches of feedback */
+  constructor(settings: HttpSettings, packForm: PackForm) {
     this.#limits = bodyLimits(settings);
+    this.#packForm = packForm;
   }
 
   /**
@@ -53,7 +57,7 @@ export class BodyReader {
     // A request without a content type has none.
     const { pieces, byteCount } = (request.body ?? { pieces: [], byteCount: 0 }) as GatheredBody;
     const sender = { caller: request.caller, requestId: requestIdOf(request), vocabularySize };
-    const body: SentBody = { pieces, limits: this.#limits, sender };
+    const body: SentBody = { pieces, limits: this.#limits, packForm: this.#packForm, sender };
     if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
     return pool.run(kind, body, { transfer: pieces.map((piece) => piece.buffer) });

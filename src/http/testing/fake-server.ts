@@ -105,6 +105,7 @@ class FakeFeedback implements FeedbackService {
   readonly seen: { readonly input: FeedbackInput; readonly caller: Caller }[] = [];
   readonly deleted: { readonly projectId: string; readonly ids: readonly string[] }[] = [];
   readonly queryLimits = queryLimits(defaultsOf(feedbackSettings));
+  readonly packForm = "columns";
   refusal: Error | null = null;
 
   async createBatch(batch: FeedbackBatch, caller: Caller): Promise<CreatedBatch> {

@@ -113,7 +113,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
         triggerRef: "t",
       }),
     ];
-    assert.ok(await feedback.createBatch(batchOf(records), authorOf(records[0])));
+    assert.ok(await feedback.createBatch(batchOf(feedback, records), authorOf(records[0])));
     for (const record of records) assert.deepEqual(await feedback.find(record.projectId, record.id), record);
     const { items } = await feedback.scan(
       { projectId: "team/games", condition: always, after: null, limit: 10 },
@@ -123,7 +123,7 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
       items.map(({ id }) => id),
       ["before", "plain", "half", "number", "emoji", "many", "long"],
     );
-    assert.ok(await feedback.createBatch(batchOf([]), authorOf(records[0])));
+    assert.ok(await feedback.createBatch(batchOf(feedback, []), authorOf(records[0])));
   });
 
   test("a batch with an id that is taken, or stands twice, stores nothing and says so", async (t) => {
@@ -135,10 +135,10 @@ export function checkFeedbackStore(makeStorage: MakeStorage): void {
       [first, taken],
       [first, second, first],
     ])
-      assert.equal(await feedback.createBatch(batchOf(batch), authorOf(taken)), false);
+      assert.equal(await feedback.createBatch(batchOf(feedback, batch), authorOf(taken)), false);
     assert.equal(await feedback.find("team/games", "first"), null);
     const elsewhere = sampleFeedback("taken", { projectId: "team/other" });
-    assert.ok(await feedback.createBatch(batchOf([first, elsewhere]), authorOf(taken)));
+    assert.ok(await feedback.createBatch(batchOf(feedback, [first, elsewhere]), authorOf(taken)));
     assert.deepEqual(await feedback.find("team/games", "taken"), taken);
   });
 

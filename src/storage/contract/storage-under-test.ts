@@ -2,7 +2,7 @@
 import type { TestContext } from "node:test";
 import { type AccessKey, freshKey } from "../../domain/access.ts";
 import { type FeedbackBatch, FeedbackPacker } from "../../domain/feedback-query/feedback-batch.ts";
-import type { FeedbackAuthor } from "../../domain/feedback-query/feedback-store.ts";
+import type { FeedbackAuthor, FeedbackStore } from "../../domain/feedback-query/feedback-store.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
 import { foldedLine } from "../../domain/text/folded-lines.ts";
 import { outlinesOf } from "../../domain/outlines/outline-group.ts";
@@ -207,8 +207,12 @@ export function sampleFeedback(id: string, changes: Partial<FeedbackRecord> = {}
 }
 
 /** The records as a batch, whose author is not in it. */
-export function batchOf(records: readonly FeedbackRecord[]): FeedbackBatch {
-  const packer = new FeedbackPacker();
+/** @param store that is to take it */
+export function batchOf(
+  { packForm }: Pick<FeedbackStore, "packForm">,
+  records: readonly FeedbackRecord[],
+): FeedbackBatch {
+  const packer = new FeedbackPacker(packForm);
   for (const { id, contentHash, createdAt: _at, vendorUserId: _by, ...content } of records)
     packer.add({ id, content, contentHash }, JSON.stringify(content.payload));
   return packer.packed();

@@ -130,7 +130,7 @@ function checkEvents(makeStorage: MakeStorage): void {
     await feedback.create([]);
     const batch = [sampleFeedback("d"), sampleFeedback("e")];
     for (const isNew of [true, false])
-      assert.equal(await feedback.createBatch(batchOf(batch), authorOf(batch[0])), isNew);
+      assert.equal(await feedback.createBatch(batchOf(feedback, batch), authorOf(batch[0])), isNew);
     const changed = sampleFeedback("a", { contentHash: "changed" });
     await assert.rejects(feedback.create([sampleFeedback("c"), changed]), { code: "conflict" });
     await feedback.replace("team/games", "a", content("a", { contentHash: "second" }), moment(1));

@@ -47,7 +47,7 @@ async function checkQueries(connection: Connection, queryCount: number): Promise
     const written =
       start % 500 === 0 ? portion : portion.map((record) => ({ ...record, ...authorOf(author) }));
     if (start % 500 === 0) await stores.feedback.create(written);
-    else assert.ok(await stores.feedback.createBatch(batchOf(written), authorOf(author)));
+    else assert.ok(await stores.feedback.createBatch(batchOf(stores.feedback, written), authorOf(author)));
     records.push(...written);
   }
   // One that was replaced, and one that is gone, leave nothing behind in an index.

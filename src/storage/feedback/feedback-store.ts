@@ -81,6 +81,7 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
       if (records.length === 1) return [await singles.add(records[0])];
       return created(records, (answers) => allOrNone(records, answers));
     },
+    packForm: connection.form.packForm,
     createBatch: async (batch, author) => {
       try {
         numbers.learn(

@@ -39,18 +39,18 @@ export async function insertBatch(
   { createdAt, vendorUserId, first }: FeedbackAuthor & { readonly first: number },
 ): Promise<void> {
   const columns = packedFields.map((field) => sql.ref(columnOf[field]));
-  const values = packedFields.map((field, index) => valueOf(form, field, index));
+  const values = packedFields.map(valueOf);
   let next = first;
   for (const pack of packs) {
     await sql`
       insert into feedback (sequence, created_at, vendor_user_id, ${sql.join(columns)})
       select ${next} + given.place, ${createdAt.toISOString()}, ${vendorUserId}, ${sql.join(values)}
-      from ${form.givenItems(pack.json)}`.execute(transaction);
+      from ${form.givenRecords(pack)}`.execute(transaction);
     next += pack.count;
   }
 }
 
-function valueOf(form: SqlForm, field: (typeof packedFields)[number], index: number): RawBuilder<unknown> {
-  if (field === "payload") return form.jsonAt(sql`given.item`, [index]);
-  return field === "hasMoreNumbers" ? form.itemNumber(index) : form.itemText(index);
+function valueOf(field: (typeof packedFields)[number]): RawBuilder<unknown> {
+  const value = sql`given.${sql.ref(field)}`;
+  return field === "hasMoreNumbers" ? sql`cast(${value} as integer)` : value;
 }

@@ -20,6 +20,18 @@ export function doubleArray(values: Float64Array): Uint8Array {
   return new Uint8Array(bytes.buffer);
 }
 
+/**
+ * A parameter of the type `text[]`.
+ *
+ * @param column of so many texts, which `packed-columns` writes as PostgreSQL wants elements: length, then bytes
+ */
+export function textArray(column: Uint8Array, count: number): Uint8Array {
+  const bytes = new Uint8Array(headerBytes + column.length);
+  writeHeader(new DataView(bytes.buffer), types.builtins.TEXT, count);
+  bytes.set(column, headerBytes);
+  return bytes;
+}
+
 function writeHeader(bytes: DataView, elementType: number, count: number): void {
   for (const [index, value] of [1, 0, elementType, count, 1].entries()) bytes.setInt32(4 * index, value);
 }

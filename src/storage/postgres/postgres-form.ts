@@ -1,8 +1,10 @@
 // PostgreSQL's way with JSON, numbers and texts, from version 15 on.
 import { type RawBuilder, sql } from "kysely";
+import { assert } from "../../domain/assert.ts";
+import { packedFields } from "../../domain/feedback-query/feedback-batch.ts";
 import { numberPattern, numberTextLengthMax } from "../../domain/feedback-query/values.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
-import { doubleArray } from "./binary-arrays.ts";
+import { doubleArray, textArray } from "./binary-arrays.ts";
 
 /** Of the type `json`, whose texts stay as they were written. */
 export const postgresForm: SqlForm = {
@@ -23,11 +25,13 @@ export const postgresForm: SqlForm = {
   position: (text, part) => sql`strpos(${text}, ${part})`,
   lower: (text) => sql`lower(${text} collate "C")`,
   ordered: (text) => sql`(${text} collate "C")`,
-  // `->>` reads an item anew for each of its values; here that is done once for all of them.
-  givenItems: (json) =>
-    sql`(select place - 1 as place, item, texts from json_array_elements(cast(convert_from(${json}, 'UTF8') as json)) with ordinality as listed (item, place), lateral (select array(select value from json_array_elements_text(item)) as texts offset 0) as read) as given`,
-  itemText: (index) => sql`given.texts[${sql.lit(index + 1)}]`,
-  itemNumber: (index) => sql`cast(given.texts[${sql.lit(index + 1)}] as double precision)`,
+  packForm: "columns",
+  givenRecords: (pack) => {
+    assert(pack.form === "columns", "batches are packed as PostgreSQL takes them");
+    const arrays = pack.columns.map((column) => sql`cast(${textArray(column, pack.count)} as text[])`);
+    const names = sql.join(packedFields.map((field) => sql.ref(field)));
+    return sql`(select place - 1 as place, ${names} from unnest(${sql.join(arrays)}) with ordinality as listed (${names}, place)) as given`;
+  },
   givenNumbers: (lists) => {
     const arrays = Object.values(lists).map((list) => sql`cast(${doubleArray(list)} as double precision[])`);
     return sql`unnest(${sql.join(arrays)}) as given (${sql.join(Object.keys(lists).map((name) => sql.ref(name)))})`;

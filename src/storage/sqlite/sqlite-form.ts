@@ -1,6 +1,8 @@
 // SQLite's way with JSON, numbers and texts. Its functions of JSON also read what only JSON5 allows, and its casts any
 // beginning of a number, so that a text is looked at before it counts as a number.
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
+import { assert } from "../../domain/assert.ts";
+import { type FeedbackPack, packedFields } from "../../domain/feedback-query/feedback-batch.ts";
 import type { PathStep } from "../../domain/feedback-query/feedback-field.ts";
 import { numberTextLengthMax } from "../../domain/feedback-query/values.ts";
 import type { SqlForm, SqlNumber, SqlText } from "../sql-form.ts";
@@ -19,14 +21,22 @@ export const sqliteForm: SqlForm = {
   position: (text, part) => sql`instr(${text}, ${part})`,
   lower: (text) => sql`lower(${text})`,
   ordered: (text) => text,
-  givenItems: (json) =>
-    sql`(select key as place, value as item from json_each(cast(${json} as text))) as given`,
-  itemText: (index) => sql`given.item ->> ${sql.lit(index)}`,
-  itemNumber: (index) => sql`given.item ->> ${sql.lit(index)}`,
+  packForm: "rows",
+  givenRecords,
   givenNumbers: null,
   clusteredTable: "without rowid",
   lockUnlocked: () => "",
 };
+
+function givenRecords(pack: FeedbackPack): RawBuilder<unknown> {
+  assert(pack.form === "rows", "batches are packed as SQLite takes them");
+  const columns = packedFields.map((field, index) => {
+    // `->>` would give the text of a payload that is one.
+    const value = field === "payload" ? sql`value -> ${sql.lit(index)}` : sql`value ->> ${sql.lit(index)}`;
+    return sql`${value} as ${sql.ref(field)}`;
+  });
+  return sql`(select key as place, ${sql.join(columns)} from json_each(cast(${pack.json} as text))) as given`;
+}
 
 function numberOfText(text: SqlText): SqlNumber {
   const isNumber = sql`length(${text}) <= ${numberTextLengthMax} and ${text} glob '[-0-9]*' and ${text} not glob '*[^-+.0-9eE]*' and json_valid(${text})`;

@@ -41,6 +41,7 @@ export function memoryFeedback(exclusively: Exclusively): FeedbackStore {
         tellFeedback(tables, "feedback.created", added.map(told));
         return answers;
       }),
+    packForm: "rows",
     createBatch: (batch, author) =>
       exclusively((tables) => {
         const records = [...recordsIn(batch)].map(({ id, content, contentHash }) => ({

@@ -4,7 +4,11 @@ import { foreignMessage, mayReach, type Caller } from "../../domain/access.ts";
 import { parseProjectId } from "../../domain/project.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { systemClock } from "../../domain/clock.ts";
-import { type FeedbackBatch, FeedbackPacker } from "../../domain/feedback-query/feedback-batch.ts";
+import {
+  type FeedbackBatch,
+  FeedbackPacker,
+  type PackForm,
+} from "../../domain/feedback-query/feedback-batch.ts";
 import { newUuid7 } from "../../domain/ids.ts";
 import {
   checkContent,
@@ -42,11 +46,15 @@ export interface ReadFeedbackBatch {
  *   would throw all away, not send halves; `invalid` with every fault of every record; `forbidden` where there is none
  *   but foreign projects
  */
-export function readFeedbackBatch(bytes: Buffer, limits: BodyLimits, caller: Caller): ReadFeedbackBatch {
+export function readFeedbackBatch(
+  bytes: Buffer,
+  limits: BodyLimits,
+  { caller, packForm }: { readonly caller: Caller; readonly packForm: PackForm },
+): ReadFeedbackBatch {
   const list = parseListBody(bytes, { member: "batch", itemsMax: limits.feedbackBatchRecords }, limits.json);
   if (list.itemCount > limits.feedbackBatchRecords)
     throw tooMany(list.itemCount, limits.feedbackBatchRecords);
-  const writer = new BatchWriter(caller);
+  const writer = new BatchWriter(caller, packForm);
   let foreignCount = 0;
   let found: Findings | null = null;
   try {
@@ -61,11 +69,12 @@ export function readFeedbackBatch(bytes: Buffer, limits: BodyLimits, caller: Cal
 }
 
 class BatchWriter {
-  readonly #packer = new FeedbackPacker();
+  readonly #packer: FeedbackPacker;
   readonly #answers: BatchAnswerWriter;
   readonly #useOtherSpelling: boolean[] = [];
 
-  constructor({ owner }: Caller) {
+  constructor({ owner }: Caller, packForm: PackForm) {
+    this.#packer = new FeedbackPacker(packForm);
     this.#answers = new BatchAnswerWriter(owner);
   }
 

@@ -326,8 +326,14 @@ export function checkRetentionStore(makeStorage: MakeStorage): void {
     const ofFeedback = async (entity: string | null) => (await retention.stored(entity)).feedback;
     const one = await ofFeedback("team");
     assert.ok(one > 2000 && one < 2100, String(one));
-    assert.equal(await feedback.createBatch(batchOf([sampleFeedback("b"), other]), authorOf(other)), true);
-    assert.equal(await feedback.createBatch(batchOf([sampleFeedback("b")]), authorOf(other)), false);
+    assert.equal(
+      await feedback.createBatch(batchOf(feedback, [sampleFeedback("b"), other]), authorOf(other)),
+      true,
+    );
+    assert.equal(
+      await feedback.createBatch(batchOf(feedback, [sampleFeedback("b")]), authorOf(other)),
+      false,
+    );
     assert.equal(await ofFeedback("other"), Buffer.byteLength(JSON.stringify(other.payload)));
     const both = await ofFeedback("team");
     await feedback.create([sampleFeedback("b"), sampleFeedback("d")]);
