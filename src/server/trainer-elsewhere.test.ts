@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { hideSecretsFromChildren, readConfig, shownConfig } from "./config.ts";
+import { trainerElsewhere } from "./trainer-elsewhere.ts";
+
+const none = { trainer: null, trainerKey: null, trainerKeyFile: null };
+const tuft = "tinker+http://there:8000?kind=tuft";
+
+test("a key comes from the environment or a file, and is asked for where the server asks for it", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "key");
+  writeFileSync(file, "from-file\n");
+  assert.equal(trainerElsewhere(none), null);
+  const keyOf = (given: object): string | undefined =>
+    trainerElsewhere({ ...none, trainer: tuft, ...given })?.apiKey;
+  assert.equal(keyOf({ trainerKey: "given" }), "given");
+  assert.equal(keyOf({ trainerKeyFile: file }), "from-file");
+  assert.throws(() => keyOf({}), /kind tuft ask for a key: set HONE_TRAINER_KEY/);
+  assert.throws(() => keyOf({ trainerKeyFile: join(folder, "none") }), /HONE_TRAINER_KEY_FILE is .*ENOENT/);
+  writeFileSync(file, "\n");
+  assert.throws(() => keyOf({ trainerKeyFile: file }), /it is empty/);
+  assert.ok((keyOf({ trainer: "tinker+http://there?kind=skyrl-jax" }) ?? "").length > 0);
+});
+
+test("a start refuses a trainer that is none, shows no key, and keeps it from the processes that it starts", (t) => {
+  const data = mkdtempSync(join(tmpdir(), "hone-trainer-key-"));
+  t.after(() => rmSync(data, { recursive: true }));
+  assert.throws(() => readConfig({ data, trainer: "http://there" }, {}), /HONE_TRAINER cannot be used: /);
+  const environment = { HONE_TRAINER: tuft, HONE_TRAINER_KEY: "hidden" };
+  const config = readConfig({ data }, environment);
+  assert.equal(trainerElsewhere(config.server)?.apiKey, "hidden");
+  assert.ok(!JSON.stringify(shownConfig(config)).includes("hidden"));
+  hideSecretsFromChildren(environment);
+  assert.ok(!("HONE_TRAINER_KEY" in environment));
+});
