@@ -449,6 +449,8 @@ export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">
 export interface JobRunner {
   /** Who trains; jobs that it cannot do are refused as they come. */
   readonly trainer: TrainerProfile;
+  /** Refuses jobs over a base model that this trainer never can: `unsupported`, with the cure. */
+  requireTrainable?(baseModel: string): void;
   /** What a job of this model that begins now, from this version, is pinned to. Throws a ServiceError as `run` does. */
   pinsFor(model: TrainedModel, from: ModelVersion, task: JobTask): Promise<RunnerPins>;
   /**

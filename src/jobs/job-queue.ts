@@ -102,6 +102,8 @@ export class JobQueue implements Service {
     const { models, runner } = this.#dependencies;
     const newest = replayOf === null ? await models.newestVersion(modelId) : null;
     if (newest !== null) requireTrainerFor(runner.trainer, task, newest);
+    const model = await models.find(modelId);
+    if (model !== null) runner.requireTrainable?.(model.baseModel);
   }
 
   /**

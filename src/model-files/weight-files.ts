@@ -1,4 +1,5 @@
 // Where a model folder has its weights: safetensors, in one file or in shards, or a GGUF file that the folder names.
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ggufFilesOf, isDerivedFromGguf, readGgufTensors } from "./gguf/gguf-model.ts";
 import { readSafetensorsFolder, safetensorsFilesIn } from "./safetensors.ts";
@@ -20,4 +21,9 @@ export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTen
  */
 export function weightFilesOf(folder: string): readonly string[] {
   return ggufFilesOf(folder) ?? safetensorsFilesIn(folder).map((name) => join(folder, name));
+}
+
+/** Whether all of them are there: of a model that others compute the small files may be alone. */
+export function hasWeights(folder: string): boolean {
+  return weightFilesOf(folder).every((file) => existsSync(file));
 }

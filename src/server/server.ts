@@ -5,7 +5,7 @@ import { openArtifacts } from "../artifacts/open-artifacts.ts";
 import { ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { KeyStore } from "../domain/access.ts";
-import type { ModelVersion } from "../domain/model.ts";
+import type { BaseModel, ModelVersion } from "../domain/model.ts";
 import { isLoopback } from "../domain/loopback.ts";
 import { systemClock } from "../domain/clock.ts";
 import { freshSeed, seededRandom } from "../domain/random.ts";
@@ -18,6 +18,7 @@ import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { startOpenTelemetry } from "../telemetry/open-telemetry/open-telemetry.ts";
 import type { Telemetry } from "../telemetry/tracing.ts";
 import type { Stores } from "../storage/stores.ts";
+import { hasWeights } from "../model-files/weight-files.ts";
 import { ensureGgufFolder } from "../model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../registry/base-models.ts";
 import { adapterOf, createModelDirectory } from "../registry/model-directory.ts";
@@ -555,6 +556,7 @@ async function construct(
     artifacts,
     folder,
     baseFolders,
+    weightless: config.server.roles.includes("train") ? weightless(models) : new Set(),
     toolsAsText: new Set(taught.map(({ model }) => model.name)),
     precisions: new Map(
       bases.flatMap(({ model, precision }) => (precision ? [[model.name, precision]] : [])),
@@ -856,6 +858,12 @@ function beginning(bases: readonly EngineBase[]): Service {
     stop: async () =>
       void (await Promise.all(bases.flatMap(({ engine, texts }) => [engine.stop(), texts.stop()]))),
   });
+}
+
+/** Those whose weights are not among their files, which others compute. */
+function weightless(models: readonly BaseModel[]): ReadonlySet<string> {
+  const without = models.filter(({ engine, folder }) => engine.kind !== "embedded" && !hasWeights(folder));
+  return new Set(without.map(({ name }) => name));
 }
 
 /** `auto` is open where only this machine is served, or where nothing asks for a key. */

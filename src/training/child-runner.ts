@@ -16,6 +16,7 @@ import { missingBaseError, missingFilesError, waitsForWeights } from "../domain/
 import type { BaseHashes, ModelVersion, TrainedModel } from "../domain/model.ts";
 import { ServiceError, notFound } from "../domain/service-error.ts";
 import { ownState } from "../domain/trainer/state.ts";
+import { hasWeights } from "../model-files/weight-files.ts";
 import { baseHashes } from "../model/hashes/base-hashes.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { RunDescription, RunRequest, TrainingLoad } from "./child-protocol.ts";
@@ -35,6 +36,8 @@ export interface ChildJobRunnerOptions {
   readonly folder: ServerFolder;
   /** Folders of base models by name. */
   readonly baseFolders: ReadonlyMap<string, string>;
+  /** Base models whose weights are not here, since others compute them: jobs over these cannot run in this process. */
+  readonly weightless?: ReadonlySet<string>;
   /** Base models whose tools stand in the system message, as they are served. */
   readonly toolsAsText?: ReadonlySet<string>;
   /** In which precision base models are served that are not in float32, by name. */
@@ -83,6 +86,17 @@ class ProcessJobRunner implements ChildJobRunner {
 
   stop(): Promise<void> {
     return this.#life.stop();
+  }
+
+  requireTrainable(baseModel: string): void {
+    if (this.trainer.name !== embeddedProfile.name || this.#options.weightless?.has(baseModel) !== true)
+      return;
+    throw new ServiceError({
+      code: "unsupported",
+      message:
+        `Jobs over the base model ${JSON.stringify(baseModel)} need its weights, which are not here: vLLM servers compute it. ` +
+        "Put them into the folder of its files, and start the server again.",
+    });
   }
 
   async pinsFor(
@@ -209,7 +223,10 @@ class ProcessJobRunner implements ChildJobRunner {
 
   async #hashesOf(baseModel: string): Promise<BaseHashes> {
     const folder = this.#folderOf(baseModel);
-    if (!existsSync(join(folder, "config.json"))) throw missingFilesError(baseModel);
+    const isGone =
+      !existsSync(join(folder, "config.json")) ||
+      (this.trainer.name === embeddedProfile.name && !hasWeights(folder));
+    if (isGone) throw missingFilesError(baseModel);
     return baseHashes(folder, this.#options.folder.cacheOf(folder));
   }
 

@@ -36,7 +36,7 @@ import type { ListedBase } from "../../http/dependencies.ts";
 import { RemoteEngine } from "../../remote/remote-engine.ts";
 import type { RemoteSettings } from "../../remote/settings.ts";
 import { licenseOfFolder } from "../../library/licenses.ts";
-import { weightFilesOf } from "../../model-files/weight-files.ts";
+import { hasWeights, weightFilesOf } from "../../model-files/weight-files.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readPrecision } from "../../model/weights.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
@@ -197,7 +197,9 @@ function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceCh
 
 function filesOf({ folder, license }: BaseModel): ListedBase["files"] {
   return {
-    weightBytes: weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0),
+    weightBytes: hasWeights(folder)
+      ? weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0)
+      : 0,
     license: license ?? licenseOfFolder(folder),
   };
 }

@@ -3,7 +3,7 @@
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import type { BaseHashes, BaseModel, ModelStore, ModelVersion } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
-import { weightFilesOf } from "../../model-files/weight-files.ts";
+import { hasWeights } from "../../model-files/weight-files.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 
@@ -34,7 +34,7 @@ export function createVersionRecords(dependencies: VersionRecordsDependencies): 
     completeBases: async () => {
       for (const { name, folder, engine } of models) {
         // Of what others compute the weights may lie elsewhere alone.
-        if (engine.kind !== "embedded" && weightFilesOf(folder).length === 0) continue;
+        if (engine.kind !== "embedded" && !hasWeights(folder)) continue;
         const hashes = await baseHashes(folder, cacheOf(folder));
         known.set(name, hashes);
         const count = await store.adoptBase(name, hashes);
