@@ -110,7 +110,7 @@ test("refuses by name what vLLM ignores or does otherwise", async () => {
     use_beam_search: { use_beam_search: true, n: 2 },
     bad_words: { bad_words: ["yes"] },
     priority: { priority: 1 },
-    top_logprobs: { logprobs: true, top_logprobs: 11 },
+    logprobs: { logprobs: true, top_logprobs: 11 },
     kv_transfer_params: { kv_transfer_params: { do_remote_decode: true } },
   })) {
     const body = { model: "big", messages, max_tokens: 2, ...more };
