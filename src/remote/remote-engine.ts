@@ -160,21 +160,48 @@ export class RemoteEngine implements Engine {
   }
 
   async #answer(request: GenerationRequest, stream: GenerationStream, signal: AbortSignal): Promise<void> {
+    const tried = new Set<Replica>();
+    for (;;) {
+      const failure = await this.#tryOne(request, stream, { tried, signal });
+      if (failure === null || signal.aborted) return;
+      const { error, hasBegun } = failure;
+      const isLast = hasBegun || !mayGoElsewhere(error) || tried.size >= triesMax;
+      if (!isLast && this.#replicas.ready().some(({ replica }) => !tried.has(replica))) continue;
+      return stream.fail(error instanceof ServiceError ? error : unavailable("The engine failed."));
+    }
+  }
+
+  /** Has one replica answer; returns why it did not, and whether anything came of it. */
+  async #tryOne(
+    request: GenerationRequest,
+    stream: GenerationStream,
+    { tried, signal }: { readonly tried: Set<Replica>; readonly signal: AbortSignal },
+  ): Promise<{ readonly error: unknown; readonly hasBegun: boolean } | null> {
     const { vocabularySize, logger } = this.#options;
+    let hasBegun = false;
     try {
-      const { replica, facts } = this.#replicas.choose();
+      const { replica, facts } = this.#replicas.choose(request, tried);
+      tried.add(replica);
       const leave = replica.enter();
       try {
-        for await (const events of answerRequest(request, { replica, facts, vocabularySize, signal }))
+        for await (const events of answerRequest(request, { replica, facts, vocabularySize, signal })) {
+          hasBegun = true;
           for (const event of events) stream.push(event);
+        }
+        replica.succeeded();
+        return null;
+      } catch (error) {
+        if (!signal.aborted && isReplicaFault(error)) {
+          replica.failed(error);
+          const fields = { err: error, requestId: request.id, server: replica.server.name };
+          logger.warn(fields, "a vLLM server did not answer a request");
+        }
+        throw error;
       } finally {
         leave();
       }
     } catch (error) {
-      if (signal.aborted) return;
-      if (!(error instanceof ServiceError) || error.code === "unavailable" || error.code === "timeout")
-        logger.warn({ err: error, requestId: request.id }, "a vLLM server did not answer a request");
-      stream.fail(error instanceof ServiceError ? error : unavailable("The engine failed."));
+      return { error, hasBegun };
     }
   }
 
@@ -203,4 +230,16 @@ export class RemoteEngine implements Engine {
         ),
       );
   }
+}
+
+/** So many replicas are asked for one request, as long as nothing came of it. */
+const triesMax = 3;
+
+/** Whether another replica may do what this one did not; one that was silent for too long may still be at it. */
+function mayGoElsewhere(error: unknown): boolean {
+  return error instanceof ServiceError && (error.code === "unavailable" || error.code === "overloaded");
+}
+
+function isReplicaFault(error: unknown): boolean {
+  return !(error instanceof ServiceError) || error.code === "unavailable" || error.code === "timeout";
 }

@@ -109,13 +109,11 @@ export class Connection {
     const end = (): void => void sending.destroy();
     either.addEventListener("abort", end, { once: true });
     try {
-      deadline.set(waits.connectMs, "A connection");
-      sending.once("socket", (socket) =>
-        whenConnected(socket, () => deadline.set(waits.answerMs, "The head of an answer")),
-      );
+      deadline.set(waits.connectMs, "connection");
+      sending.once("socket", (socket) => whenConnected(socket, () => deadline.set(waits.answerMs, "head")));
       sending.end(bytes ?? undefined);
       const answer = await answerOf(sending);
-      deadline.set(waits.firstMs ?? waits.answerMs, "The first part of an answer");
+      deadline.set(waits.firstMs ?? waits.answerMs, "first-part");
       return {
         status: answer.statusCode ?? 0,
         retryAfterSeconds: secondsIn(answer.headers["retry-after"]),
@@ -179,7 +177,7 @@ async function* bodyOf(
       // A slow reader is not a slow server.
       deadline.clear();
       yield bytes;
-      deadline.set(nextMs, "The next part of an answer");
+      deadline.set(nextMs, "next-part");
     }
   } catch (cause) {
     either.throwIfAborted();

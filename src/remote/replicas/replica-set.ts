@@ -2,9 +2,11 @@
 // request.
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
+import type { GenerationRequest } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { ServerFacts } from "../vllm/server-facts.ts";
+import { chooseReplica, prefixOf } from "./choose-replica.ts";
 import type { Replica } from "./replica.ts";
 
 export interface ReplicaSetOptions {
@@ -70,19 +72,26 @@ export class ReplicaSet {
     await Promise.all(this.#watches);
   }
 
-  /** For a request: the one that has least to do. */
-  choose(): ReadyReplica {
-    const ready = this.ready();
-    if (ready.length === 0)
-      throw new ServiceError({
-        code: "unavailable",
-        message: "No server that computes this model answers; try again later.",
-        retryAfterSeconds: 2,
-        cause: new Error(this.fault),
-      });
-    return ready.reduce((one, other) =>
-      other.replica.runningCount < one.replica.runningCount ? other : one,
-    );
+  /**
+   * For a request: see {@link chooseReplica}.
+   *
+   * @param tried replicas that have failed it
+   * @throws ServiceError `unavailable` where none is left
+   */
+  choose(request: GenerationRequest, tried: ReadonlySet<Replica> = new Set()): ReadyReplica {
+    const ready = this.ready().filter(({ replica }) => !tried.has(replica));
+    const candidates = ready.map(({ replica, facts }) => ({
+      hash: replica.hash,
+      runningCount: replica.runningCount,
+      chosen: { replica, facts },
+    }));
+    if (candidates.length > 0) return chooseReplica(candidates, prefixOf(request)).chosen;
+    throw new ServiceError({
+      code: "unavailable",
+      message: "No server that computes this model answers; try again later.",
+      retryAfterSeconds: 2,
+      cause: new Error(this.fault),
+    });
   }
 
   async #firstAnswer(signal: AbortSignal): Promise<void> {

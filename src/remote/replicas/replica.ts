@@ -3,6 +3,7 @@ import type { AdapterPlace } from "../adapters/adapter-place.ts";
 import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
 import { readServerFacts, type ServerFacts } from "../vllm/server-facts.ts";
 import type { VllmServer } from "../vllm/vllm-server.ts";
+import { hashOf } from "./choose-replica.ts";
 
 export interface ReplicaOptions {
   readonly server: VllmServer;
@@ -13,16 +14,23 @@ export interface ReplicaOptions {
   readonly onDropped: (name: string) => void;
 }
 
+/** After so many requests in a row that it failed it is asked for no more until it was asked who it is. */
+const failuresMax = 3;
+
 export class Replica {
+  /** Of its address. */
+  readonly hash: number;
   readonly server: VllmServer;
   readonly adapters: LoadedAdapters;
   readonly #vocabularySize: number;
   #facts: ServerFacts | null = null;
   #fault = "It was not asked yet.";
   #runningCount = 0;
+  #failureCount = 0;
 
   constructor({ server, place, adaptersMax, vocabularySize, onFault, onDropped }: ReplicaOptions) {
     this.server = server;
+    this.hash = hashOf(server.name);
     this.#vocabularySize = vocabularySize;
     this.adapters = new LoadedAdapters({ server, place, countMax: adaptersMax, onFault, onDropped });
   }
@@ -62,11 +70,23 @@ export class Replica {
       const facts = await readServerFacts(this.server, limits, options);
       this.adapters.reconcile(facts.adapters);
       this.#fault = "";
+      this.#failureCount = 0;
       return (this.#facts = facts);
     } catch (error) {
       this.leave(error);
       throw error;
     }
+  }
+
+  /** It answered a request to its end. */
+  succeeded(): void {
+    this.#failureCount = 0;
+  }
+
+  /** It failed a request, of which nothing but itself was the cause. */
+  failed(reason: unknown): void {
+    this.#failureCount += 1;
+    if (this.#failureCount >= failuresMax) this.leave(reason);
   }
 
   /** It does not answer, or not as it should, until it joins again. */
