@@ -68,7 +68,10 @@ const dies: StubFault = (_path, request) => {
 test("prompts that begin alike are answered by one server, and others by others", async (t) => {
   const { stubs, answer } = await setUp(t, 3);
   for (let time = 0; time < 9; time++) await answer([5, 6, 7, 8]);
-  assert.deepEqual(stubs.map(answeredBy).sort((one, other) => one - other), [0, 0, 9]);
+  assert.deepEqual(
+    stubs.map(answeredBy).sort((one, other) => one - other),
+    [0, 0, 9],
+  );
   for (const first of firsts(60)) await answer([first, 6, 7, 8]);
   for (const stub of stubs) assert.ok(answeredBy(stub) >= 8, stubs.map(answeredBy).join(", "));
 });
