@@ -2,6 +2,7 @@
 // trains, and its log-probabilities.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Hone, train } from "../../dist/src/client/index.js";
 
 const { HONE_URL: url, HONE_KEY: key } = process.env;
 
@@ -22,8 +23,8 @@ const messages = [{ role: "user", content: "Say yes or no." }];
 test("lists the model, and is well", async () => {
   const { data } = await get("/v1/models");
   const big = data.find(({ id }) => id === "big");
-  assert.equal(big.status, "loaded");
-  assert.equal(big.exact, false);
+  assert.equal(big.status.value, "loaded");
+  assert.deepEqual([big.device.value, big.exact], ["vllm", false]);
   const health = await get("/health");
   assert.equal(health.models.big, "loaded");
 });
@@ -64,4 +65,34 @@ test("refuses by name what vLLM would ignore", async () => {
     assert.equal(answer.status, 400);
     assert.match(await answer.text(), new RegExp(field));
   }
+});
+
+test("a version that a job trains over the weights is served by vLLM, with its own log-probabilities", async () => {
+  const hone = new Hone({ baseURL: url, apiKey: key });
+  const model = await hone.model("conformance/lengths", { base: "big" });
+  const result = await train(model, {
+    tasks: ["yes", "no"],
+    rollout: async (word, trajectory) => {
+      const answer = await trajectory.chat({ messages: [{ role: "user", content: word }], max_tokens: 8 });
+      return new Set(answer.choices[0].message.content ?? "").size / 8;
+    },
+    groupSize: 4,
+    rounds: 1,
+    display: false,
+  });
+  assert.equal(result.step, 1);
+  const listed = await fetch(`${process.env.VLLM_URL}/v1/models`, {
+    headers: { authorization: `Bearer ${process.env.VLLM_KEY}` },
+  }).then((answer) => answer.json());
+  const adapters = listed.data.filter(({ parent }) => parent !== null).map(({ id }) => id);
+  assert.ok(
+    adapters.some((id) => /:1@[0-9a-f]{16}$/.test(id)),
+    `vLLM has ${adapters.join(", ")}`,
+  );
+  const request = { messages, max_tokens: 6, temperature: 0, logprobs: true };
+  const logprobsOf = async (name) => {
+    const { choices } = await post("/v1/chat/completions", { ...request, model: name });
+    return choices[0].logprobs.content.map(({ logprob }) => logprob);
+  };
+  assert.notDeepEqual(await logprobsOf(result.model), await logprobsOf("big"), "the adapter counts");
 });

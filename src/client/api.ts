@@ -4042,9 +4042,12 @@ export type ServedModel = {
    * runs beside it; null where the base model is not served.
    */
   readonly exact: boolean | null;
-  /** What computes the base model's tokens; null where it is not served. */
+  /**
+   * What computes the base model's tokens: this machine's processor or graphics processor, or vLLM servers;
+   * null where it is not served.
+   */
   readonly device: {
-    readonly value: "cpu" | "webgpu";
+    readonly value: "cpu" | "webgpu" | "vllm";
     /** Why it is not the one that was asked for, for people; empty when it is. */
     readonly reason: string;
   } | null;

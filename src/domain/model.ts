@@ -33,12 +33,18 @@ export type EngineOf<Kind extends BaseEngine["kind"]> = Extract<BaseEngine, { re
 /** In how many bits weights are computed with: 8, 4, as they are stored, or `off` for float32. */
 export type Quantization = "as-stored" | "off" | "8" | "4";
 
-/** What computes a base model's tokens: the processor, or a graphics processor through WebGPU. */
+/** What computes a base model's tokens here: the processor, or a graphics processor through WebGPU. */
 export type Device = "cpu" | "webgpu";
 
 /** Where a base is computed, and why there, for people; the reason is empty where nothing else was asked for. */
 export interface DeviceChoice {
   readonly device: Device;
+  readonly reason: string;
+}
+
+/** The same of any base, of which vLLM servers may compute some. */
+export interface ComputingPlace {
+  readonly device: Device | "vllm";
   readonly reason: string;
 }
 

@@ -6,7 +6,7 @@ import type { EngineState } from "../domain/generation.ts";
 import type { JobStore } from "../domain/job.ts";
 import type { KeyLimits } from "../domain/keys/limits.ts";
 import type { UsageStore } from "../domain/keys/usage.ts";
-import type { DeviceChoice, ModelStore } from "../domain/model.ts";
+import type { ComputingPlace, ModelStore } from "../domain/model.ts";
 import type { PageFiles } from "../domain/page-files.ts";
 import type { Announcements } from "../domain/servers/announcements.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
@@ -65,7 +65,7 @@ export interface ListedBase {
   readonly vocabularySize: number;
   /** As the engine's capabilities say. */
   readonly isExact: boolean;
-  readonly device: DeviceChoice;
+  readonly device: ComputingPlace;
   /** How its answers are read, each with why. */
   readonly replies: {
     /** `off` where no calls are read. */

@@ -4,7 +4,7 @@ import type { WirePlaces } from "./places.ts";
 import type { BodyForm } from "./body.ts";
 import {
   type AdapterWish,
-  type DeviceChoice,
+  type ComputingPlace,
   type ModelVersion,
   projectionNames,
   type TrainedModel,
@@ -244,12 +244,15 @@ export const servedModelSchema = Type.Object(
     }),
     device: orNull(
       Type.Object({
-        value: Type.Enum(["cpu", "webgpu"]),
+        value: Type.Enum(["cpu", "webgpu", "vllm"]),
         reason: Type.String({
           description: "Why it is not the one that was asked for, for people; empty when it is.",
         }),
       }),
-      { description: "What computes the base model's tokens; null where it is not served." },
+      {
+        description:
+          "What computes the base model's tokens: this machine's processor or graphics processor, or vLLM servers; null where it is not served.",
+      },
     ),
     tool_calls: orNull(
       Type.Object({
@@ -302,7 +305,7 @@ export const servedModelListSchema = Type.Object({
   data: Type.Array(servedModelSchema),
 });
 
-export function servedDeviceBody({ device, reason }: DeviceChoice): object {
+export function servedDeviceBody({ device, reason }: ComputingPlace): object {
   return { value: device, reason };
 }
 

@@ -69,6 +69,11 @@ export class StubVllm {
     return this.url;
   }
 
+  /** Loads one as its operator would, under a name of the operator's. */
+  async loadOwn(name: string, folder: string): Promise<void> {
+    await this.#load({ lora_name: name, lora_path: folder });
+  }
+
   /** Forgets its adapters, as one that was started again. */
   forget(): void {
     for (const name of this.#adapters.keys()) this.#options.behind.dropAdapter(name);

@@ -1,13 +1,13 @@
 // How a base answers, as its folder says it: for the log at the start, and for lists.
 import type { TemplateReplies } from "../../chat/reply-abilities.ts";
 import type { Unshown } from "../../chat/template-abilities.ts";
-import type { DeviceChoice } from "../../domain/model.ts";
+import type { BaseModel, ComputingPlace } from "../../domain/model.ts";
 import type { ListedBase } from "../../http/dependencies.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 
 /** Says what the base's folder asks for and what comes of it. */
 export function announceBase(
-  name: string,
+  { name, engine }: Pick<BaseModel, "name" | "engine">,
   {
     contextLength,
     precision,
@@ -18,7 +18,7 @@ export function announceBase(
   }: {
     readonly contextLength: number;
     readonly precision: string | undefined;
-    readonly device: DeviceChoice;
+    readonly device: ComputingPlace;
     readonly replies: TemplateReplies;
     readonly notApplied: readonly string[];
     readonly unshown: readonly Unshown[];
@@ -32,7 +32,12 @@ export function announceBase(
     { model: name, contextLength, toolCalls: calls, thoughts },
     `${name}: context ${contextLength}, tool calls ${calls.format} (${calls.reason}), thoughts ${thoughts.areRead ? "on" : "off"} (${thoughts.reason})`,
   );
-  if (precision !== undefined)
+  if (engine.kind === "vllm")
+    logger.info(
+      { model: name, servers: engine.urls },
+      `${name}: computed by vLLM at ${engine.urls.join(", ")}`,
+    );
+  else if (precision !== undefined)
     logger.info({ model: name, precision }, `${name}: weights are computed with as ${precision}`);
   if (reason !== "") logger.warn({ model: name, device }, `${name}: computed by ${device}, since ${reason}`);
   logUnshown(unshown, name, logger);

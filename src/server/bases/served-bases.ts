@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Engine } from "../../domain/generation.ts";
-import type { BaseEngine, BaseModel, DeviceChoice, EngineOf } from "../../domain/model.ts";
+import type { BaseEngine, BaseModel, ComputingPlace, DeviceChoice, EngineOf } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";
 import {
@@ -64,7 +64,7 @@ export interface EngineBase {
   readonly files: ListedBase["files"];
   /** In which precision its engine computes; absent for float32 on the processor. */
   readonly precision?: string;
-  readonly device: DeviceChoice;
+  readonly device: ComputingPlace;
 }
 
 interface Options {
@@ -109,7 +109,7 @@ export async function createServedBases(
   const memory = sharedMemory(options);
   const needs = models.map((model) => ({
     name: model.name,
-    ...memoryNeed(model, options),
+    ...kindOf(model).memoryNeed(model, options),
   }));
   const isReady = readyAtStart(needs, memory.bytesMax);
   const make = baseMaker(options, { memory, formats });
@@ -135,7 +135,7 @@ function baseMaker(
   const { settings, clock, logger } = options;
   return async (model, { bytes, keyValueBytes, isReadyAtStart, isDefault }) => {
     const { endOfTextIds, vocabularySize, ...served } = readServedConfig(model.folder);
-    const contextLength = Math.min(served.contextLength, settings.engine.contextLengthMax);
+    const contextLength = Math.min(served.contextLength, kindOf(model).contextLengthMax(options));
     const [{ defaults, notApplied }, template] = await Promise.all([
       readGenerationDefaults(model.folder, endOfTextIds),
       // Rendered in the prompt threads; loaded here too, so that a broken one ends the start.
@@ -145,12 +145,11 @@ function baseMaker(
     const replies = readReplyAbilities(model, template, settings.chat, formats);
     const toolsAsText = replies.callFormat?.isTaught === true;
     const shown = toolsAsText ? withToolsAsText(template, clock) : template;
-    const weights = precisionOf(model);
-    const device = deviceOf(weights, options.device);
+    const { weights, device } = kindOf(model).computing(model, options);
     // A device of its own gives numbers of its own, as a precision does.
     const precision = device.device === "cpu" ? weights : device.device;
     const unshown = unshownBy(shown);
-    announceBase(model.name, { contextLength, precision, device, replies, notApplied, unshown }, logger);
+    announceBase(model, { contextLength, precision, device, replies, notApplied, unshown }, logger);
     const texts = createBaseTexts({
       open: async () => {
         const tokenizer = await loadTokenizer(model.folder);
@@ -166,7 +165,7 @@ function baseMaker(
     const engine = new OnDemandEngine({
       name: model.name,
       bytes,
-      make: () => makeEngine(model, texts, { ...options, device, vocabularySize }),
+      make: () => kindOf(model).make(model, texts, { ...options, vocabularySize }),
       memory,
       isReadyAtStart,
       // What another machine has in memory takes none of this one's.
@@ -247,8 +246,13 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
 interface EngineKind<Kind extends BaseEngine["kind"]> {
   /** How much memory of this machine it takes. */
   readonly memoryNeed: (base: BaseOf<Kind>, options: Options) => EngineMemory;
-  /** In which precision it computes; undefined for float32. */
-  readonly precision: (base: BaseOf<Kind>) => string | undefined;
+  /** Tokens in prompt and answer that are allowed, whatever the model takes. */
+  readonly contextLengthMax: (options: Options) => number;
+  /** By what it is computed, and in which precision of its weights; that is undefined for float32. */
+  readonly computing: (
+    base: BaseOf<Kind>,
+    options: Options,
+  ) => { readonly weights?: string | undefined; readonly device: ComputingPlace };
   /** Makes it, not started; that it can be computed was seen by its need of memory. */
   readonly make: (base: BaseOf<Kind>, texts: BaseTexts, options: MakeOptions) => Engine;
 }
@@ -263,29 +267,32 @@ const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } =
   embedded: {
     memoryNeed: ({ folder, engine: { quantization = "off" } }, { settings }) =>
       engineMemory({ folder, quantization }, settings.engine),
-    precision: ({ folder, engine: { quantization = "off" } }) =>
-      quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization),
-    make: ({ name, folder, engine }, texts, { cacheOf, settings, device: { device }, clock, log, logger }) =>
+    contextLengthMax: ({ settings }) => settings.engine.contextLengthMax,
+    computing: (base, { device }) => {
+      const weights = precisionOf(base);
+      return { weights, device: deviceOf(weights, device) };
+    },
+    make: (base, texts, { cacheOf, settings, device, clock, log, logger }) =>
       createEmbeddedEngine({
-        modelFolder: folder,
-        cacheFolder: cacheOf(folder),
-        quantization: engine.quantization,
+        modelFolder: base.folder,
+        cacheFolder: cacheOf(base.folder),
+        quantization: base.engine.quantization,
         vocabulary: async () => {
           const { texts: used, release } = await texts.use();
           release();
           return used.vocabulary;
         },
-        settings: { ...settings.engine, device },
+        settings: { ...settings.engine, device: deviceOf(precisionOf(base), device).device },
         constraints: settings.constraints,
         clock,
-        logger: logger.child({ model: name }),
+        logger: logger.child({ model: base.name }),
         log,
       }),
   },
   vllm: {
     memoryNeed: () => ({ bytes: 0, keyValueBytes: 0 }),
-    // In whichever vLLM does: its numbers are its own.
-    precision: () => "vllm",
+    contextLengthMax: () => Infinity,
+    computing: () => ({ device: { device: "vllm", reason: "" } }),
     make: ({ name, engine: { urls } }, _texts, { settings, vocabularySize, clock, logger }) =>
       new RemoteEngine({
         urls,
@@ -303,14 +310,9 @@ function kindOf(model: BaseModel): EngineKind<BaseEngine["kind"]> {
   return engineKinds[model.engine.kind] as EngineKind<BaseEngine["kind"]>;
 }
 
-function memoryNeed(model: BaseModel, options: Options): EngineMemory {
-  return kindOf(model).memoryNeed(model, options);
-}
-
-function precisionOf(model: BaseModel): string | undefined {
-  return kindOf(model).precision(model);
-}
-
-function makeEngine(model: BaseModel, texts: BaseTexts, options: MakeOptions): Engine {
-  return kindOf(model).make(model, texts, options);
+function precisionOf({
+  folder,
+  engine: { quantization = "off" },
+}: Pick<BaseOf<"embedded">, "folder" | "engine">): string | undefined {
+  return quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization);
 }
