@@ -56,14 +56,10 @@ export async function sweepSome(
   const last = asked.length < looked.length ? asked.at(-1) : window.at(-1);
   if (!isAtEnd && left > 0 && last !== undefined)
     return { removed: byEntity(removed), next: { ...place, after: last.key, gone } };
-  // The next step looks whether something has to go there.
+  // Not the place that is found behind this one: a sweep that begins at an entity takes it for done.
   const behind = nextScope({ ...place, gone });
-  return { removed: byEntity(removed), next: hasLimits(kept, limits) ? behind : null };
-}
-
-/** Whether something has to go that is not too old. */
-function hasLimits({ modelBeyond }: KeptRows, { entityBytes, modelCount }: KeepLimits): boolean {
-  return entityBytes !== null || (modelCount !== null && modelBeyond !== undefined);
+  const isMore = (await surplusAt(transaction, kept, limits, behind)) !== null;
+  return { removed: byEntity(removed), next: isMore ? behind : null };
 }
 
 function modelOf({ modelId }: KeptRow): readonly (readonly [string, number])[] {
