@@ -99,14 +99,14 @@ export function checkStates(make: MakeTrainers): void {
   test("a run that a lost process had open is opened again under its id, where it is told to start", async (t) => {
     const bench = new TrainerBench(make, t);
     const run = { id: "jobs/run", signal: new AbortController().signal };
-    const lost = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
+    const lost = await bench.openAt({ kind: "new", seed: "seed" }, run);
     await step(bench, lost);
     const state = await lost.saveState("jobs/run/step-1", bench.call());
     const kept = await bench.export(lost);
     await step(bench, lost);
-    const found = await bench.trainers.open({ kind: "state", state, keepsOptimizer: true }, run);
+    const found = await bench.openAt({ kind: "state", state, keepsOptimizer: true }, run);
     bench.assertSame(await bench.export(found), kept);
-    const anew = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
+    const anew = await bench.openAt({ kind: "new", seed: "seed" }, run);
     await step(bench, anew);
     bench.assertSame(await bench.export(anew), kept);
   });

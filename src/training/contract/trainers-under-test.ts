@@ -65,11 +65,16 @@ export interface Exported {
 export class TrainerBench {
   readonly trainers: TrainerProvider;
   readonly dataFolder: string;
+  readonly #opened: Trainer[] = [];
   #count = 0;
 
   constructor(make: MakeTrainers, context: TestContext) {
     this.dataFolder = mkdtempSync(join(tmpdir(), "hone-trainer-"));
-    context.after(() => rmSync(this.dataFolder, { recursive: true }));
+    context.after(async () => {
+      // One elsewhere tells its server that it is there for as long as it is open.
+      for (const trainer of this.#opened) await trainer.close();
+      rmSync(this.dataFolder, { recursive: true });
+    });
     this.trainers = make(this.dataFolder, context);
   }
 
@@ -81,9 +86,11 @@ export class TrainerBench {
     return trainer;
   }
 
-  /** A trainer for a run of its own. */
-  openAt(start: TrainerStart): Promise<Trainer> {
-    return this.trainers.open(start, this.call());
+  /** A trainer for a run of its own, closed with the test. */
+  async openAt(start: TrainerStart, run: TrainerCall = this.call()): Promise<Trainer> {
+    const trainer = await this.trainers.open(start, run);
+    this.#opened.push(trainer);
+    return trainer;
   }
 
   /** A trainer where a state was saved. */

@@ -84,8 +84,9 @@ for (const [what, fault] of Object.entries(faults))
       assert.ok(job.losses.length <= 1, named);
       assertClose(flat(job.adapter), flat(expected.adapter), 1e-4);
       assert.ok(job.outcome.trainerState?.startsWith("tinker-skyrl-jax:tinker://"), named);
-      // A state that was saved before anything was written down of its model is known to nobody.
-      assert.ok(statesOf(bench.server).length <= 2, `${named} left ${statesOf(bench.server).join(", ")}`);
+      // The version's and the last snapshot, which goes with the model's next job; and one that was saved when nothing was
+      // written down of its model yet, or whose removal was answered and not done.
+      assert.ok(statesOf(bench.server).length <= 3, `${named} left ${statesOf(bench.server).join(", ")}`);
     }
   });
 
