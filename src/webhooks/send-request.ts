@@ -5,6 +5,7 @@ import { lookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
+import { unlessAborted } from "../domain/unless-aborted.ts";
 import type { AllowedPlaces } from "./allowed-places.ts";
 import { plainHost } from "./allowed-places.ts";
 
@@ -122,15 +123,6 @@ async function beginningOf(answer: IncomingMessage, signal: AbortSignal): Promis
     throw new UnreachableReceiver("the connection broke before the answer ended", { cause });
   }
   return Buffer.concat(kept).toString();
-}
-
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  return await new Promise<Value>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 /** Of a Retry-After in seconds. */

@@ -2,6 +2,7 @@
 // unloaded when it is dropped or, the one that was not used for longest first, when others need its place.
 import type { AdapterReference } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { unlessAborted } from "../../domain/unless-aborted.ts";
 import type { VllmServer } from "../vllm/vllm-server.ts";
 import { adapterName, isAdapterName, isNameOf } from "./adapter-names.ts";
 import type { AdapterPlace } from "./adapter-place.ts";
@@ -159,13 +160,4 @@ export class LoadedAdapters {
     if (entry.isDropped) this.#options.onDropped(name);
     if (this.#unloading.get(name) === unloading) this.#unloading.delete(name);
   }
-}
-
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  signal.throwIfAborted();
-  return await new Promise<Value>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
