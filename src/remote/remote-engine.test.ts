@@ -120,7 +120,7 @@ test("a client that leaves ends its request at the server", async (t) => {
   for await (const batch of running.events) if (batch.some(({ kind }) => kind === "tokens")) break;
   await until(() => stub.runningCount === 0);
   const aborted = engine.submit(ask({ id: "aborted", maxTokens: 500 }));
-  await until(() => stub.asked.length === 2);
+  await until(() => completions(stub).length === 2);
   aborted.abort();
   assert.match((await read(aborted)).failure ?? "", /^cancelled/);
   await until(() => stub.runningCount === 0);
@@ -174,13 +174,13 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
     },
     failure: /^unavailable: .*(broke off|cannot be reached)/,
   },
-  "never answers": { does: () => true, failure: /^timeout: .*head of its answer did not come within 0\.3 s/ },
+  "never answers": { does: () => true, failure: /^timeout: .*head of its answer did not come within 3 s/ },
   "falls silent": {
     does: (_path, _request, response) => {
       response.writeHead(200, { "content-type": stream }).write(chunk({}));
       return true;
     },
-    failure: /^timeout: .*next part of its answer did not come within 0\.2 s/,
+    failure: /^timeout: .*next part of its answer did not come within 2 s/,
   },
   "dies within its answer": {
     does: (_path, request, response) => {
@@ -243,7 +243,8 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
 for (const [what, { does, failure }] of Object.entries(faults)) {
   test(`a server that ${what} fails its request alone, and names no address`, async (t) => {
     const { stub, engine } = await started(t, {
-      settings: { firstTokenSeconds: 0.3, nextTokenSeconds: 0.2 },
+      // So long that what follows is answered in time on a machine that does much else.
+      settings: { firstTokenSeconds: 3, nextTokenSeconds: 2 },
     });
     stub.fault = (path, request, response) => path === "/v1/completions" && does(path, request, response);
     const { failure: told } = await read(engine.submit(ask({ maxTokens: 4 })));
