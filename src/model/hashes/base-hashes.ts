@@ -102,7 +102,8 @@ async function readCache(file: string): Promise<Kept | null> {
   }
 }
 
-async function hashFile(file: string): Promise<string> {
+/** Hex SHA-256 of a file, however large. */
+export async function hashFile(file: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 }))
     hash.update(chunk as Uint8Array); // A stream without an encoding gives bytes.

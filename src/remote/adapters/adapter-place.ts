@@ -1,12 +1,11 @@
 // Where vLLM finds an adapter: in the folder where it lies, which vLLM sees too, or in a copy that is made in one that it
 // sees. An adapter is looked at before vLLM is told of it: files that are gone or changed are refused here.
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { join, posix, resolve } from "node:path";
 import { hashOfHashes } from "../../artifacts/seal.ts";
 import type { AdapterReference } from "../../domain/generation.ts";
 import { adapterFiles, unreadableAdapter } from "../../model/hashes/adapter-hash.ts";
+import { hashFile } from "../../model/hashes/base-hashes.ts";
 
 export interface AdapterPlace {
   /**
@@ -59,7 +58,7 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
       names.map(async (name) => {
         const file = join(folder, name);
         // Without a hash to compare with it is enough that they are there.
-        return [name, hash === undefined ? (await stat(file), "") : await hashOf(file)] as const;
+        return [name, hash === undefined ? (await stat(file), "") : await hashFile(file)] as const;
       }),
     );
     if (hash === undefined || hashOfHashes(hashes) === hash) return;
@@ -67,12 +66,6 @@ async function requireFiles({ folder, hash }: AdapterReference): Promise<void> {
     throw unreadableAdapter("its files cannot be read", cause);
   }
   throw unreadableAdapter("its files are others than those that were stored");
-}
-
-async function hashOf(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) hash.update(piece);
-  return hash.digest("hex");
 }
 
 /** Whole or not at all: what has its name is never written again. */
