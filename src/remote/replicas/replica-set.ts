@@ -7,6 +7,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { ServerFacts } from "../vllm/server-facts.ts";
 import { chooseReplica, prefixOf } from "./choose-replica.ts";
+import { addedPauseMs } from "./look-pause.ts";
 import type { Replica } from "./replica.ts";
 
 export interface ReplicaSetOptions {
@@ -119,20 +120,28 @@ export class ReplicaSet {
     const { clock, lookMs, logger } = this.#options;
     const { signal } = this.#stopping;
     const { name } = replica.server;
+    const pause = async (ms: number): Promise<void> =>
+      await clock.sleep(ms, { signal }).catch(() => undefined);
+    const tellLeft = (error: unknown): void =>
+      logger.error({ server: name, err: error }, "a vLLM server does not answer");
     while (!signal.aborted) {
-      await clock.sleep(lookMs, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
       const wasReady = replica.facts !== null;
+      await pause(lookMs);
+      const isReady = replica.facts !== null;
+      // Requests found it out.
+      if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
+      if (!isReady) await pause(addedPauseMs(lookMs, replica.absenceCount, Math.random()));
+      if (signal.aborted) return;
       try {
-        if (wasReady) await replica.server.health({ signal });
+        if (isReady) await replica.server.health({ signal });
         else {
           const { version } = await replica.join({ signal });
           logger.info({ server: name, version }, "a vLLM server answers");
         }
       } catch (error) {
-        if (signal.aborted) return;
+        if (signal.aborted || !isReady) continue;
         replica.leave(error);
-        if (wasReady) logger.error({ server: name, err: error }, "a vLLM server does not answer");
+        tellLeft(error);
       }
     }
   }

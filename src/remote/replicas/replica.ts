@@ -27,6 +27,7 @@ export class Replica {
   #fault = "It was not asked yet.";
   #runningCount = 0;
   #failureCount = 0;
+  #absenceCount = 0;
 
   constructor({ server, place, adaptersMax, vocabularySize, onFault, onDropped }: ReplicaOptions) {
     this.server = server;
@@ -49,6 +50,11 @@ export class Replica {
     return this.#runningCount;
   }
 
+  /** How often it was found out since it last answered a request. */
+  get absenceCount(): number {
+    return this.#absenceCount;
+  }
+
   /** Counts a request in; what is returned counts it out, once. */
   enter(): () => void {
     this.#runningCount += 1;
@@ -67,12 +73,14 @@ export class Replica {
   async join(options: { readonly signal: AbortSignal }): Promise<ServerFacts> {
     try {
       const limits = { vocabularySize: this.#vocabularySize };
+      // One that drains tells all else as ever.
+      await this.server.health(options);
       const facts = await readServerFacts(this.server, limits, options);
       this.adapters.reconcile(facts.adapters);
       this.#fault = "";
-      this.#failureCount = 0;
       return (this.#facts = facts);
     } catch (error) {
+      if (this.#facts === null) this.#absenceCount += 1;
       this.leave(error);
       throw error;
     }
@@ -81,9 +89,10 @@ export class Replica {
   /** It answered a request to its end. */
   succeeded(): void {
     this.#failureCount = 0;
+    this.#absenceCount = 0;
   }
 
-  /** It failed a request, of which nothing but itself was the cause. */
+  /** It failed a request, of which nothing but itself was the cause; one that was out for that has one try alone. */
   failed(reason: unknown): void {
     this.#failureCount += 1;
     if (this.#failureCount >= failuresMax) this.leave(reason);
@@ -91,6 +100,7 @@ export class Replica {
 
   /** It does not answer, or not as it should, until it joins again. */
   leave(reason: unknown): void {
+    if (this.#facts !== null) this.#absenceCount += 1;
     this.#facts = null;
     this.#fault = reason instanceof Error ? reason.message : String(reason);
   }
