@@ -3,6 +3,7 @@
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { GenerationRequest } from "../../domain/generation.ts";
+import { secureBytes } from "../../domain/random.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { ServerFacts } from "../vllm/server-facts.ts";
@@ -130,7 +131,7 @@ export class ReplicaSet {
       const isReady = replica.facts !== null;
       // Requests found it out.
       if (wasReady && !isReady && !signal.aborted) tellLeft(new Error(replica.fault));
-      if (!isReady) await pause(addedPauseMs(lookMs, replica.absenceCount, Math.random()));
+      if (!isReady) await pause(addedPauseMs(lookMs, replica.absenceCount, secureBytes(1)[0] / 255));
       if (signal.aborted) return;
       try {
         if (isReady) await replica.server.health({ signal });
