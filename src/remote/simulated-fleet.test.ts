@@ -1,0 +1,28 @@
+// Eight servers that die, hang, fail and drain while requests run; `node dist/bench/fleet.js` does the same with 10,000.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { simulateFleet } from "./testing/simulated-fleet.ts";
+
+test("every request is answered once or refused with a reason while servers fall ill and get well", async () => {
+  const requestCount = 800;
+  const { answeredCount, refusedCounts, wrongCount } = await simulateFleet({
+    requestCount,
+    concurrency: 16,
+    promptCount: 100,
+    faultCount: 4,
+    seed: 1,
+  });
+  const refused = Object.entries(refusedCounts);
+  assert.equal(wrongCount, 0);
+  assert.equal(answeredCount + refused.reduce((sum, [, count]) => sum + count, 0), requestCount);
+  for (const [code] of refused) assert.match(code, /^(unavailable|timeout|overloaded)$/);
+  // Only requests to a server that hangs are lost, since it may still be at them.
+  assert.ok(answeredCount >= 0.9 * requestCount, JSON.stringify(refusedCounts));
+});
+
+test("requests for few prompts stay at their servers", async () => {
+  const load = { requestCount: 400, concurrency: 4, promptCount: 40, faultCount: 0, seed: 2 };
+  const { affinity, answeredCount } = await simulateFleet(load);
+  assert.equal(answeredCount, 400);
+  assert.ok(affinity >= 0.9, `${affinity}`);
+});
