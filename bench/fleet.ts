@@ -35,10 +35,9 @@ else {
 function countOf(flag: "requests" | "seed", least: number, most: number): number {
   const count = Number(values[flag]);
   if (Number.isInteger(count) && count >= least && count <= most) return count;
-  process.stderr.write(
-    `--${flag} is ${JSON.stringify(values[flag])}; it takes a whole number from ${least} to ${most}\n`,
+  throw new Error(
+    `--${flag} is ${JSON.stringify(values[flag])}; it takes a whole number from ${least} to ${most}`,
   );
-  process.exit(2);
 }
 
 function print(report: FleetLoad & FleetReport & { readonly name: string }): void {

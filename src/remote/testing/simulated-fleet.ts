@@ -65,7 +65,7 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
     vocabularySize: fakeShape.vocabularySize,
     waitingCountMax: load.concurrency,
     // No more than it takes to see who hangs: what is well may be slow where all runs in one process.
-    settings: { firstTokenSeconds: load.faultCount === 0 ? 60 : 2 },
+    settings: { firstTokenSeconds: load.faultCount === 0 ? 60 : 3 },
   });
   const alone = createFakeEngine();
   await Promise.all([engine.start(), alone.start()]);
