@@ -165,7 +165,7 @@ test("it serves, chats, and learns what the starter project teaches", async (t) 
 
   const url = await serve();
   const seen = ["--url", url];
-  assert.match(done(hone("chat", "What is the capital of France?", ...seen)), /Paris/);
+  assert.match(done(hone("chat", "What is the capital of France?", "--temperature", "0", ...seen)), /Paris/);
   const page = await fetch(`${url}/docs/static/swagger-ui.css`);
   assert.deepEqual([page.status, (await page.text()).length > 10_000], [200, true]);
   const key = readFileSync(join(folder, ".hone", "admin-key"), "utf8").trim();
