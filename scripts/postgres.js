@@ -76,14 +76,18 @@ export function startMortalPostgres(say) {
 /** Ends it and its connections as they are; what was committed was written, and stays in the system's memory. */
 function killAll(data) {
   const first = Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
+  // A child that it makes after its children are listed would wait for a lock of the dead, and hold their memory, for ever.
+  send(first, "SIGSTOP");
   const listed = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).stdout;
   const children = [...listed.matchAll(/(\d+)\s+(\d+)/g)].filter(([, , parent]) => Number(parent) === first);
-  for (const id of [first, ...children.map(([, child]) => Number(child))]) {
-    try {
-      process.kill(id, "SIGKILL");
-    } catch {
-      // It ended by itself.
-    }
+  for (const id of [first, ...children.map(([, child]) => Number(child))]) send(id, "SIGKILL");
+}
+
+function send(id, signal) {
+  try {
+    process.kill(id, signal);
+  } catch {
+    // It ended by itself.
   }
 }
 
