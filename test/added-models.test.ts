@@ -47,7 +47,17 @@ test("a model of the hub and a file are added beside a running server, served by
   const { name, source, size_bytes: bytes } = JSON.parse(fromFile.output);
   assert.deepEqual([name, bytes], ["file", statSync("test/fixtures/gguf/qwen2.gguf").size]);
   assert.match(source, /qwen2\.gguf$/);
+  const described = await hone([
+    "models",
+    "add",
+    "test/fixtures/goldens/models/llama",
+    "--name",
+    "big",
+    "--without-weights",
+  ]);
+  assert.match(described.output, /^added big without its weights .*\n.*--model big=vllm\+http:/);
   const listed = await hone(["models", "added"]);
+  assert.match(listed.output, /\nbig .* without_weights\n/);
   assert.match(listed.output, /^name +size +license +source +state\n?/);
   assert.match(listed.output, /\nSmall +\d+ kB +apache-2\.0 +someone\/Small +whole\n/);
   assert.equal(await chat(server, "Small"), 404, "not before its next start");

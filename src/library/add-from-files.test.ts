@@ -25,8 +25,8 @@ function opened(t: TestContext) {
   t.after(() => rmSync(scratch, { recursive: true }));
   const takeLock = () => ({ release: () => undefined });
   const library = new ModelLibrary({ folder: join(scratch, "models"), takeLock, clock: systemClock });
-  const add = (path: string, name: string | null = null) =>
-    addFromFiles(library, path, { name, reserved: ["built-in"], report: () => undefined });
+  const add = (path: string, name: string | null = null, withoutWeights = false) =>
+    addFromFiles(library, path, { name, reserved: ["built-in"], withoutWeights, report: () => undefined });
   return { scratch, library, add };
 }
 
@@ -59,6 +59,24 @@ test("a folder comes with the files of its model, by its own name or another, an
     ["Small", "other"],
   );
   await assert.rejects(add(small, "other"), { code: "conflict", message: /a model other already/ });
+});
+
+test("a folder without weights is added as what describes a model, where that is asked for", async (t) => {
+  const { scratch, library, add } = opened(t);
+  const folder = join(scratch, "Described");
+  cpSync(small, folder, { recursive: true, dereference: true });
+  rmSync(join(folder, "model.safetensors"));
+  await assert.rejects(add(folder), { message: /has no model\.safetensors/ });
+  const added = await add(folder, null, true);
+  assert.deepEqual(added.source, { kind: "file", path: folder, withoutWeights: true });
+  assert.deepEqual(library.find("Described"), added);
+  assert.ok(!(await add(small, "whole", true)).files.some(({ name }) => name === "model.safetensors"));
+  await assert.rejects(add("test/fixtures/gguf/qwen2.gguf", null, true), {
+    code: "unsupported",
+    message: /qwen2\.gguf .*cannot be added without its weights; name the folder that it was made from/,
+  });
+  rmSync(join(folder, "tokenizer.json"));
+  await assert.rejects(add(folder, "broken", true), { message: /tokenizer\.json/ });
 });
 
 test("a GGUF file comes by its name, or out of a folder that has no other", async (t) => {

@@ -11,8 +11,8 @@ import { ggufFilesOf } from "../model-files/gguf/gguf-model.ts";
 import { safetensorsFilesIn } from "../model-files/safetensors.ts";
 import { isPlainName, type AddedModel } from "./added-model.ts";
 import type { AddOptions } from "./add-from-hub.ts";
-import { checkFolder, checkGguf } from "./check-model.ts";
-import { isDescription } from "./choose-files.ts";
+import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
+import { isDescription, onlyWithWeights } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
 import { licenseOfFolder, licenseOfGguf } from "./licenses.ts";
 import { checkModelName, type ModelLibrary } from "./model-library.ts";
@@ -25,17 +25,19 @@ import { checkModelName, type ModelLibrary } from "./model-library.ts";
 export async function addFromFiles(
   library: ModelLibrary,
   path: string,
-  { name: wantedName, reserved, report }: AddOptions,
+  { name: wantedName, reserved, withoutWeights, report }: AddOptions,
 ): Promise<AddedModel> {
-  const found = findModel(resolve(path));
+  const found = findModel(resolve(path), withoutWeights);
   const name = wantedName ?? found.name;
   checkModelName(name, reserved);
-  return library.add(name, { kind: "file", path: resolve(path) }, async (folder) => {
+  const source = { kind: "file", path: resolve(path), ...(withoutWeights && { withoutWeights }) } as const;
+  return library.add(name, source, async (folder) => {
     await takeFiles(found.files, folder);
     report({ kind: "check" });
     const [first] = found.files;
     const gguf = found.isGguf ? join(folder, basename(first)) : null;
-    await (gguf === null ? checkFolder(folder) : checkGguf(gguf, folder));
+    if (gguf !== null) await checkGguf(gguf, folder);
+    else await (withoutWeights ? checkDescriptions(folder) : checkFolder(folder));
     return {
       license: gguf === null ? licenseOfFolder(dirname(first)) : licenseOfGguf(gguf),
       files: found.files.map((file) => ({
@@ -57,17 +59,20 @@ interface FoundModel {
 
 const ggufEnd = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
-function findModel(path: string): FoundModel {
+function findModel(path: string, withoutWeights: boolean): FoundModel {
+  const names = statSync(path).isDirectory() ? readdirSync(path).filter(isPlainName) : [];
+  if (withoutWeights && !names.includes("config.json"))
+    throw refused(path, `${onlyWithWeights}; name the folder that it was made from`);
   if (!statSync(path).isDirectory()) {
     if (ggufEnd.test(path)) return ggufModel(path);
     throw refused(path, "is neither a GGUF file nor a folder; name the file or the folder of a model");
   }
-  const names = readdirSync(path).filter(isPlainName);
   if (!names.includes("config.json")) return onlyGguf(path, names);
   if (ggufFilesOf(path) !== null) throw refused(path, "was made of a GGUF file; add that one");
   const hasIndex = names.includes("model.safetensors.index.json") && !names.includes("model.safetensors");
   const descriptions = names.filter(isDescription);
-  const weights = [...safetensorsFilesIn(path), ...(hasIndex ? ["model.safetensors.index.json"] : [])];
+  const index = hasIndex ? ["model.safetensors.index.json"] : [];
+  const weights = withoutWeights ? [] : [...safetensorsFilesIn(path), ...index];
   const missing = weights.find((name) => !names.includes(name));
   if (missing !== undefined) throw refused(path, `has no ${missing}; ${safetensorsOnly}`);
   const [first, ...rest] = [...descriptions, ...weights].map((name) => ownFile(path, name));

@@ -50,7 +50,12 @@ interface Case {
   readonly pauses: number[];
   readonly add: (
     text?: string,
-    options?: { readonly name?: string; readonly token?: string; readonly limits?: Partial<HubLimits> },
+    options?: {
+      readonly name?: string;
+      readonly withoutWeights?: boolean;
+      readonly token?: string;
+      readonly limits?: Partial<HubLimits>;
+    },
   ) => ReturnType<typeof addFromHub>;
 }
 
@@ -74,10 +79,16 @@ async function opened(
     pauses,
     add: (
       text = repository,
-      { name = null as string | null, token = null as string | null, limits = {} } = {},
+      {
+        name = null as string | null,
+        withoutWeights = false,
+        token = null as string | null,
+        limits = {},
+      } = {},
     ) =>
       addFromHub(library, text, {
         name,
+        withoutWeights,
         reserved: ["built-in"],
         token,
         limits,
@@ -238,11 +249,11 @@ test("silence has a deadline, before an answer and in the middle of one", async 
   const { hub, pauses, reports, add } = await opened(t);
   hub.fail({ at: /blobs/, twist: { silentAfter: 1000 } });
   hub.fail({ at: /resolve.*tokenizer\.json/, answer: () => undefined });
-  await add(repository, { limits: { silenceMs: 300 } });
+  await add(repository, { limits: { silenceMs: 1500 } });
   assert.equal(pauses.length, 2);
   const reasons = reports.flatMap((one) => (one.kind === "pause" ? [one.reason] : []));
   assert.match(reasons[0] ?? "", /does not answer/);
-  assert.match(reasons[1] ?? "", /nothing came for 0\.3 seconds/);
+  assert.match(reasons[1] ?? "", /nothing came for 1\.5 seconds/);
 });
 
 test("a hub that is busy is asked again after the pause that it names, and not for ever", async (t) => {
@@ -300,6 +311,27 @@ test("what is not there, private or has conditions is refused with the cure", as
   assert.equal(added.name, "private");
 });
 
+test("without its weights a model is what describes it, and nothing else of it is asked for", async (t) => {
+  const gguf = { "small.Q8_0.gguf": fixture("gguf/qwen2.gguf") };
+  const { library, folder, hub, add } = await opened(t, {
+    [repository]: small,
+    "someone/Small-GGUF": { files: gguf },
+  });
+  const described = taken.filter((name) => name !== "model.safetensors");
+  const added = await add(repository, { withoutWeights: true });
+  assert.deepEqual(readdirSync(join(folder, "Small-Model")).toSorted(), [".hone-model", ...described]);
+  assert.deepEqual([added.source.withoutWeights, library.list()], [true, [added]]);
+  assert.ok(hub.requests.hub.every(({ path }) => !path.endsWith("model.safetensors")));
+  assert.deepEqual(await add(repository, { withoutWeights: true }), added);
+  await assert.rejects(add(), { code: "conflict", message: /Remove it first/ });
+  const whole = await add(repository, { name: "whole" });
+  assert.deepEqual(await add(repository, { name: "whole", withoutWeights: true }), whole);
+  await assert.rejects(add("someone/Small-GGUF", { withoutWeights: true }), {
+    code: "unsupported",
+    message: /cannot be added without its weights; name the repository that it was made from/,
+  });
+});
+
 test("a token goes to the hub alone, and not to where it keeps large files", async (t) => {
   const { add, hub } = await opened(t, { [repository]: { ...small, token: "hf_right" } });
   await add(repository, { token: "hf_right" });
@@ -310,7 +342,14 @@ test("a token goes to the hub alone, and not to where it keeps large files", asy
 
 test("a hub that cannot be reached is named at once, with the other ways", async (t) => {
   const { library, pauses } = await opened(t);
-  const access = { name: null, reserved: [], token: null, clock: systemClock, report: () => undefined };
+  const access = {
+    name: null,
+    reserved: [],
+    withoutWeights: false,
+    token: null,
+    clock: systemClock,
+    report: () => undefined,
+  };
   const add = (endpoint: string, token: string | null = null) =>
     addFromHub(library, repository, { ...access, endpoint, token });
   await assert.rejects(add("http://127.0.0.1:9"), {

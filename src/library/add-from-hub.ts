@@ -3,7 +3,7 @@
 import { join, basename } from "node:path";
 import { ggufFileOf, type AddedModel, type HubSource } from "./added-model.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
-import { chooseFiles, type ChosenFiles, type RepositoryFile } from "./choose-files.ts";
+import { chooseDescriptions, chooseFiles, type ChosenFiles, type RepositoryFile } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
 import { fetchedBytes, fetchFile } from "./hub/fetch-file.ts";
 import { Hub, type Repository } from "./hub/hub.ts";
@@ -31,6 +31,8 @@ export interface AddOptions {
   readonly name: string | null;
   /** What it must not be called. */
   readonly reserved: readonly string[];
+  /** Whether only what describes the model is taken, for one that other servers compute. */
+  readonly withoutWeights: boolean;
   readonly report: (progress: AddProgress) => void;
 }
 
@@ -42,13 +44,15 @@ export interface AddOptions {
 export async function addFromHub(
   library: ModelLibrary,
   text: string,
-  { name: wantedName, reserved, report, ...access }: AddOptions & Omit<HubAccess, "onPause">,
+  { name: wantedName, reserved, withoutWeights, report, ...access }: AddOptions & Omit<HubAccess, "onPause">,
 ): Promise<AddedModel> {
   const asked = parseRepositoryName(text);
   if (wantedName !== null) checkModelName(wantedName, reserved);
   const hub = new Hub({ ...access, onPause: (pause) => report({ kind: "pause", ...pause }) });
   const repository = await hub.describe(asked);
-  const chosen = chooseFiles(asked.repository, repository.files, asked.quantization);
+  const chosen = withoutWeights
+    ? chooseDescriptions(asked.repository, repository.files, asked.quantization)
+    : chooseFiles(asked.repository, repository.files, asked.quantization);
   const { quantization } = chosen;
   const source: HubSource = {
     kind: "hub",
@@ -57,6 +61,7 @@ export async function addFromHub(
     revision: asked.revision,
     commit: repository.commit,
     quantization,
+    ...(withoutWeights && { withoutWeights }),
   };
   const name = wantedName ?? shortNameOf(asked, quantization);
   checkModelName(name, reserved);
@@ -67,9 +72,14 @@ export async function addFromHub(
   );
 }
 
-function isSame({ source }: AddedModel, { repository, commit, quantization }: HubSource): boolean {
+/** Of the same commit, with its weights where they are asked for. */
+function isSame(
+  { source }: AddedModel,
+  { repository, commit, quantization, withoutWeights }: HubSource,
+): boolean {
   return (
     source.kind === "hub" &&
+    (withoutWeights === true || source.withoutWeights !== true) &&
     source.repository === repository &&
     source.commit === commit &&
     source.quantization === quantization
@@ -113,7 +123,8 @@ async function collect(hub: Hub, collection: Collection): Promise<Pick<AddedMode
   for (const file of weights) await take(file);
   report({ kind: "check" });
   const gguf = ggufFileOf(weights.map(({ path }) => ({ name: basename(path) })));
-  await (gguf === null ? checkFolder(folder) : checkGguf(join(folder, gguf), folder));
+  if (gguf !== null) await checkGguf(join(folder, gguf), folder);
+  else if (weights.length > 0) await checkFolder(folder);
   return {
     license: repository.license ?? (gguf === null ? null : licenseOfGguf(join(folder, gguf))),
     files: all.map(({ path, bytes, checksum }) => ({

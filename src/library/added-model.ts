@@ -7,7 +7,12 @@ import { ServiceError } from "../domain/service-error.ts";
 /** Where a model's files came from. */
 export type ModelSource = HubSource | FileSource;
 
-export interface HubSource {
+interface Taken {
+  /** Only what describes the model was taken: others compute it. */
+  readonly withoutWeights?: true;
+}
+
+export interface HubSource extends Taken {
   readonly kind: "hub";
   /** The address of the hub, or of a mirror. */
   readonly endpoint: string;
@@ -21,7 +26,7 @@ export interface HubSource {
   readonly quantization: string | null;
 }
 
-export interface FileSource {
+export interface FileSource extends Taken {
   readonly kind: "file";
   /** The file or the folder, as it was called then. */
   readonly path: string;
@@ -100,7 +105,7 @@ function parsedRecord(text: string): AddedModel | null {
 }
 
 function isSource(value: unknown): value is ModelSource {
-  if (!isObject(value)) return false;
+  if (!isObject(value) || (value["withoutWeights"] ?? true) !== true) return false;
   if (value["kind"] === "file") return typeof value["path"] === "string";
   const { quantization } = value;
   return (

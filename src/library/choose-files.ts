@@ -67,6 +67,26 @@ export function chooseFiles(
   return withinLimits(repository, { descriptions: [], weights, quantization: isNamed ? kind : null });
 }
 
+/**
+ * Chooses what describes the model, for one whose weights others have.
+ *
+ * @throws ServiceError `unsupported` where it is described by a GGUF file alone
+ */
+export function chooseDescriptions(
+  repository: string,
+  files: readonly RepositoryFile[],
+  wanted: string | null,
+): ChosenFiles {
+  const descriptions = files.filter(({ path }) => isPlainName(path) && isDescription(path));
+  if (wanted !== null || !descriptions.some(({ path }) => path === "config.json"))
+    throw refused(repository, `${onlyWithWeights}; name the repository that it was made from`);
+  return withinLimits(repository, { descriptions, weights: [], quantization: null });
+}
+
+/** A clause about a model of one GGUF file. */
+export const onlyWithWeights =
+  "has no config.json and tokenizer.json of its own beside a GGUF file, so that it cannot be added without its weights";
+
 /** One file, or the parts that its index names. */
 function isSafetensors(path: string, names: ReadonlySet<string>): boolean {
   if (names.has("model.safetensors")) return path === "model.safetensors";

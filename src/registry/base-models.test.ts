@@ -65,8 +65,14 @@ test("takes a GGUF file for the folder that is made of it, under the file's name
 
 test("all that was added is served, behind the built-in one; or what of it is named, by its name or its source", () => {
   const added = [
-    { name: "smol", path: qwen, source: "someone/smol", license: "mit" },
-    { name: "file", path: "models/file/qwen.Q8_0.gguf", source: "/models/qwen.Q8_0.gguf", license: null },
+    { name: "smol", path: qwen, source: "someone/smol", license: "mit", hasWeights: true },
+    {
+      name: "file",
+      path: "models/file/qwen.Q8_0.gguf",
+      source: "/models/qwen.Q8_0.gguf",
+      license: null,
+      hasWeights: true,
+    },
   ];
   const list = (named: readonly string[]) =>
     listBaseModels({ named, defaultModel: null, added, folderOfFile, quantization: "off" }, builtIn);
@@ -90,4 +96,18 @@ test("all that was added is served, behind the built-in one; or what of it is na
     message: /no folder someone\/else:Q4_1 here.*`hone models add someone\/else:Q4_1`/,
   });
   assert.throws(() => namesOf(["x=someone/else"]), { message: /`hone models add someone\/else --name x`/ });
+});
+
+test("what was added without its weights is served by the vLLM servers that are named, and by nothing else", () => {
+  const added = [{ name: "big", path: qwen, source: "someone/big", license: null, hasWeights: false }];
+  const list = (named: readonly string[]) =>
+    listBaseModels({ named, defaultModel: null, added, folderOfFile, quantization: "off" }, builtIn);
+  assert.deepEqual(list([]), [builtIn]);
+  const [big] = list(["big=vllm+http://a:8000"]);
+  assert.deepEqual(big, { name: "big", folder: qwen, engine: { kind: "vllm", urls: ["http://a:8000"] } });
+  for (const name of ["big", "someone/big"])
+    assert.throws(() => list([name]), {
+      code: "invalid",
+      message: /big was added without its weights.* --model big=vllm\+http:.*`hone models remove big`/,
+    });
 });

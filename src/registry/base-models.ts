@@ -14,6 +14,8 @@ export interface AddedBase {
   /** Where it came from, such as `owner/name:Q4_1`: its other name for `named`. */
   readonly source: string;
   readonly license: string | null;
+  /** False where others compute it. */
+  readonly hasWeights: boolean;
 }
 
 /** What the operator said of base models. */
@@ -25,7 +27,7 @@ export interface BaseModelChoice {
   readonly named: readonly string[];
   /** Null takes the first that was named, else the built-in one. */
   readonly defaultModel: string | null;
-  /** Those of the data folder: all of them are served where none is named. */
+  /** Those of the data folder: all that have their weights are served where none is named. */
   readonly added: readonly AddedBase[];
   /** The folder of the model in a GGUF file. */
   readonly folderOfFile: (file: string) => string;
@@ -54,10 +56,13 @@ export function listBaseModels(
     ...joinedServers(named).map((text) => {
       if (isServedElsewhere(text)) return readServedElsewhere(text, folderOfAdded);
       const one = addedOf(text, added);
+      if (one?.hasWeights === false) throw withoutWeights(one.name);
       return own(one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile));
     }),
     ...(builtIn === null ? [] : [builtIn]),
-    ...(named.length > 0 ? [] : added.map((one) => own(baseOf(one, folderOfFile)))),
+    ...(named.length > 0 ? [] : added.filter(({ hasWeights }) => hasWeights)).map((one) =>
+      own(baseOf(one, folderOfFile)),
+    ),
   ];
   if (models.length === 0)
     throw invalid(
@@ -111,6 +116,12 @@ function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"])
 
 /** `owner/name`, a kind of GGUF file, and a revision. */
 const hubName = /^[\w.-]*\w\/[\w.-]+(:[\w.-]+)?(@[\w./-]+)?$/;
+
+function withoutWeights(name: string): ServiceError {
+  return invalid(
+    `${name} was added without its weights, so that others have to compute it: name its vLLM servers by --model ${name}=vllm+http://host:8000. To serve it here remove it (\`hone models remove ${name}\`) and add it again.`,
+  );
+}
 
 function notAdded(text: string, name: string | null): ServiceError {
   const command = `hone models add ${text}${name === null ? "" : ` --name ${name}`}`;

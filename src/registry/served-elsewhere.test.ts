@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { listBaseModels } from "./base-models.ts";
 
 const qwen = "test/fixtures/goldens/models/qwen3";
-const added = [{ name: "kept", path: qwen, source: "someone/kept", license: null }];
+const added = [{ name: "kept", path: qwen, source: "someone/kept", license: null, hasWeights: true }];
 
 const list = (named: readonly string[]) =>
   listBaseModels(

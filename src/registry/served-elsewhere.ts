@@ -77,7 +77,7 @@ function folderNamed(
   const folder = given[0] === undefined ? folderOf(name) : resolve(given[0]);
   const cure =
     "Name a folder with its config.json, tokenizer.json and chat template (weights are not needed): " +
-    `--model ${name}=vllm+http://host:8000?files=/folder; or add the model under this name: \`hone models add owner/name --name ${name}\`.`;
+    `--model ${name}=vllm+http://host:8000?files=/folder; or add the model under this name: \`hone models add owner/name --name ${name} --without-weights\`.`;
   if (folder === null)
     throw invalid(`The files of ${name}, which vLLM computes, are not known here. ${cure}`);
   if (!existsSync(join(folder, "config.json"))) throw invalid(`${folder} has no config.json. ${cure}`);

@@ -10,6 +10,11 @@ interface DataFlags {
   readonly json?: boolean;
 }
 
+interface AddFlags extends DataFlags {
+  readonly name?: string;
+  readonly withoutWeights?: boolean;
+}
+
 const aboutAdding = `
 A model is named as the Hugging Face hub has it, owner/name; :kind behind it takes one of its GGUF files (Q8_0, Q4_K_M, ...),
 @revision another branch, tag or commit than main. What is a file or a folder here is taken from there: a GGUF file, or a
@@ -17,11 +22,12 @@ folder with config.json, tokenizer.json and safetensors. Nothing else is taken, 
 
 An addition that was ended goes on when the same command is run again. HF_TOKEN is for models that are private or have
 conditions, HF_ENDPOINT for a mirror. Servers serve all models that were added, or those that --model names, from their
-next start on.
+next start on; what was added without its weights is served where --model names its vLLM servers.
 
   hone models add HuggingFaceTB/SmolLM2-135M-Instruct
   hone models add bartowski/SmolLM2-135M-Instruct-GGUF:Q8_0 --name smol
-  hone models add ./SmolLM2-135M-Instruct.Q4_1.gguf`;
+  hone models add ./SmolLM2-135M-Instruct.Q4_1.gguf
+  hone models add Qwen/Qwen3-8B --name big --without-weights   # hone serve --model big=vllm+http://host:8000`;
 
 export function addAddedModelCommands(models: Command): void {
   const withFlags = (command: Command): Command =>
@@ -34,8 +40,9 @@ export function addAddedModelCommands(models: Command): void {
       .description("Add a base model: of the Hugging Face hub, or from a file or folder."),
   )
     .option("--name <name>", "what it is called here (default: as the repository, the file or the folder)")
+    .option("--without-weights", "take only what describes it: vLLM servers compute it")
     .addHelpText("after", aboutAdding)
-    .action(async (model: string, flags: DataFlags & { readonly name?: string }) => {
+    .action(async (model: string, flags: AddFlags) => {
       const { addModel } = await import("../../server/library/model-commands.ts");
       const screen = new AddScreen(process.stderr);
       const stop = (): void => {
@@ -93,6 +100,8 @@ function fieldsOf({ name, state, bytes, license, source, commit, addedAt }: List
 function said({ model, isServed }: { readonly model: ListedModel; readonly isServed: boolean }): string {
   const { name, bytes, license, source } = model;
   const facts = `${sizeText(bytes ?? 0)}, ${license ?? "licence unknown"}, from ${source}`;
+  if (model.state === "without_weights")
+    return `added ${name} without its weights (${facts}).\n\`hone serve --model ${name}=vllm+http://host:8000\` serves it by a vLLM server.\n`;
   const next = isServed
     ? `Servers serve it from their next start on; \`hone serve --default-model ${name}\` makes it the default.`
     : `The configuration names what is served: \`hone serve --model ${name}\` serves this one.`;

@@ -19,5 +19,6 @@ export function addedBases(dataFolder: string): readonly AddedBase[] {
     path: library.pathOf(model),
     source: sourceName(model.source),
     license: model.license,
+    hasWeights: model.source.withoutWeights !== true,
   }));
 }

@@ -26,7 +26,7 @@ interface DataFlags {
 /** A model of the data folder, as commands show it. */
 export interface ListedModel {
   readonly name: string;
-  readonly state: "whole" | "unfinished";
+  readonly state: "whole" | "without_weights" | "unfinished";
   /** Null where it is not all there yet. */
   readonly bytes: number | null;
   readonly license: string | null;
@@ -45,19 +45,20 @@ export interface ListedModel {
  */
 export async function addModel(
   text: string,
-  flags: DataFlags & { readonly name?: string },
+  flags: DataFlags & { readonly name?: string; readonly withoutWeights?: boolean },
   report: (progress: AddProgress) => void,
 ): Promise<{ readonly model: ListedModel; readonly isServed: boolean }> {
   const config = configOf(flags);
-  const { name = null } = flags;
-  const options = { name, reserved: [builtInModel().name], report };
+  const { name = null, withoutWeights = false } = flags;
+  const options = { name, reserved: [builtInModel().name], withoutWeights, report };
   keepNewFilesPrivate();
   await makeFolder(config.server.data, "--data");
   const library = libraryOf(config.server.data, takeFileLock);
   const model = isModelPath(text)
     ? await addFromFiles(library, text, options)
     : await addFromHub(library, text, { ...options, ...readHubSettings(), clock: systemClock });
-  return { model: listed(model), isServed: config.server.model.length === 0 };
+  const isServed = config.server.model.length === 0 && model.source.withoutWeights !== true;
+  return { model: listed(model), isServed };
 }
 
 /** The models of a data folder, unfinished ones too. */
@@ -98,7 +99,8 @@ function configOf({ data }: DataFlags): HoneConfig {
 
 function listed(model: AddedModel): ListedModel {
   const { name, source, license, addedAt } = model;
-  return { name, state: "whole", bytes: sizeOf(model), license, ...fieldsOf(source), addedAt };
+  const state = source.withoutWeights === true ? "without_weights" : "whole";
+  return { name, state, bytes: sizeOf(model), license, ...fieldsOf(source), addedAt };
 }
 
 function fieldsOf(source: ModelSource): Pick<ListedModel, "source" | "commit"> {
