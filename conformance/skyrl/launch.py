@@ -20,8 +20,9 @@ api._build_uv_run_cmd_engine = engine_command
 
 parser = argparse.ArgumentParser()
 add_model(parser, EngineConfig)
+parser.add_argument("--host", default="127.0.0.1")
 parser.add_argument("--port", type=int, required=True)
 given = vars(parser.parse_args())
 known = {name: value for name, value in given.items() if name in EngineConfig.model_fields}
 api.app.state.engine_config = EngineConfig.model_validate(known)
-uvicorn.run(api.app, host="127.0.0.1", port=given["port"], log_level="warning")
+uvicorn.run(api.app, host=given["host"], port=given["port"], log_level="warning")
