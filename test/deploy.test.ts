@@ -11,8 +11,11 @@ import { allSettings, readConfig } from "../src/server/config.ts";
 import { attemptsWith, openRoutes } from "./entity-routes.ts";
 import { namesOf } from "./two-entities.ts";
 
-const files = ["Dockerfile", "compose.yaml", "deploy/hone.service", "deploy/Caddyfile", "deploy/nginx.conf"];
+const compositions = ["compose.yaml", "deploy/distributed/compose.yaml"];
+const caddyfiles = ["deploy/Caddyfile", "deploy/distributed/Caddyfile"];
+const files = ["Dockerfile", ...compositions, "deploy/hone.service", ...caddyfiles, "deploy/nginx.conf"];
 const page = "docs/deploy.md";
+const pages = [page, "docs/distributed.md"];
 const textOf = (file: string): string => readFileSync(file, "utf8");
 const { server, http } = readConfig({}, {});
 const settings = allSettings();
@@ -28,7 +31,7 @@ test("every variable and setting that they name exists", () => {
   const variables = new Set([...settings.map(({ variable }) => variable), "HONE_URL"]);
   const keys = new Set(settings.map(({ section, name }) => `${section}.${name}`));
   const sections = new Set(settings.map(({ section }) => section));
-  for (const file of [...files, page]) {
+  for (const file of [...files, ...pages]) {
     for (const variable of textOf(file).match(/\bHONE_[A-Z_]+\b/g) ?? [])
       assert.ok(variables.has(variable), `${file}: ${variable}`);
     for (const [key, section = ""] of textOf(file).matchAll(/\b([a-z]+)\.[a-z]+[A-Z]\w+\b/g))
@@ -37,7 +40,7 @@ test("every variable and setting that they name exists", () => {
 });
 
 test("every port is the server's own, and every path that a proxy or a check speaks of is a route", () => {
-  for (const file of [...files, page])
+  for (const file of [...files, ...pages])
     for (const port of textOf(file).match(/(?<=127\.0\.0\.1:|localhost:|EXPOSE |\?\? )\d{2,}/g) ?? [])
       assert.equal(Number(port), server.port, file);
   const things = namesOf("some");
@@ -45,7 +48,7 @@ test("every port is the server's own, and every path that a proxy or a check spe
     (route) => route.split(" ")[1],
   );
   const paths = [
-    ...found("deploy/Caddyfile", /@operator path (.*)/g).flatMap((list) => list.split(" ")),
+    ...caddyfiles.flatMap((file) => found(file, /@operator path (.*)/g)).flatMap((list) => list.split(" ")),
     ...found("deploy/nginx.conf", /\^\/\(([^)]*)\)/g).flatMap((list) =>
       list.split("|").map((one) => `/${one}`),
     ),
@@ -58,7 +61,7 @@ test("every port is the server's own, and every path that a proxy or a check spe
 
 test("whoever ends a server waits longer than it takes, and proxies let in the largest body", () => {
   const waits = [
-    ...found("compose.yaml", /stop_grace_period: (\d+)s/g),
+    ...compositions.flatMap((file) => found(file, /stop_grace_period: (\d+)s/g)),
     ...found("deploy/hone.service", /TimeoutStopSec=(\d+)/g),
     ...found(page, /--stop-timeout (\d+)/g),
   ];
@@ -69,14 +72,14 @@ test("whoever ends a server waits longer than it takes, and proxies let in the l
   ).setting;
   assert.ok(largest.kind === "integer" && largest.max >= http.bodyBytes);
   const bodies = [
-    ...found("deploy/Caddyfile", /max_size (\d+)MiB/g),
+    ...caddyfiles.flatMap((file) => found(file, /max_size (\d+)MiB/g)),
     ...found("deploy/nginx.conf", /client_max_body_size (\d+)m;/g),
   ];
   for (const mebibytes of bodies) assert.ok(Number(mebibytes) * 2 ** 20 >= largest.max);
 });
 
-test("the page names files and commands that are there", () => {
-  for (const link of found(page, /\]\((?!http|#)([^)#]+)/g))
+test("the pages name files and commands that are there", () => {
+  for (const link of pages.flatMap((one) => found(one, /\]\((?!http|#)([^)#]+)/g)))
     assert.ok(existsSync(join("docs", link)), `docs/${link}`);
   const { scripts, bin } = JSON.parse(textOf("package.json")) as {
     readonly scripts: Readonly<Record<string, string>>;
@@ -154,6 +157,23 @@ test("nginx takes the site", { skip: leftOut("nginx", "-v") }, () => {
   });
 });
 
-test("Caddy takes its file", { skip: leftOut("caddy", "version") }, () => {
-  succeeds("caddy", "validate", "--adapter", "caddyfile", "--config", "deploy/Caddyfile");
+test("Caddy takes its files", { skip: leftOut("caddy", "version") }, () => {
+  for (const file of caddyfiles) succeeds("caddy", "validate", "--adapter", "caddyfile", "--config", file);
+});
+
+test("what runs together is what each of it is tried with elsewhere", () => {
+  const [vllm = ""] = found("conformance/vllm/run.py", /VERSION = "([\d.]+)"/g);
+  for (const image of found("docs/distributed.md", /vllm-openai:v([\d.]+)/g)) assert.equal(image, vllm);
+  const [, together = ""] = compositions;
+  const mounted = found(together, /^ +- (\.\.?\/[^:]+):/gm);
+  const built = found(together, /(?:build|context): (\.\.\S*)/g);
+  for (const path of [...mounted, ...built])
+    assert.ok(existsSync(join("deploy/distributed", path)), `${together}: ${path}`);
+  for (const dockerfile of found(together, /dockerfile: (\S+)/g))
+    for (const [, copied = ""] of textOf(join("conformance", dockerfile)).matchAll(/^COPY (.*) \S+$/gm))
+      for (const file of copied.split(" "))
+        assert.ok(existsSync(join("conformance", file)), `${dockerfile}: ${file}`);
+  // The model that comes along is named by what the example asks for.
+  const [model = ""] = found(together, /HONE_MODEL: (\w+)=/g);
+  assert.deepEqual(found("docs/distributed.md", /--base-model (\w+)/g), [model]);
 });
