@@ -58,7 +58,7 @@ export class HoneError extends Error {
 export function answeredError({ status, statusText, headers }: Response, text: string): HoneError {
   const body = parsed(text);
   const { error, detail }: Partial<ErrorBody> = body ?? {};
-  const retryAfter = Number(headers.get("retry-after") ?? Number.NaN);
+  const retryAfter = headers.get("retry-after")?.trim() ?? "";
   return new HoneError({
     status,
     // Where somebody else answered, its text is the best message there is.
@@ -67,7 +67,8 @@ export function answeredError({ status, statusText, headers }: Response, text: s
     param: error?.param ?? null,
     faults: detail ?? [],
     requestId: headers.get("x-request-id"),
-    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : null,
+    // Whole seconds, as every server that answers for this one says them; a date is none.
+    retryAfterSeconds: /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null,
     body: body ?? text,
   });
 }

@@ -5,7 +5,8 @@ import { lookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { unlessAborted } from "../domain/unless-aborted.ts";
+import { retryAfterSeconds } from "../domain/waiting/retry-after.ts";
+import { unlessAborted } from "../domain/waiting/unless-aborted.ts";
 import type { AllowedPlaces } from "./allowed-places.ts";
 import { plainHost } from "./allowed-places.ts";
 
@@ -95,7 +96,7 @@ export async function sendRequest(
   return {
     status: answer.statusCode ?? 0,
     answer: await beginningOf(answer, signal),
-    retryAfterSeconds: secondsIn(answer.headers["retry-after"]),
+    retryAfterSeconds: retryAfterSeconds(answer.headers["retry-after"]),
   };
 }
 
@@ -123,11 +124,6 @@ async function beginningOf(answer: IncomingMessage, signal: AbortSignal): Promis
     throw new UnreachableReceiver("the connection broke before the answer ended", { cause });
   }
   return Buffer.concat(kept).toString();
-}
-
-/** Of a Retry-After in seconds. */
-function secondsIn(header: string | undefined): number | null {
-  return header !== undefined && /^\d{1,9}$/.test(header.trim()) ? Number(header) : null;
 }
 
 function wordsOf(error: Error): string {

@@ -1,5 +1,6 @@
 // What a hub answers in place of what was asked for, in words that say what to do. The hub says in a header of its own what
 // is missing; mirrors may not, so that the status alone has to do as well.
+import { retryAfterSeconds } from "../../domain/waiting/retry-after.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { HubAccess } from "./access.ts";
 import { Interruption } from "./interruption.ts";
@@ -61,9 +62,9 @@ function unknownOrPrivate(
   return refused(code, `${endpoint} shows no ${what}. Check its spelling, and ${cure}.`);
 }
 
-/** In milliseconds; null where the answer does not say. */
+/** In milliseconds; null where the answer does not say, or says at once. */
 function askedPause(headers: Headers): number | null {
-  const seconds = Number(headers.get("retry-after") ?? "");
+  const seconds = retryAfterSeconds(headers.get("retry-after")) ?? 0;
   return seconds > 0 ? seconds * 1000 : null;
 }
 

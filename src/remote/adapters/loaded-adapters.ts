@@ -2,7 +2,7 @@
 // unloaded when it is dropped or, the one that was not used for longest first, when others need its place.
 import type { AdapterReference } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { unlessAborted } from "../../domain/unless-aborted.ts";
+import { unlessAborted } from "../../domain/waiting/unless-aborted.ts";
 import type { VllmServer } from "../vllm/vllm-server.ts";
 import { adapterName, isAdapterName, isNameOf } from "./adapter-names.ts";
 import type { AdapterPlace } from "./adapter-place.ts";

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
+import { retryAfterSeconds } from "../../domain/waiting/retry-after.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
 
 /** How long what is asked may take, in milliseconds. */
@@ -116,7 +117,7 @@ export class Connection {
       deadline.set(waits.firstMs ?? waits.answerMs, "first-part");
       return {
         status: answer.statusCode ?? 0,
-        retryAfterSeconds: secondsIn(answer.headers["retry-after"]),
+        retryAfterSeconds: retryAfterSeconds(answer.headers["retry-after"]),
         body: bodyOf(answer, { deadline, either, nextMs: waits.nextMs, onEnd: end }),
       };
     } catch (cause) {
@@ -198,10 +199,6 @@ function whenConnected(socket: Socket, then: () => void): void {
 /** A server may lie below a path of its own. */
 function joinedPath({ pathname }: URL, path: string): string {
   return `${pathname.replace(/\/$/, "")}${path}`;
-}
-
-function secondsIn(header: string | undefined): number | null {
-  return header !== undefined && /^\d{1,6}$/.test(header.trim()) ? Number(header) : null;
 }
 
 function wordsOf(error: unknown): string {

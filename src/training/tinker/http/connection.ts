@@ -1,6 +1,7 @@
 // Requests to a server of the Tinker API: each with a deadline, tried again where that has no second effect, with waits that
 // grow and are never alike. Knows nothing of what is asked.
 import type { Clock } from "../../../domain/clock.ts";
+import { retryAfterSeconds } from "../../../domain/waiting/retry-after.ts";
 import { freshSeed } from "../../../domain/random.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
 import type { EncodedRequest } from "../wire/encoding.ts";
@@ -204,13 +205,12 @@ export class TinkerConnection {
       parts.push(part);
     }
     const { headers, status } = response;
-    const retryAfter = Number(headers.get("retry-after") ?? NaN);
     return {
       status,
       contentType: (headers.get("content-type") ?? "").split(";", 1)[0].trim().toLowerCase(),
       body: Buffer.concat(parts),
       location: headers.get("location"),
-      retryAfterSeconds: Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : null,
+      retryAfterSeconds: retryAfterSeconds(headers.get("retry-after")),
     };
   }
 
