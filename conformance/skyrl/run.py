@@ -23,19 +23,25 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILT_IN = ROOT / "models" / "hone-tiny"
+VENV = HERE / ".venv-skyrl"
+# What JAX has compiled, kept from one server to the next: most of the time of a first run.
+COMPILED = {
+    "JAX_COMPILATION_CACHE_DIR": str(VENV / "compiled"),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+}
 # How long the engine may take to load, and a run of the contract: each shape of a batch is compiled at its first use.
 START_SECONDS = 600
 RUN_SECONDS = 7200
 
 
 def interpreter() -> Path:
-    folder = HERE / ".venv-skyrl"
-    python = folder / "bin" / "python"
-    if not (folder / "installed").exists():
-        print(f"installing SkyRL into {folder}", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = VENV / "bin" / "python"
+    if not (VENV / "installed").exists():
+        print(f"installing SkyRL into {VENV}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
         subprocess.run([python, "-m", "pip", "install", "-q", "-r", HERE / "requirements.txt"], check=True)
-        (folder / "installed").touch()
+        (VENV / "installed").touch()
     return python
 
 
@@ -55,7 +61,7 @@ def skyrl(python: Path, base: Path, data: Path) -> Iterator[str]:
         "--port": port,
     }
     command = [str(word) for word in (python, HERE / "launch.py", *(part for pair in options.items() for part in pair))]
-    env = os.environ | {"JAX_PLATFORMS": "cpu", "HF_HUB_OFFLINE": "1"}
+    env = os.environ | {"JAX_PLATFORMS": "cpu", "HF_HUB_OFFLINE": "1"} | COMPILED
     log = data / "skyrl.log"
     with log.open("w") as output:
         server = subprocess.Popen(command, env=env, stdout=output, stderr=subprocess.STDOUT)
