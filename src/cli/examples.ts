@@ -32,6 +32,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "hone models trajectories p/agent --reward-min 0.5 > good.jsonl",
     "hone models trajectories p/agent:step3 --format parquet --out agent.parquet",
   ],
+  "models move": [
+    "hone models move p/agent --to http://trainer-host:8000 --dry-run",
+    "hone models move p/agent:step3 --merged ./agent-base",
+  ],
   "jobs list": ["hone jobs", "hone jobs list --state failed --json"],
   "jobs show": ["hone jobs show 2f1c6f5e-8a51-4a8e-9e57-0c1a7b3f9d10"],
   "jobs sft": ["hone jobs sft p/agent conversations.jsonl --epochs 3 --watch"],

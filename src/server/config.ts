@@ -160,7 +160,8 @@ function refuseGone(flags: FlagValues, environment: NodeJS.ProcessEnv): void {
 }
 
 function refuseUnknownVariables(spellings: readonly SettingSpelling[], environment: NodeJS.ProcessEnv): void {
-  const known = new Set([...spellings.map((spelling) => spelling.variable), "HONE_URL", "HONE_BASE_URL"]);
+  const ofCommands = ["HONE_URL", "HONE_BASE_URL", "HONE_TO_API_KEY"];
+  const known = new Set([...spellings.map((spelling) => spelling.variable), ...ofCommands]);
   const unknown = Object.keys(environment).filter((name) => name.startsWith("HONE_") && !known.has(name));
   if (unknown.length > 0) {
     throw new ServiceError({
@@ -263,6 +264,8 @@ export function shownConfig(config: HoneConfig): object {
 export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): {
   readonly url: string;
   readonly apiKey: string | null;
+  /** Of another server, where a command talks to two. */
+  readonly toApiKey: string | null;
   readonly data: string;
 } {
   return {
@@ -271,6 +274,7 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
       environment["HONE_URL"] ??
       `http://127.0.0.1:${environment["HONE_PORT"] ?? sections.server.port.default}`,
     apiKey: environment["HONE_API_KEY"] ?? null,
+    toApiKey: environment["HONE_TO_API_KEY"] ?? null,
     data: environment["HONE_DATA"] ?? sections.server.data.default,
   };
 }

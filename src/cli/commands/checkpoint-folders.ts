@@ -104,11 +104,33 @@ async function findOrRegister(
 
 async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
   const folder = resolve(flags.out);
-  if (existsSync(folder)) throw invalid(`${folder} exists; name a folder that is not there yet.`);
+  requireNew(folder);
   const client = connect(flags);
   const { model, step: named } = await findNamed(client, name);
   const step = named ?? (await client.checkpoints.list(model.id).all()).at(-1)?.step ?? 0;
-  const answer = await client.checkpoints.export(model.id, step, flags.format);
+  await writeVersion(client, { model, step, format: flags.format, folder });
+  const fullName = `${model.entity}/${model.project}/${model.name}`;
+  const written = { model: fullName, step, format: flags.format, folder };
+  printResult(written, `wrote version ${step} of ${fullName} to ${folder}`, flags);
+}
+
+/** @throws ServiceError `invalid` where the folder is there already; HoneError where the server does not give the version */
+export async function writeVersion(
+  client: Hone,
+  {
+    model,
+    step,
+    format,
+    folder,
+  }: {
+    readonly model: ModelObject;
+    readonly step: number;
+    readonly format: "peft" | "merged";
+    readonly folder: string;
+  },
+): Promise<void> {
+  requireNew(folder);
+  const answer = await client.checkpoints.export(model.id, step, format);
   // Whole or not at all: what breaks off on the way leaves no folder of that name.
   const unfinished = `${folder}.partial-${process.pid}`;
   await mkdir(unfinished, { recursive: true });
@@ -119,9 +141,10 @@ async function exportVersion(name: string, flags: ExportFlags): Promise<void> {
     await rm(unfinished, { recursive: true, force: true });
     throw error;
   }
-  const fullName = `${model.entity}/${model.project}/${model.name}`;
-  const written = { model: fullName, step, format: flags.format, folder };
-  printResult(written, `wrote version ${step} of ${fullName} to ${folder}`, flags);
+}
+
+function requireNew(folder: string): void {
+  if (existsSync(folder)) throw invalid(`${folder} exists; name a folder that is not there yet.`);
 }
 
 function invalid(message: string): ServiceError {

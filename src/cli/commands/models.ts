@@ -13,6 +13,7 @@ import {
   type JsonFlag,
 } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
+import { addMoveCommand } from "../moving/move-command.ts";
 import { addAddedModelCommands } from "./added-models.ts";
 import { addCheckCommand } from "./check-model.ts";
 import { addFolderCommands } from "./checkpoint-folders.ts";
@@ -136,6 +137,7 @@ export function addModelsCommand(program: Command): void {
   addVersionCommands(models);
   addFolderCommands(models);
   addTrajectoryCommand(models);
+  addMoveCommand(models);
 }
 
 /** At most: what it takes by itself, and what keys and values of requests may come to. */
