@@ -194,7 +194,11 @@ function fixedStepWarnings(
     gradientNormMax: `gradients cut to a norm of ${step.gradientNormMax}`,
   };
   const asked = Object.entries(spelled).filter(([field]) => fixedInStep.includes(field));
-  const fixed = asked.filter(([field]) => field !== "gradientNormMax" || step.gradientNormMax > 0);
+  const isOff: Partial<Record<string, boolean>> = {
+    weightDecay: step.weightDecay === 0,
+    gradientNormMax: step.gradientNormMax <= 0,
+  };
+  const fixed = asked.filter(([field]) => isOff[field] !== true);
   if (fixed.length === 0) return [];
   const named = fixed.map(([, text]) => text).join(", ");
   return [`The trainer ${name} takes no notice of ${named}: its own configuration says it, or it has none.`];

@@ -67,6 +67,15 @@ export function checkCalls(make: MakeTrainers): void {
     bench.assertSame(await bench.export(hasty), await bench.export(waiting));
   });
 
+  test("what one run does changes nothing of another", async (t) => {
+    const bench = new TrainerBench(make, t);
+    const [one, other] = [await bench.open(), await bench.open()];
+    const before = await bench.export(other);
+    await one.forwardBackward(tinyBatch(), policy, bench.call());
+    await one.optimStep({ ...adamStep, weightDecay: 0.5 }, bench.call());
+    bench.assertSame(await bench.export(other), before);
+  });
+
   test("an aborted call is cancelled and leaves the trainer as it was", async (t) => {
     const bench = new TrainerBench(make, t);
     const trainer = await bench.open();

@@ -138,9 +138,11 @@ export function checkNumbers(make: MakeTrainers, lookedAt: readonly Loss[]): voi
     };
     const gradient = await bench.gradient(await begun());
     const norm = Math.hypot(...gradient);
-    const clips = bench.trainers.profile.fixedInStep?.includes("gradientNormMax") !== true;
+    const { fixedInStep = [] } = bench.trainers.profile;
+    const clips = !fixedInStep.includes("gradientNormMax");
     const gradientNormMax = clips ? norm / 4 : 0;
-    const step = { ...adamStep, weightDecay: 0.5, gradientNormMax, epsilon: norm / 50 };
+    const weightDecay = fixedInStep.includes("weightDecay") ? 0 : 0.5;
+    const step = { ...adamStep, weightDecay, gradientNormMax, epsilon: norm / 50 };
     const trainer = await begun();
     const before = flat((await bench.export(trainer)).adapter);
     const { metrics } = await trainer.optimStep(step, bench.call());

@@ -50,6 +50,7 @@ const faults: Readonly<Record<string, Fault>> = {
   "loses the connection behind it": { kind: "cut", when: "after" },
   "is too slow": { kind: "answer", status: 408, body: '{"detail":"Timeout"}' },
   "is too busy": { kind: "answer", status: 429, body: '{"detail":"Too many requests"}' },
+  "has forgotten what was asked for": { kind: "answer", status: 410, body: '{"detail":"Gone"}' },
   "has an error": { kind: "answer", status: 500, body: "Internal Server Error", contentType: "text/plain" },
   "is behind a proxy that is": {
     kind: "answer",
@@ -66,29 +67,71 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
+/** Of a job that asks for more, those behind are as those before. */
 const requestCount = 60;
+
+/** What a job comes to at a trainer that does all it should, and how often that asks. */
+let soundJob: Promise<{ readonly job: TinkerJob; readonly requestCount: number }> | null = null;
+
+async function runSound(t: TestContext): Promise<Awaited<NonNullable<typeof soundJob>>> {
+  const { server, run } = await benchOf(t);
+  const job = await run();
+  return { job, requestCount: server.requests.length };
+}
 
 for (const [what, fault] of Object.entries(faults))
   test(`a trainer that ${what}, at any request`, async (t) => {
-    const sound = await benchOf(t);
-    const expected = await sound.run();
-    const all = Array.from(
-      { length: Math.min(requestCount, sound.server.requests.length) },
-      (_, index) => index,
-    );
-    for (const place of searchedOf(all, 2, what)) {
+    const sound = await (soundJob ??= runSound(t));
+    const places = Array.from({ length: Math.min(requestCount, sound.requestCount) }, (_, index) => index);
+    for (const place of searchedOf(places, 1, what)) {
       const bench = await benchOf(t);
       bench.server.fault = (_request, index) => (index === place ? fault : null);
       const job = await bench.run();
       const named = `${what} at ${bench.server.requests[place]}, request ${place}`;
       assert.ok(job.losses.length <= 1, named);
-      assertClose(flat(job.adapter), flat(expected.adapter), 1e-4);
+      assertClose(flat(job.adapter), flat(sound.job.adapter), 1e-4);
       assert.ok(job.outcome.trainerState?.startsWith("tinker-skyrl-jax:tinker://"), named);
       // The version's and the last snapshot, which goes with the model's next job; and one that was saved when nothing was
       // written down of its model yet, or whose removal was answered and not done.
       assert.ok(statesOf(bench.server).length <= 3, `${named} left ${statesOf(bench.server).join(", ")}`);
     }
   });
+
+test("what a trainer has forgotten is asked for again where it does that once, else done again from the last state", async (t) => {
+  for (const [kind, lossCount] of [
+    ["skyrl-jax", 0],
+    ["open-rl", 1],
+  ] as const) {
+    const expected = await (await benchOf(t, kind)).run();
+    const bench = await benchOf(t, kind);
+    const { requests } = bench.server;
+    let hasForgotten = false;
+    bench.server.fault = (request) => {
+      if (hasForgotten || request !== "POST retrieve_future" || requests.at(-1) !== "POST optim_step")
+        return null;
+      hasForgotten = true;
+      return { kind: "answer", status: 410, body: '{"detail":"Promise expired"}' };
+    };
+    const job = await bench.run();
+    assert.ok(hasForgotten);
+    assert.equal(job.losses.length, lossCount, kind);
+    assertClose(flat(job.adapter), flat(expected.adapter), 1e-4);
+  }
+});
+
+test("a trainer that forgets whatever it is asked ends the job's attempts", async (t) => {
+  const bench = await benchOf(t);
+  const { requests } = bench.server;
+  bench.server.fault = (request) => {
+    if (request !== "POST retrieve_future" || requests.at(-1) !== "POST optim_step") return null;
+    return { kind: "answer", status: 410, body: '{"detail":"Promise expired"}' };
+  };
+  await assert.rejects(bench.run({ attemptsMax: 2 }), {
+    code: "unavailable",
+    message: /has forgotten optim_step \(Promise expired\)/,
+  });
+  assert.equal(requests.filter((request) => request === "POST optim_step").length, 2 * 3);
+});
 
 test("a trainer that is away when a job begins is waited for, and costs no attempt", async (t) => {
   const bench = await benchOf(t);
@@ -124,7 +167,9 @@ test("a model goes on from its last state, which is all that stays of the versio
   const [, model] = /\/\/([^/]+)\//.exec(trainerState ?? "") ?? [];
   assert.equal(statesOf(bench.server).filter((state) => state.startsWith(`${model}/`)).length, 1);
   assert.ok(
-    first.warnings.some((warning) => /takes no notice of gradients cut to a norm of 0\.1/.test(warning)),
+    first.warnings.some((warning) =>
+      /takes no notice of weight decay of 0\.1, gradients cut to a norm of 0\.1/.test(warning),
+    ),
   );
   assert.ok(!second.warnings.some((warning) => warning.includes("fresh optimizer")));
 });

@@ -4,8 +4,8 @@ import type { Clock } from "../../domain/clock.ts";
 import type { OptimizerStep } from "../trainer.ts";
 import { chunksOf } from "./chunks.ts";
 import type { TinkerConnection } from "./http/connection.ts";
-import { type Futures, requestIdOf } from "./http/futures.ts";
-import { garbled, jsonOf, reasonOf, refusalOf, type Reply } from "./http/refusals.ts";
+import { ForgottenPromise, type FutureOptions, type Futures, requestIdOf } from "./http/futures.ts";
+import { garbled, isGone, jsonOf, reasonOf, refusalOf, type Reply } from "./http/refusals.ts";
 import type { ServerKind } from "./server-kinds.ts";
 import type { TinkerSession } from "./http/session.ts";
 import type { SentEncoding } from "./sent-encoding.ts";
@@ -89,12 +89,13 @@ export class RemoteModel {
   /** @returns what the server measured, by its own names */
   async optimStep(step: OptimizerStep): Promise<Readonly<Record<string, unknown>>> {
     const what = "optim_step";
+    const hasDecay = !this.#service.kind.fixedInStep.includes("weightDecay");
     const adam_params = {
       learning_rate: step.learningRate,
       beta1: step.beta1,
       beta2: step.beta2,
       eps: step.epsilon,
-      weight_decay: step.weightDecay,
+      weight_decay: hasDecay ? step.weightDecay : 0,
       grad_clip_norm: step.gradientNormMax,
     };
     const result = await this.#operate(what, { adam_params });
@@ -125,7 +126,7 @@ export class RemoteModel {
     const seq_id = (this.#seqId += 1);
     const json = { type: what, model_id: this.id, seq_id, path, optimizer };
     const reply = await this.#service.connection.ask({ path: what, json }, { isRepeatable: false, signal });
-    if (reply.status === 404) throw notFound("trainer's state", path);
+    if (isGone(reply)) throw notFound("trainer's state", path);
     requireAccepted(reply, what);
     await this.#service.futures.result(requestIdOf(reply, what), { what, signal });
   }
@@ -142,13 +143,13 @@ export class RemoteModel {
     { loss, isForwardOnly }: { readonly loss: LossName; readonly isForwardOnly: boolean },
     signal?: AbortSignal,
   ): Promise<readonly Float32Array[]> {
-    const { encoding, futures } = this.#service;
+    const { encoding } = this.#service;
     const what = isForwardOnly ? "forward" : "forward_backward";
     const results: Promise<readonly Float32Array[]>[] = [];
     const resultOf = async (chunk: readonly Datum[]): Promise<readonly Float32Array[]> => {
-      const reply = await this.#submit(what, chunk, { loss, isForwardOnly, signal });
+      const accepted = await this.#submit(what, chunk, { loss, isForwardOnly, signal });
       const options = { what, accept: encoding.current.accept, signal };
-      return logprobsOf(await futures.result(requestIdOf(reply, what), options), chunk, what);
+      return logprobsOf(await this.#resultOf(accepted, options), chunk, what);
     };
     for (const chunk of chunksOf(data, encoding.current)) results.push(resultOf(chunk));
     const settled = await Promise.allSettled(results);
@@ -165,7 +166,7 @@ export class RemoteModel {
       readonly isForwardOnly: boolean;
       readonly signal: AbortSignal | undefined;
     },
-  ): Promise<Reply> {
+  ): Promise<Accepted> {
     const { encoding } = this.#service;
     return this.#inOrder(what, options.signal, (seqId) =>
       encoding.encode({ modelId: this.id, seqId, ...options }, chunk),
@@ -174,12 +175,28 @@ export class RemoteModel {
 
   /** An operation whose body is JSON. */
   async #operate(what: string, fields: Readonly<Record<string, unknown>>): Promise<Reply> {
-    const reply = await this.#inOrder(what, undefined, (seq_id) => ({
+    const accepted = await this.#inOrder(what, undefined, (seq_id) => ({
       path: what,
       contentType: jsonType,
       body: Buffer.from(JSON.stringify({ type: what, model_id: this.id, seq_id, ...fields })),
     }));
-    return await this.#service.futures.result(requestIdOf(reply, what), { what });
+    return await this.#resultOf(accepted, { what });
+  }
+
+  /** What comes of an operation; one that the server has forgotten is asked for again where it then does it once. */
+  async #resultOf({ reply, encoded }: Accepted, options: FutureOptions): Promise<Reply> {
+    const { connection, futures, kind } = this.#service;
+    const { what, signal } = options;
+    let promise = reply;
+    for (let left = kind.isRepeatSafe ? forgottenMax : 0; ; left--) {
+      try {
+        return await futures.result(requestIdOf(promise, what), options);
+      } catch (error) {
+        if (!(error instanceof ForgottenPromise) || left === 0) throw error;
+      }
+      promise = await connection.ask({ path: encoded.path, encoded }, { isRepeatable: true, signal });
+      requireAccepted(promise, what);
+    }
   }
 
   /** Submits when what came before is accepted; the same bytes again where no answer came and that does no harm. */
@@ -187,8 +204,8 @@ export class RemoteModel {
     what: string,
     signal: AbortSignal | undefined,
     encode: (seqId: number) => EncodedRequest,
-  ): Promise<Reply> {
-    const submit = async (): Promise<Reply> => {
+  ): Promise<Accepted> {
+    const submit = async (): Promise<Accepted> => {
       this.#session.requireThere();
       const { connection, kind, encoding } = this.#service;
       const seqId = (this.#seqId += 1);
@@ -200,7 +217,7 @@ export class RemoteModel {
         );
         if (encoding.goesOn(reply, encoded)) continue;
         requireAccepted(reply, what);
-        return reply;
+        return { reply, encoded };
       }
     };
     const submitting = this.#submitted.then(submit);
@@ -216,7 +233,12 @@ export class RemoteModel {
     const reply = await this.#service.connection.ask({ path: what, json }, { isRepeatable: true });
     if (reply.status === 409 || reply.status === 425) return await this.#awaitSaved(what, name, kind);
     requireAccepted(reply, what);
-    await this.#service.futures.result(requestIdOf(reply, what), { what });
+    try {
+      await this.#service.futures.result(requestIdOf(reply, what), { what });
+    } catch (error) {
+      if (!(error instanceof ForgottenPromise)) throw error;
+      await this.#awaitSaved(what, name, kind);
+    }
   }
 
   async #awaitSaved(what: string, name: string, kind: string): Promise<void> {
@@ -238,6 +260,15 @@ export class RemoteModel {
     });
   }
 }
+
+/** An operation that a server took, and the bytes that it took it in. */
+interface Accepted {
+  readonly reply: Reply;
+  readonly encoded: EncodedRequest;
+}
+
+/** How often a server may forget one operation. */
+const forgottenMax = 2;
 
 /** How long a state may take that was asked for before. */
 const savedMs = 600_000;

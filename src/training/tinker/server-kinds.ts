@@ -13,7 +13,7 @@ export interface ServerKind {
   readonly hasBasePass: boolean;
   /** Whether an operation that comes again with its sequence number is done once: one whose answer was lost can be sent again. */
   readonly isRepeatSafe: boolean;
-  /** What of an optimizer step the server has a configuration of its own for, whatever a call says. */
+  /** What of an optimizer step the server has a configuration of its own for, or is asked to leave out, whatever a job says. */
   readonly fixedInStep: readonly (keyof OptimizerStep)[];
   /** What adapters of a rank are scaled by, divided by that rank; null where the server's configuration says it. */
   readonly alphaOf: ((rank: number) => number) | null;
@@ -43,7 +43,13 @@ const stepOfServer = ["beta1", "beta2", "epsilon", "weightDecay", "gradientNormM
 const skyrlTrain = { ...inSum, fixedInStep: stepOfServer, adapters: "folder" } as const;
 
 export const serverKinds = {
-  "skyrl-jax": { ...inSum, normalization: "mean-of-data", alphaOf: () => 32 },
+  "skyrl-jax": {
+    ...inSum,
+    normalization: "mean-of-data",
+    // Its optimizer decays the adapters of all models at each step of one (0.4.0: compute_grads_and_update of backends/jax.py).
+    fixedInStep: ["weightDecay", "gradientNormMax"],
+    alphaOf: () => 32,
+  },
   /** One model at a time. */
   "skyrl-fsdp": { ...skyrlTrain, hasBasePass: false },
   "skyrl-megatron": skyrlTrain,

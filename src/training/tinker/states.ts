@@ -2,7 +2,7 @@
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { TinkerConnection } from "./http/connection.ts";
-import { jsonOf, refusalOf } from "./http/refusals.ts";
+import { isGone, jsonOf, refusalOf } from "./http/refusals.ts";
 import type { TrainerElsewhere } from "./trainer-address.ts";
 
 interface StatePlace {
@@ -22,7 +22,7 @@ export async function discardState(connection: TinkerConnection, state: string):
   const { modelId, name } = parseState(state);
   const path = `${checkpointsOf(modelId)}/weights/${name}`;
   const reply = await connection.ask({ method: "DELETE", path }, { isRepeatable: true });
-  if (reply.status >= 300 && reply.status !== 404) throw refusalOf(reply, "the removal of a state");
+  if (reply.status >= 300 && !isGone(reply)) throw refusalOf(reply, "the removal of a state");
 }
 
 /** Somebody may wait who deletes a model. */

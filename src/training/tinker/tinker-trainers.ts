@@ -10,7 +10,7 @@ import { type ConnectionLimits, TinkerConnection } from "./http/connection.ts";
 import { exportAdapter } from "./export-adapter.ts";
 import { type FutureLimits, Futures } from "./http/futures.ts";
 import { tinkerProfile } from "./profile.ts";
-import { jsonOf, reasonOf, refusalOf } from "./http/refusals.ts";
+import { isGone, jsonOf, reasonOf, refusalOf } from "./http/refusals.ts";
 import { RemoteModel, type TinkerService } from "./remote-model.ts";
 import { SentEncoding } from "./sent-encoding.ts";
 import { serverKinds } from "./server-kinds.ts";
@@ -146,7 +146,7 @@ export class TinkerTrainers implements TrainerProvider {
     );
     // Servers that cannot say it have no such call, and refuse a state that is not there as it is loaded.
     if (reply.status === 404 && reasonOf(reply) === "Not Found") return this.#options.rank;
-    if (reply.status === 404) throw notFound("trainer's state", state);
+    if (isGone(reply)) throw notFound("trainer's state", state);
     if (reply.status !== 200) throw refusalOf(reply, path);
     const { lora_rank: rank } = jsonOf(reply, path);
     return typeof rank === "number" && Number.isSafeInteger(rank) && rank > 0 ? rank : this.#options.rank;

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
 import { type TinkerConnection, Unanswered } from "./connection.ts";
-import { garbled, isPassing, jsonOf, refusalOf, type Reply } from "./refusals.ts";
+import { garbled, isPassing, jsonOf, reasonOf, refusalOf, type Reply } from "./refusals.ts";
 import { jsonType } from "../wire/encoding.ts";
 
 export interface FutureOptions {
@@ -30,6 +30,9 @@ export const futureLimits: FutureLimits = {
   pauseMs: 1000,
 };
 
+/** A promise that the server has forgotten: hosted servers keep them for some time. The operation may have been done. */
+export class ForgottenPromise extends ServiceError {}
+
 export class Futures {
   readonly #connection: TinkerConnection;
   readonly #clock: Clock;
@@ -56,7 +59,7 @@ export class Futures {
    *
    * @param requestId as the promise says it
    * @throws ServiceError `unsupported` when the operation failed for what it was, `unavailable` when the server lost it or
-   *   does not answer, `cancelled`
+   *   does not answer, `cancelled`; ForgottenPromise, which is `unavailable` too
    */
   async result(requestId: string, { what, accept = jsonType, signal }: FutureOptions): Promise<Reply> {
     const { operationMs, pollMs, silenceMs } = this.#limits;
@@ -128,6 +131,11 @@ export class Futures {
 /** Null where there is none yet. */
 function resultOf(reply: Reply, what: string): Reply | null {
   if (reply.status === 408) return null;
+  if (reply.status === 410)
+    throw new ForgottenPromise({
+      code: "unavailable",
+      message: `The trainer has forgotten ${what} (${reasonOf(reply)}).`,
+    });
   if (reply.status !== 200) throw refusalOf(reply, what);
   if (reply.contentType !== jsonType) return reply;
   const { type, error, category, error_message: message } = jsonOf(reply, what);

@@ -71,9 +71,14 @@ export function refusalOf(reply: Reply, what: string): ServiceError {
     return away(`The trainer does not let this server in (${reason}); set HONE_TRAINER_KEY.`);
   if (status === 402) return away(`The trainer asks for payment (${reason}).`);
   if (fullPattern.test(reason)) return away(`The trainer has no room for another model (${reason}).`);
-  if (isPassing(reply) || status === 404 || status === 410 || lostPattern.test(reason))
+  if (isPassing(reply) || isGone(reply) || lostPattern.test(reason))
     return new ServiceError({ code: "unavailable", message: `The trainer refused ${what}: ${reason}.` });
   return new ServiceError({ code: "unsupported", message: `The trainer refused ${what}: ${reason}.` });
+}
+
+/** Whether what was asked for is not there, or not any more. */
+export function isGone({ status }: Pick<Reply, "status">): boolean {
+  return status === 404 || status === 410;
 }
 
 /** A job that meets this waits until it is gone. */

@@ -3,7 +3,7 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { ServiceError } from "../../../domain/service-error.ts";
 import type { TinkerConnection } from "./connection.ts";
-import { away, garbled, jsonOf, refusalOf } from "./refusals.ts";
+import { away, garbled, isGone, jsonOf, refusalOf } from "./refusals.ts";
 
 /** Servers end a session after five minutes. */
 const beatMs = 20_000;
@@ -64,7 +64,7 @@ export class TinkerSession {
       try {
         await clock.sleep(beatMs, { signal });
         const { status } = await this.#connection.once(asked, { signal });
-        this.#isGone = status === 404;
+        this.#isGone = isGone({ status });
       } catch {
         // What is under way tells when the server does not answer; whether it is back, the next beat sees.
         if (signal.aborted) return;
