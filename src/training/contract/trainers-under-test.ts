@@ -126,7 +126,12 @@ export class TrainerBench {
     const before = flat((await this.export(trainer)).adapter);
     await trainer.optimStep(plainStep, this.call());
     const after = flat((await this.export(trainer)).adapter);
-    return before.map((value, index) => value - after[index]);
+    const { learningRate, epsilon } = plainStep;
+    // Of a slope g the step is learningRate · g / (|g| + epsilon), a little less than g where slopes are large.
+    return before.map((value, index) => {
+      const moved = value - after[index];
+      return (moved * epsilon) / (learningRate - Math.abs(moved));
+    });
   }
 
   #next(): number {
