@@ -1,6 +1,6 @@
-// What a fleet of eight servers behind one model does with 10,000 requests: how even it is under a high load, how many
-// requests stay with what was computed before at a moderate one, and what becomes of them while servers die, hang, fail and
-// drain. The servers are stubs over HTTP in this process: what is measured is who answers, not how fast.
+// What a fleet of eight servers behind one model does with 10,000 requests: how even their shares are, how many requests go to
+// what was computed before, and what becomes of them while servers die, hang, fail and drain. The servers are stubs over HTTP
+// in this process, as slow as vLLM is: what is measured is who answers, not how fast.
 import { parseArgs } from "node:util";
 import { simulateFleet, type FleetLoad, type FleetReport } from "../src/remote/testing/simulated-fleet.ts";
 
@@ -24,12 +24,14 @@ if (values.help) process.stdout.write(`${help}\n`);
 else {
   const requestCount = countOf("requests", 1000, 1_000_000);
   const seed = countOf("seed", 0, 2 ** 31);
+  const load = { requestCount, promptCount: 2000, firstTokenSeconds: 3, seed };
   const cases: readonly (FleetLoad & { readonly name: string })[] = [
-    { name: "high load", requestCount, concurrency: 256, promptCount: 2500, faultCount: 0, seed },
-    { name: "moderate load", requestCount, concurrency: 16, promptCount: 500, faultCount: 0, seed },
-    { name: "servers fall ill", requestCount, concurrency: 16, promptCount: 500, faultCount: 16, seed },
+    { ...load, name: "all are well", concurrency: 64, illnessCount: 0 },
+    { ...load, name: "much to do", concurrency: 256, illnessCount: 0 },
+    { ...load, name: "few prompts", concurrency: 64, promptCount: 500, illnessCount: 0 },
+    { ...load, name: "servers fall ill", concurrency: 64, illnessCount: 12 },
   ];
-  for (const load of cases) print({ ...load, ...(await simulateFleet(load)) });
+  for (const each of cases) print({ ...each, ...(await simulateFleet(each)) });
 }
 
 function countOf(flag: "requests" | "seed", least: number, most: number): number {
@@ -45,11 +47,14 @@ function print(report: FleetLoad & FleetReport & { readonly name: string }): voi
     process.stdout.write(`${JSON.stringify(report)}\n`);
     return;
   }
-  const { name, requestCount, answeredCount, refusedCounts, wrongCount, unevenness, affinity } = report;
+  const { name, requestCount, answeredCount, refusedCounts, wrongCount } = report;
   const refused = Object.entries(refusedCounts).map(([code, count]) => `${count} ${code}`);
   const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
+  const { unevenness, plainUnevenness, affinity, plainAffinity, reuse } = report;
   process.stdout.write(
-    `${name}: ${answeredCount} of ${requestCount} answered, ${wrongCount} of them wrong, refused: ${refused.join(", ") || "none"}; ` +
-      `off an even share by ${percent(unevenness)} at most, ${percent(affinity)} at their prompt's server\n`,
+    `${name}: ${answeredCount} of ${requestCount} answered, ${wrongCount} of them wrong, refused: ${refused.join(", ") || "none"}\n` +
+      `  off a fair share by ${percent(unevenness)} at most (of all servers alike: ${percent(plainUnevenness)})\n` +
+      `  at the first server of their prompt's order ${percent(affinity)} (at one server: ${percent(plainAffinity)}), ` +
+      `where it was computed already ${percent(reuse)}\n`,
   );
 }

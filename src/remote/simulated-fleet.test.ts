@@ -9,20 +9,29 @@ test("every request is answered once or refused with a reason while servers fall
     requestCount,
     concurrency: 8,
     promptCount: 100,
-    faultCount: 4,
+    illnessCount: 4,
+    firstTokenSeconds: 60,
     seed: 1,
   });
   const refused = Object.entries(refusedCounts);
   assert.equal(wrongCount, 0);
   assert.equal(answeredCount + refused.reduce((sum, [, count]) => sum + count, 0), requestCount);
   for (const [code] of refused) assert.match(code, /^(unavailable|timeout|overloaded)$/);
-  // Only requests to a server that hangs are lost, since it may still be at them.
+  // Only those that had begun where a server died are lost.
   assert.ok(answeredCount >= 0.8 * requestCount, JSON.stringify(refusedCounts));
 });
 
 test("requests for few prompts stay at their servers", async () => {
-  const load = { requestCount: 400, concurrency: 4, promptCount: 40, faultCount: 0, seed: 2 };
-  const { affinity, answeredCount } = await simulateFleet(load);
+  const load = {
+    requestCount: 400,
+    concurrency: 4,
+    promptCount: 40,
+    illnessCount: 0,
+    firstTokenSeconds: 60,
+    seed: 2,
+  };
+  const { affinity, reuse, answeredCount } = await simulateFleet(load);
   assert.equal(answeredCount, 400);
-  assert.ok(affinity >= 0.9, `${affinity}`);
+  assert.ok(affinity >= 0.85, `${affinity}`);
+  assert.ok(reuse >= 0.95, `${reuse}`);
 });

@@ -1,7 +1,7 @@
 // Which replica answers a request: the one that has likely computed the beginning of its prompt before, unless it has much
-// more to do than others. Pure, and the same wherever it is asked, so that servers that share replicas agree on it: rendezvous
-// hashing (Thaler and Ravishankar, 1998) with bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018). A replica that comes
-// or goes moves the prompts of its share alone.
+// more to do than others, or more than they and has lately been given more too. Pure, and the same wherever it is asked, so
+// that servers that share replicas agree on it: rendezvous hashing (Thaler and Ravishankar, 1998) with bounded loads
+// (Mirrokni, Thorup and Zadimoghaddam, 2018). A replica that comes or goes moves the prompts of its share alone.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../domain/generation.ts";
 import { adapterName } from "../adapters/adapter-names.ts";
@@ -11,11 +11,16 @@ export interface Candidate {
   /** A number of its own, from its address: see {@link hashOf}. */
   readonly hash: number;
   readonly runningCount: number;
+  /** How much it has been given lately, in a unit that all candidates have in common: see `RecentRequests`. */
+  readonly recentCount: number;
 }
 
-/** No more than this part beyond an even share, and some in any case, where requests are few. */
-const loadFactor = 1.25;
-const spareCount = 2;
+/** A replica may run so many parts of an even share beyond it, or, where that is more, two standard deviations of chance. */
+const runningSurplus = 0.25;
+const deviations = 2;
+
+/** One that runs more than an even share and has been given this part more than others lately is passed over. */
+const recentSurplus = 0.03;
 
 /** Of longer prompts no more tokens tell what they begin with. */
 const prefixTokensMax = 4096;
@@ -23,16 +28,22 @@ const prefixTokensMax = 4096;
 /**
  * Chooses one.
  *
+ * Requests that come by chance differ in number by the square root of it (Poisson), which is no reason to send one where its
+ * prompt is unknown. Prompts that some replica has more of than others are one, since that lasts.
+ *
  * @param candidates at least one
  * @param prefix what the request shares with others, as {@link prefixOf} says
  */
 export function chooseReplica<One extends Candidate>(candidates: readonly One[], prefix: number): One {
-  const runningCount = candidates.reduce((sum, one) => sum + one.runningCount, 0);
-  const evenShare = (runningCount + 1) / candidates.length;
-  const countMax = Math.max(Math.ceil(loadFactor * evenShare), Math.ceil(evenShare) + spareCount);
-  // Somebody has at most an even share, so one is left.
+  const mean = (sum: number): number => sum / candidates.length;
+  const evenShare = mean(candidates.reduce((sum, one) => sum + one.runningCount, 1));
+  const countMax = evenShare + Math.max(runningSurplus * evenShare, deviations * Math.sqrt(evenShare));
+  const recentMax = (1 + recentSurplus) * mean(candidates.reduce((sum, one) => sum + one.recentCount, 0));
+  // Somebody runs less than an even share, so one is left.
   const free = candidates.filter((one) => one.runningCount < countMax);
-  return free.reduce((best, one) => (mixed(one.hash, prefix) > mixed(best.hash, prefix) ? one : best));
+  const balanced = free.filter((one) => one.runningCount < evenShare + 1 || one.recentCount <= recentMax);
+  const chosen = balanced.length > 0 ? balanced : free;
+  return chosen.reduce((best, one) => (mixed(one.hash, prefix) > mixed(best.hash, prefix) ? one : best));
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Logger } from "../../telemetry/logger.ts";
 import type { ServerFacts } from "../vllm/server-facts.ts";
 import { chooseReplica, prefixOf } from "./choose-replica.ts";
 import { addedPauseMs } from "./look-pause.ts";
+import { RecentRequests } from "./recent-requests.ts";
 import type { Replica } from "./replica.ts";
 
 export interface ReplicaSetOptions {
@@ -39,10 +40,12 @@ export class ReplicaSet {
   readonly #options: ReplicaSetOptions;
   readonly #stopping = new AbortController();
   readonly #watches: Promise<void>[] = [];
+  readonly #recent: RecentRequests<Replica>;
 
   constructor(options: ReplicaSetOptions) {
     this.#options = options;
     this.replicas = options.replicas;
+    this.#recent = new RecentRequests(options.replicas);
   }
 
   /** Those that answer. */
@@ -75,7 +78,7 @@ export class ReplicaSet {
   }
 
   /**
-   * For a request: see {@link chooseReplica}.
+   * For a request, which counts as given to it: see {@link chooseReplica}.
    *
    * @param tried replicas that have failed it
    * @throws ServiceError `unavailable` where none is left
@@ -85,9 +88,14 @@ export class ReplicaSet {
     const candidates = ready.map(({ replica, facts }) => ({
       hash: replica.hash,
       runningCount: replica.runningCount,
+      recentCount: this.#recent.countOf(replica),
       chosen: { replica, facts },
     }));
-    if (candidates.length > 0) return chooseReplica(candidates, prefixOf(request)).chosen;
+    if (candidates.length > 0) {
+      const { chosen } = chooseReplica(candidates, prefixOf(request));
+      this.#recent.add(chosen.replica);
+      return chosen;
+    }
     throw new ServiceError({
       code: "unavailable",
       message: "No server that computes this model answers; try again later.",
@@ -136,7 +144,9 @@ export class ReplicaSet {
       try {
         if (isReady) await replica.server.health({ signal });
         else {
+          const others = this.ready().map((ready) => ready.replica);
           const { version } = await replica.join({ signal });
+          this.#recent.join(replica, others);
           logger.info({ server: name, version }, "a vLLM server answers");
         }
       } catch (error) {

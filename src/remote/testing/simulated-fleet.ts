@@ -1,13 +1,17 @@
-// Eight servers behind one engine, over HTTP: stubs that die, hang, fail and come back while requests run. When they do goes
-// by how many requests have begun, not by time.
+// Eight servers behind one engine, over HTTP: stubs as slow as vLLM is, which die, hang, fail, drain and come back while
+// requests run.
 import type { Engine, GenerationRequest } from "../../domain/generation.ts";
-import { seededRandom, type Random } from "../../domain/random.ts";
+import { seededRandom } from "../../domain/random.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { createFakeEngine } from "../../engine/testing/fake-engine.ts";
 import { fakeShape } from "../../engine/testing/fake-runner.ts";
 import { requestOf } from "../../engine/testing/run-loop.ts";
+import { prefixOf } from "../replicas/choose-replica.ts";
+import { FleetIllness } from "./fleet-illness.ts";
+import { FleetShares, type FleetFigures } from "./fleet-shares.ts";
+import { recordedLatencies } from "./recorded-latencies.ts";
 import type { SentCompletion } from "./stub-completions.ts";
-import { StubVllm, type StubFault } from "./stub-vllm.ts";
+import { StubVllm } from "./stub-vllm.ts";
 import { remoteEngine } from "./stubbed-engine.ts";
 
 export interface FleetLoad {
@@ -17,55 +21,40 @@ export interface FleetLoad {
   /** Among which requests draw theirs; 2,500 at most. */
   readonly promptCount: number;
   /** How often a server falls ill, over the whole. */
-  readonly faultCount: number;
+  readonly illnessCount: number;
+  /** How long a request waits for a server that hangs. */
+  readonly firstTokenSeconds: number;
   readonly seed: number;
 }
 
-export interface FleetReport {
+export interface FleetReport extends FleetFigures {
   readonly answeredCount: number;
   /** By their error's code. */
   readonly refusedCounts: Readonly<Record<string, number>>;
   /** Answers that are not what one server by itself answers, token by token. */
   readonly wrongCount: number;
-  /** How far the server with the most, or the least, requests is from an even share, in parts of that. */
-  readonly unevenness: number;
-  /** The part of requests that went to the server that got most of their prompt's. */
-  readonly affinity: number;
 }
 
 const serverCount = 8;
-const completions = "/v1/completions";
 
-const faults: readonly StubFault[] = [
-  // Dies: nothing of it answers.
-  (_path, request) => {
-    request.socket.destroy();
-    return true;
-  },
-  // Hangs, and says that it is well.
-  (path) => path === completions,
-  // Fails, and says that it is well.
-  (path, _request, response) => {
-    if (path === completions) response.writeHead(500).end("{}");
-    return path === completions;
-  },
-  // Drains: what it is asked it answers still.
-  (path, _request, response) => {
-    if (path === "/health") response.writeHead(503).end();
-    return path === "/health";
-  },
-];
+/** Of each answer. */
+const tokenCount = 4;
 
 /** Runs a load over a fleet that is started for it. */
 export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
-  const stubs = Array.from({ length: serverCount }, createStub);
+  const stubs = Array.from({ length: serverCount }, (_, server) =>
+    createStub(load.seed, server, ({ request_id: id, prompt }) =>
+      shares.asked(id, { server, prefix: prefixOf(requestOf(prompt)) }),
+    ),
+  );
   const urls = await Promise.all(stubs.map((stub) => stub.start()));
+  const shares = new FleetShares(urls);
   const engine = remoteEngine({
     urls,
     vocabularySize: fakeShape.vocabularySize,
     waitingCountMax: load.concurrency,
-    // No more than it takes to see who hangs: what is well may be slow where all runs in one process.
-    settings: { firstTokenSeconds: load.faultCount === 0 ? 60 : 3 },
+    // What is well may be slow where all runs in one process.
+    settings: { firstTokenSeconds: load.firstTokenSeconds, connectSeconds: 30 },
   });
   const alone = createFakeEngine();
   await Promise.all([engine.start(), alone.start()]);
@@ -73,19 +62,22 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
     const expected = new Map<number, string>();
     const counts = { answered: 0, wrong: 0, refused: new Map<string, number>() };
     const random = seededRandom("fleet", load.seed);
-    const illness = fallIll(stubs, load, random);
+    const illness = new FleetIllness({ ...load, stubs, random, onDeath: (server) => shares.died(server) });
     let begunCount = 0;
     const client = async (): Promise<void> => {
       while (begunCount < load.requestCount) {
-        illness(begunCount);
+        illness.before(begunCount);
         const index = begunCount++;
         const prompt = random.index(load.promptCount);
-        const request = requestOf(promptOf(prompt), { id: `${index}`, maxTokens: 3 });
+        const request = requestOf(promptOf(prompt), { id: `${index}`, maxTokens: tokenCount });
+        shares.began(request.id, illness.wellServers());
         const answer = await answerOf(engine, request);
         if (answer instanceof ServiceError) {
+          shares.refused(request.id);
           counts.refused.set(answer.code, (counts.refused.get(answer.code) ?? 0) + 1);
           continue;
         }
+        shares.answered(request.id);
         const right = expected.get(prompt) ?? (await answerOf(alone, request)).toString();
         expected.set(prompt, right);
         counts.answered += 1;
@@ -97,7 +89,7 @@ export async function simulateFleet(load: FleetLoad): Promise<FleetReport> {
       answeredCount: counts.answered,
       refusedCounts: Object.fromEntries(counts.refused),
       wrongCount: counts.wrong,
-      ...sharesOf(stubs),
+      ...shares.figures(),
     };
   } finally {
     await engine.stop();
@@ -119,58 +111,24 @@ async function answerOf(engine: Engine, request: GenerationRequest): Promise<str
   }
 }
 
-function createStub(): StubVllm {
+function createStub(seed: number, server: number, onRequest: (body: SentCompletion) => void): StubVllm {
   const { vocabularySize, contextLength } = fakeShape;
-  const limits = { vocabularySize, contextLength, endTokenId: 2, logprobCountMax: 20 };
-  return new StubVllm({ behind: createFakeEngine(), ...limits });
+  return new StubVllm({
+    behind: createFakeEngine(),
+    vocabularySize,
+    contextLength,
+    endTokenId: 2,
+    logprobCountMax: 20,
+    latencies: recordedLatencies(seededRandom("latencies", seed, server)),
+    onAsked: (path, body) => {
+      // What the stub itself takes it for.
+      if (path === "/v1/completions") onRequest(body as SentCompletion);
+    },
+  });
 }
 
 /** Of its number; no two begin alike. */
 function promptOf(prompt: number): readonly number[] {
   const token = (digit: number): number => digit + 14;
   return [token(prompt % 50), token(Math.floor(prompt / 50)), 5, 6];
-}
-
-/**
- * One server after the other falls ill, and is well again after half of the time to the next.
- *
- * @returns what is to be told how many requests have begun
- */
-function fallIll(
-  stubs: readonly StubVllm[],
-  { requestCount, faultCount }: FleetLoad,
-  random: Random,
-): (begunCount: number) => void {
-  const every = Math.floor(requestCount / (faultCount + 1));
-  return (begunCount) => {
-    if (faultCount === 0 || begunCount < every) return;
-    if (begunCount % every === 0)
-      stubs[random.index(serverCount)].fault = faults[(begunCount / every) % faults.length];
-    if (begunCount % every === Math.floor(every / 2)) for (const stub of stubs) stub.fault = () => false;
-  };
-}
-
-function sharesOf(stubs: readonly StubVllm[]): Pick<FleetReport, "unevenness" | "affinity"> {
-  const byPrompt = new Map<string, number[]>();
-  const shares = stubs.map(() => 0);
-  for (const [index, { asked }] of stubs.entries())
-    for (const { path, body } of asked) {
-      if (path !== completions) continue;
-      // What the stub itself takes it for.
-      const { prompt, request_id: id } = body as SentCompletion;
-      // What asks a server who it is is no request.
-      if (id === "limits") continue;
-      const key = prompt.join();
-      const counts = byPrompt.get(key) ?? stubs.map(() => 0);
-      counts[index] += 1;
-      byPrompt.set(key, counts);
-      shares[index] += 1;
-    }
-  const total = shares.reduce((sum, count) => sum + count, 0);
-  const even = total / stubs.length;
-  const kept = [...byPrompt.values()].reduce((sum, counts) => sum + Math.max(...counts), 0);
-  return {
-    unevenness: Math.max(...shares.map((count) => Math.abs(count / even - 1))),
-    affinity: kept / total,
-  };
 }

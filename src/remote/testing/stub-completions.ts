@@ -1,5 +1,6 @@
 // `POST /v1/completions` of the stub: a body as a request of an engine, its events in vLLM's form, and vLLM's own refusals.
 import type { ServerResponse } from "node:http";
+import { systemClock } from "../../domain/clock.ts";
 import type { Constraint, ConstraintRule } from "../../domain/constraint.ts";
 import type {
   AdapterReference,
@@ -13,6 +14,7 @@ import { plainSampling } from "../../domain/sampling.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { CompletionBody } from "../vllm/completion-body.ts";
 import type { StructuredOutputs } from "../vllm/structured-outputs.ts";
+import type { Latencies } from "./recorded-latencies.ts";
 
 export type SentCompletion = CompletionBody;
 
@@ -51,6 +53,7 @@ export interface StubModel {
   readonly vocabularySize: number;
   readonly endTokenId: number;
   readonly logprobCountMax: number;
+  readonly latencies?: Latencies;
 }
 
 let lastId = 0;
@@ -73,8 +76,15 @@ export async function answerCompletion(
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   const send = (value: unknown): void => void response.write(`data: ${JSON.stringify(value)}\n\n`);
   try {
+    let hasBegun = false;
     for await (const batch of generation.events)
-      for (const chunk of chunksOf(batch, body, model)) send(chunk);
+      for (const chunk of chunksOf(batch, body, model)) {
+        const { latencies } = model;
+        if (latencies !== undefined)
+          await systemClock.sleep(hasBegun ? latencies.nextTokenMs() : latencies.firstTokenMs());
+        hasBegun = true;
+        send(chunk);
+      }
   } catch (error) {
     send(refusalOf(error).body);
   }

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { Engine } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import type { Latencies } from "./recorded-latencies.ts";
 import { answerCompletion, refusalOf, type SentCompletion, StubRefusal } from "./stub-completions.ts";
 
 export interface StubVllmOptions {
@@ -20,6 +21,10 @@ export interface StubVllmOptions {
   readonly key?: string;
   /** As the model is called at the server. */
   readonly model?: string;
+  /** How long its tokens take beyond what computes them; nothing unless given. */
+  readonly latencies?: Latencies;
+  /** Told of each request, in the order in which they come. */
+  readonly onAsked?: (path: string, body: unknown) => void;
 }
 
 /** What a server that fails does in place of answering; null lets the request through. */
@@ -74,6 +79,11 @@ export class StubVllm {
     await this.#load({ lora_name: name, lora_path: folder });
   }
 
+  /** Breaks off whatever it answers, as one that dies. */
+  breakOff(): void {
+    this.#server.closeAllConnections();
+  }
+
   /** Forgets its adapters, as one that was started again. */
   forget(): void {
     for (const name of this.#adapters.keys()) this.#options.behind.dropAdapter(name);
@@ -94,6 +104,7 @@ export class StubVllm {
     const { key, version = "0.32.0+cpu" } = this.#options;
     const body: unknown = request.method === "POST" ? await json(request) : null;
     this.asked.push({ path, body });
+    this.#options.onAsked?.(path, body);
     if (this.fault(path, request, response)) return;
     if (key !== undefined && path.startsWith("/v1/") && request.headers.authorization !== `Bearer ${key}`) {
       response.writeHead(401).end(JSON.stringify({ error: "Unauthorized" }));
