@@ -1,19 +1,26 @@
 // What a fleet of eight servers behind one model does with 10,000 requests: how even their shares are, how many requests go to
 // what was computed before, and what becomes of them while servers die, hang, fail and drain. The servers are stubs over HTTP
-// in this process, as slow as vLLM is: what is measured is who answers, not how fast.
+// in this process, as slow as vLLM is: what is measured is who answers, not how fast. In virtual time it is as many replicas as
+// nobody has here. Ends with status 1 where an answer was wrong.
 import { parseArgs } from "node:util";
-import { simulateFleet, type FleetLoad, type FleetReport } from "../src/remote/testing/simulated-fleet.ts";
+import type { FleetFigures } from "../src/remote/testing/fleet-shares.ts";
+import { simulateChoice, type ChoiceLoad } from "../src/remote/testing/simulated-choice.ts";
+import { simulateFleet, type FleetLoad } from "../src/remote/testing/simulated-fleet.ts";
 
-const help = `node dist/bench/fleet.js: 10,000 requests to eight stub servers that fall ill and get well
+const help = `Usage: node dist/bench/fleet.js [flags]
+10,000 requests to eight stub servers of vLLM that fall ill and get well: how even their shares are, and how many requests go to
+what was computed before.
 
-  --requests <count>  of each case, 1000 to 1000000 (default 10000)
-  --seed <number>     of prompts and illnesses (default 1)
-  --json              print JSON
-  --help              print this`;
+  --requests <count>   of each case, 1000 to 1000000 (default 10000)
+  --virtual            without HTTP and in virtual time, a hundred replicas among them
+  --seed <number>      of prompts and illnesses (default 1)
+  --json               print JSON
+  --help               print this`;
 
 const { values } = parseArgs({
   options: {
     requests: { type: "string", default: "10000" },
+    virtual: { type: "boolean", default: false },
     seed: { type: "string", default: "1" },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -24,6 +31,11 @@ if (values.help) process.stdout.write(`${help}\n`);
 else {
   const requestCount = countOf("requests", 1000, 1_000_000);
   const seed = countOf("seed", 0, 2 ** 31);
+  if (values.virtual) runVirtual(requestCount, seed);
+  else await runServers(requestCount, seed);
+}
+
+async function runServers(requestCount: number, seed: number): Promise<void> {
   const load = { requestCount, promptCount: 2000, firstTokenSeconds: 3, seed };
   const cases: readonly (FleetLoad & { readonly name: string })[] = [
     { ...load, name: "all are well", concurrency: 64, illnessCount: 0 },
@@ -31,7 +43,83 @@ else {
     { ...load, name: "few prompts", concurrency: 64, promptCount: 500, illnessCount: 0 },
     { ...load, name: "servers fall ill", concurrency: 64, illnessCount: 12 },
   ];
-  for (const each of cases) print({ ...each, ...(await simulateFleet(each)) });
+  for (const each of cases) {
+    const report = await simulateFleet(each);
+    const { answeredCount, refusedCounts, wrongCount } = report;
+    if (wrongCount > 0) process.exitCode = 1;
+    print({ ...each, ...report }, [
+      `${each.name}: ${answeredCount} of ${requestCount} answered, ${wrongCount} of them wrong, refused: ${listed(refusedCounts)}`,
+      ...figuresOf(report),
+    ]);
+  }
+}
+
+function runVirtual(requestCount: number, seed: number): void {
+  const deaths = { everyCount: null, forMs: 1000, lookMs: 100 };
+  const eight = {
+    replicaCount: 8,
+    chooserCount: 1,
+    requestCount,
+    concurrency: 64,
+    promptCount: 2000,
+    tokenCount: 4,
+    deaths,
+    seed,
+  };
+  const dying = { ...deaths, everyCount: 800 };
+  const cases: readonly (ChoiceLoad & { readonly name: string })[] = [
+    { ...eight, name: "8 replicas" },
+    { ...eight, name: "8 replicas, 500 prompts", promptCount: 500 },
+    { ...eight, name: "8 replicas that die", deaths: dying },
+    { ...eight, name: "8 replicas that die, 4 servers of Hone", chooserCount: 4, deaths: dying },
+    {
+      ...eight,
+      name: "100 replicas, 4 servers of Hone",
+      replicaCount: 100,
+      chooserCount: 4,
+      requestCount: 24 * requestCount,
+      concurrency: 3200,
+      promptCount: 25_000,
+    },
+  ];
+  for (const { name, ...load } of cases) {
+    const cpu = process.cpuUsage();
+    const report = simulateChoice(load);
+    const { user, system } = process.cpuUsage(cpu);
+    const choiceMs = (user + system) / 1000 / load.requestCount;
+    print({ name, ...load, ...report }, [
+      `${name}: ${load.requestCount} requests, ${report.perSecond.toFixed(0)} a second, ${report.lostCount} lost; ` +
+        `${choiceMs.toFixed(3)} ms of the processor for each, with the simulation`,
+      ...figuresOf(report),
+    ]);
+  }
+}
+
+function figuresOf({
+  unevenness,
+  plainUnevenness,
+  affinity,
+  plainAffinity,
+  reuse,
+}: FleetFigures): readonly string[] {
+  const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
+  return [
+    `  off a fair share by ${percent(unevenness)} at most (of all servers alike: ${percent(plainUnevenness)})`,
+    `  at the first server of their prompt's order ${percent(affinity)} (at one server: ${percent(plainAffinity)}), ` +
+      `where it was computed already ${percent(reuse)}`,
+  ];
+}
+
+function listed(counts: Readonly<Record<string, number>>): string {
+  return (
+    Object.entries(counts)
+      .map(([reason, count]) => `${count} ${reason}`)
+      .join(", ") || "none"
+  );
+}
+
+function print(report: object, lines: readonly string[]): void {
+  process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${lines.join("\n")}\n`);
 }
 
 function countOf(flag: "requests" | "seed", least: number, most: number): number {
@@ -39,22 +127,5 @@ function countOf(flag: "requests" | "seed", least: number, most: number): number
   if (Number.isInteger(count) && count >= least && count <= most) return count;
   throw new Error(
     `--${flag} is ${JSON.stringify(values[flag])}; it takes a whole number from ${least} to ${most}`,
-  );
-}
-
-function print(report: FleetLoad & FleetReport & { readonly name: string }): void {
-  if (values.json) {
-    process.stdout.write(`${JSON.stringify(report)}\n`);
-    return;
-  }
-  const { name, requestCount, answeredCount, refusedCounts, wrongCount } = report;
-  const refused = Object.entries(refusedCounts).map(([code, count]) => `${count} ${code}`);
-  const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
-  const { unevenness, plainUnevenness, affinity, plainAffinity, reuse } = report;
-  process.stdout.write(
-    `${name}: ${answeredCount} of ${requestCount} answered, ${wrongCount} of them wrong, refused: ${refused.join(", ") || "none"}\n` +
-      `  off a fair share by ${percent(unevenness)} at most (of all servers alike: ${percent(plainUnevenness)})\n` +
-      `  at the first server of their prompt's order ${percent(affinity)} (at one server: ${percent(plainAffinity)}), ` +
-      `where it was computed already ${percent(reuse)}\n`,
   );
 }

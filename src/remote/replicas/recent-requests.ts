@@ -4,8 +4,13 @@
 /** What the counts come to on average; a request counts half once there were 0.7 times as many for each replica after it. */
 const windowCount = 512;
 
+/** From then on all are divided by it, long before numbers have no room for it. */
+const unitMax = 1e100;
+
 export class RecentRequests<Replica extends object> {
+  /** In units of the last request, which counts ever more in place of the others' counting ever less. */
   readonly #counts: Map<Replica, number>;
+  #unit = 1;
 
   constructor(replicas: readonly Replica[]) {
     this.#counts = new Map(replicas.map((replica) => [replica, 0]));
@@ -13,14 +18,16 @@ export class RecentRequests<Replica extends object> {
 
   /** Those that it was given, the last one as 1 and the ones before ever less. */
   countOf(replica: Replica): number {
-    return this.#counts.get(replica) ?? 0;
+    return (this.#counts.get(replica) ?? 0) / this.#unit;
   }
 
   /** It was given one. */
   add(replica: Replica): void {
-    const kept = 1 - 1 / (windowCount * this.#counts.size);
-    for (const [each, count] of this.#counts) this.#counts.set(each, kept * count);
-    this.#counts.set(replica, this.countOf(replica) + 1);
+    this.#unit /= 1 - 1 / (windowCount * this.#counts.size);
+    this.#counts.set(replica, (this.#counts.get(replica) ?? 0) + this.#unit);
+    if (this.#unit < unitMax) return;
+    for (const [each, count] of this.#counts) this.#counts.set(each, count / this.#unit);
+    this.#unit = 1;
   }
 
   /**
@@ -29,7 +36,7 @@ export class RecentRequests<Replica extends object> {
    */
   join(replica: Replica, others: readonly Replica[]): void {
     if (others.length === 0) return;
-    const sum = others.reduce((total, other) => total + this.countOf(other), 0);
+    const sum = others.reduce((total, other) => total + (this.#counts.get(other) ?? 0), 0);
     this.#counts.set(replica, sum / others.length);
   }
 }

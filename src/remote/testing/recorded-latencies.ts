@@ -1,5 +1,5 @@
-// How long a vLLM server takes for its tokens, as recorded and drawn anew: vLLM's own benchmark of Llama 3.1 8B in bfloat16 on one
-// H200, whose prompts are ShareGPT's and come four a second. Log-normal, by the median and the 99th percentile of each.
+// How long a vLLM server takes for its tokens, as recorded and drawn anew: vLLM's own benchmark of Llama 3.1 8B in bfloat16 on
+// one H200, whose prompts are ShareGPT's and come four a second. Log-normal, by the median and the 99th percentile of each.
 import type { Random } from "../../domain/random.ts";
 
 /** Each a draw, in milliseconds. */
