@@ -78,7 +78,7 @@ export async function serveBuild(
 }
 
 /** Linux counts hundredths of a second; the process's name stands in brackets before the numbers. */
-function cpuSecondsOf(processId: number | undefined): number | null {
+export function cpuSecondsOf(processId: number | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").replace(/^.*\)/s, "").trim().split(" ");
     return (Number(fields[11]) + Number(fields[12])) / 100;
