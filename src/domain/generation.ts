@@ -149,6 +149,11 @@ export type GenerationEvent =
       readonly waitedMs?: number;
     }
   /**
+   * At most once, before the end of the last choice, where an engine learns no sooner how much of the prompt was there: in
+   * place of what `prompt-computed` said.
+   */
+  | { readonly kind: "prompt-cached"; readonly cachedTokenCount: number }
+  /**
    * Before all tokens, and only where a beam search found fewer answers than it was asked for: there are no choices from
    * `count` on.
    */
@@ -325,6 +330,10 @@ export interface EngineGauge {
   readonly limit: number | null;
   /** One sentence for people. */
   readonly about: string;
+  /** Of which part of the engine it is, where it has several; all gauges of a name have the same labels. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Whether it only grows, until the engine is another one. */
+  readonly isTotal?: boolean;
 }
 
 /** What an engine holds and does at this moment. */

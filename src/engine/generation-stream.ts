@@ -5,6 +5,8 @@ import { ServiceError } from "../domain/service-error.ts";
 
 export interface StreamOptions {
   readonly choiceCount: number;
+  /** Called once when it waits no more: with its first event, or before. */
+  readonly onBegin?: () => void;
   /** Called once when the reader wants no more of a choice that had not ended. */
   readonly onStopChoice?: (choice: number) => void;
   /** Called once when the reader gives the whole request up before its end. */
@@ -38,15 +40,22 @@ export class GenerationStream implements Generation {
     this.events = { [Symbol.asyncIterator]: () => this.#reader() };
   }
 
-  /** Whether anything came of it yet. */
+  /** Whether it waits no more. */
   get hasBegun(): boolean {
     return this.#hasBegun;
+  }
+
+  /** Its turn has come, though nothing came of it yet. */
+  begin(): void {
+    if (this.#hasBegun || this.#hasEnded) return;
+    this.#hasBegun = true;
+    this.#options.onBegin?.();
   }
 
   /** Takes the next event; those of choices that were stopped are dropped. */
   push(event: GenerationEvent): void {
     if (this.#hasEnded) return;
-    this.#hasBegun = true;
+    this.begin();
     if ("choice" in event && !this.#liveChoices.has(event.choice)) return;
     this.#keep(event);
     if (event.kind === "choice-finished") this.#endChoice(event.choice);
@@ -91,6 +100,8 @@ export class GenerationStream implements Generation {
     const unread = [event];
     this.#unread.push(unread);
     if ("choice" in event) this.#lastUnread.set(event.choice, unread);
+    // Nothing of a choice comes before what was said of the whole.
+    else this.#lastUnread.clear();
   }
 
   #takeAll(): readonly GenerationEvent[] {

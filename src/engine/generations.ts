@@ -20,6 +20,7 @@ export class Generations {
   readonly #waitingCountMax: number;
   /** By their requests' ids. */
   readonly #streams = new Map<string, GenerationStream>();
+  #waitingCount = 0;
 
   constructor(capabilities: EngineCapabilities, waitingCountMax: number) {
     this.#capabilities = capabilities;
@@ -43,18 +44,24 @@ export class Generations {
     if (this.#streams.has(id)) {
       throw new ServiceError({ code: "conflict", message: `A request with the id ${id} is running.` });
     }
-    if (this.#waitingCount() >= this.#waitingCountMax) {
+    if (this.#waitingCount >= this.#waitingCountMax) {
       const message = `${this.#waitingCountMax} requests are waiting already; try again later.`;
       throw new ServiceError({ code: "overloaded", message, retryAfterSeconds });
     }
     const stream = new GenerationStream({
       ...listener,
       choiceCount: choiceCountOf(request),
+      onBegin: () => {
+        this.#waitingCount -= 1;
+        listener.onBegin?.();
+      },
       onEnd: () => {
+        if (!stream.hasBegun) this.#waitingCount -= 1;
         this.#streams.delete(id);
         listener.onEnd?.();
       },
     });
+    this.#waitingCount += 1;
     this.#streams.set(id, stream);
     return stream;
   }
@@ -65,7 +72,7 @@ export class Generations {
   }
 
   status(state: EngineState, gauges: readonly EngineGauge[]): EngineStatus {
-    const waitingCount = this.#waitingCount();
+    const waitingCount = this.#waitingCount;
     return {
       state,
       runningCount: this.#streams.size - waitingCount,
@@ -73,12 +80,6 @@ export class Generations {
       waitingCountMax: this.#waitingCountMax,
       gauges,
     };
-  }
-
-  #waitingCount(): number {
-    let count = 0;
-    for (const { hasBegun } of this.#streams.values()) if (!hasBegun) count += 1;
-    return count;
   }
 }
 

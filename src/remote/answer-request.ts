@@ -26,10 +26,9 @@ type Batches = AsyncGenerator<readonly GenerationEvent[]>;
  *
  * @throws ServiceError
  */
-export async function* answerRequest(request: GenerationRequest, at: AnswerPlace): Batches {
+export function answerRequest(request: GenerationRequest, at: AnswerPlace): Batches {
   const { adapter } = request.prompt;
-  if (adapter === null) yield* answerAs(request, at.facts.model, at);
-  else yield* adaptedAnswer(request, adapter, at);
+  return adapter === null ? answerAs(request, at.facts.model, at) : adaptedAnswer(request, adapter, at);
 }
 
 /** A server that lacks an adapter it had was started again, or another server of this program took the place of it. */
@@ -56,11 +55,19 @@ async function* adaptedAnswer(
   }
 }
 
-async function* answerAs(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
-  const { promptLogprobCount } = request.outputs;
-  if (promptLogprobCount !== null)
-    yield [{ kind: "prompt-logprobs", tokens: await scoresOf(request, model, at) }];
-  yield* masksLogprobs(request) ? scoredAnswer(request, model, at) : plainAnswer(request, model, at);
+function answerAs(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+  const answer = masksLogprobs(request) ? scoredAnswer(request, model, at) : plainAnswer(request, model, at);
+  return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
+}
+
+/** With the log-probabilities of the prompt before it. */
+async function* judgedAnswer(
+  request: GenerationRequest,
+  answer: Batches,
+  { model, at }: { readonly model: string; readonly at: AnswerPlace },
+): Batches {
+  yield [{ kind: "prompt-logprobs", tokens: await scoresOf(request, model, at) }];
+  yield* answer;
 }
 
 async function* plainAnswer(
@@ -71,24 +78,26 @@ async function* plainAnswer(
   const reader = new AnswerReader(request, { vocabularySize });
   // How much of a prompt was there already vLLM says at the end of an answer alone, and unless told otherwise not at all.
   let opening: readonly GenerationEvent[] = [{ kind: "prompt-computed", cachedTokenCount: 0 }];
+  const body = completionBody(request, model, { vocabularySize });
   try {
-    for await (const chunks of server.stream(completionBody(request, model, { vocabularySize }), {
-      signal,
-    })) {
-      yield [...opening, ...chunks.flatMap((chunk) => reader.read(chunk))];
+    for await (const { chunks, isLast } of server.stream(body, { signal })) {
+      const events = [...opening, ...chunks.flatMap((chunk) => reader.read(chunk))];
       opening = [];
+      const all = isLast ? [...events, ...reader.end()] : events;
+      if (all.length > 0) yield all;
     }
   } catch (error) {
-    throw failureOf(error, request);
+    if (!reader.isWhole || signal.aborted) throw failureOf(error, request);
+    // All that was asked for is there.
+    yield reader.end();
   }
-  reader.requireEnd();
 }
 
 /** Choice by choice, once each has ended. */
 async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
   const scored = new ScoredAnswer(request, at.facts);
   for await (const events of plainAnswer(scored.unscored, model, at)) {
-    const opening = events.filter(({ kind }) => kind === "prompt-computed");
+    const opening = events.filter(({ kind }) => kind === "prompt-computed" || kind === "prompt-cached");
     if (opening.length > 0) yield opening;
     for (const ended of scored.take(events))
       yield scored.withScores(ended, await scoresOf(scored.asPrompt(ended), model, at));

@@ -99,6 +99,7 @@ test("sends token ids and every parameter, so that nothing of the server's defau
     return_tokens_as_token_ids: true,
     skip_special_tokens: false,
     stream: true,
+    stream_options: { include_usage: true },
   });
   assert.ok(Number.isSafeInteger(seed) && typeof salt === "string");
   assert.match(salt, /^[0-9a-f]{64}$/);
@@ -112,6 +113,25 @@ test("shares cached work with nobody of another entity or salt", async (t) => {
   const salts = completions(stub).map(({ cache_salt: salt }) => salt);
   assert.equal(new Set(salts).size, 6);
   assert.equal(salts[1], salts[3]);
+});
+
+test("tells how much of a prompt was there where the server does", async (t) => {
+  for (const promptTokensDetails of [true, false]) {
+    const { engine } = await started(t, { stub: { promptTokensDetails } });
+    const prompt = Array.from({ length: 60 }, (_, index) =>
+      (index * 7) % 60 === 13 ? 14 : (index * 7) % 60,
+    );
+    const cached = async (id: string) => {
+      const { events, failure } = await read(engine.submit(requestOf(prompt, { id, maxTokens: 2 })));
+      assert.equal(failure, null);
+      assert.equal(events.at(-1)?.kind, "choice-finished");
+      return events.flatMap((event) => (event.kind === "prompt-cached" ? [event.cachedTokenCount] : []));
+    };
+    assert.deepEqual(await cached("first"), []);
+    const again = await cached("again");
+    if (promptTokensDetails) assert.ok(again.length === 1 && again[0] > 0 && again[0] <= 60, again.join());
+    else assert.deepEqual(again, []);
+  }
 });
 
 test("a client that leaves ends its request at the server", async (t) => {

@@ -19,6 +19,7 @@ import type { Logger } from "../telemetry/logger.ts";
 import { createAdapterPlace, type AdapterPlace } from "./adapters/adapter-place.ts";
 import { answerRequest } from "./answer-request.ts";
 import { Replica } from "./replicas/replica.ts";
+import { replicaGauges } from "./replicas/replica-gauges.ts";
 import { ReplicaSet } from "./replicas/replica-set.ts";
 import { copiesOf, readKey, waitsOf, type RemoteSettings } from "./settings.ts";
 import { refuseUnserved } from "./vllm/refuse-unserved.ts";
@@ -42,6 +43,7 @@ export class RemoteEngine implements Engine {
   readonly #generations: Generations;
   readonly #place: AdapterPlace;
   readonly #replicas: ReplicaSet;
+  #requestCount = 0;
   #phase: "new" | "up" | "failed" | "stopped" = "new";
   readonly #life = serviceOf("engine on vLLM", {
     start: async (signal) => {
@@ -68,6 +70,7 @@ export class RemoteEngine implements Engine {
     this.#place = createAdapterPlace(copiesOf(settings));
     this.#replicas = new ReplicaSet({
       replicas: urls.map((url) => this.#replica(url)),
+      turns: { sequenceCountMax: settings.sequencesMax, waitMs: settings.turnSeconds * 1000, clock },
       startMs: settings.startSeconds * 1000,
       lookMs: settings.lookSeconds * 1000,
       clock,
@@ -90,9 +93,9 @@ export class RemoteEngine implements Engine {
     const stream = this.#generations.open(
       request,
       { state, room: this.roomFor(request.choices) },
-      { onEnd: () => abort.abort() },
+      { onEnd: () => abort.abort(wanted) },
     );
-    void this.#answer(request, stream, abort.signal);
+    void this.#answer(request, stream, { arrival: this.#requestCount++, signal: abort.signal });
     return stream;
   }
 
@@ -156,36 +159,48 @@ export class RemoteEngine implements Engine {
         limit: replicas.length * this.#options.settings.adaptersMax,
         about: "Adapters that the servers of the model have loaded, over all of them.",
       },
+      ...replicas.flatMap((replica) =>
+        replicaGauges(replica, this.#replicas.countsAt(replica), this.#options.settings),
+      ),
     ];
   }
 
-  async #answer(request: GenerationRequest, stream: GenerationStream, signal: AbortSignal): Promise<void> {
+  async #answer(
+    request: GenerationRequest,
+    stream: GenerationStream,
+    options: { readonly arrival: number; readonly signal: AbortSignal },
+  ): Promise<void> {
     const tried = new Set<Replica>();
     for (;;) {
-      const failure = await this.#tryOne(request, stream, { tried, signal });
-      if (failure === null || signal.aborted) return;
-      const { error, hasBegun } = failure;
-      const isLast = hasBegun || !mayGoElsewhere(error) || tried.size >= triesMax;
+      const failure = await this.#tryOne(request, stream, { tried, ...options });
+      if (failure === null || options.signal.aborted) return;
+      const { error, isFinal } = failure;
+      const isLast = isFinal || !mayGoElsewhere(error) || tried.size >= triesMax;
       if (!isLast && this.#replicas.ready().some(({ replica }) => !tried.has(replica))) continue;
       return stream.fail(error instanceof ServiceError ? error : unavailable("The engine failed."));
     }
   }
 
-  /** Has one replica answer; returns why it did not, and whether anything came of it. */
+  /** Has one replica answer; returns why it did not, and whether nothing can be made of that: it had no turn, or had begun. */
   async #tryOne(
     request: GenerationRequest,
     stream: GenerationStream,
-    { tried, signal }: { readonly tried: Set<Replica>; readonly signal: AbortSignal },
-  ): Promise<{ readonly error: unknown; readonly hasBegun: boolean } | null> {
+    {
+      tried,
+      arrival,
+      signal,
+    }: { readonly tried: Set<Replica>; readonly arrival: number; readonly signal: AbortSignal },
+  ): Promise<{ readonly error: unknown; readonly isFinal: boolean } | null> {
     const { vocabularySize, logger } = this.#options;
-    let hasBegun = false;
+    let isFinal = true;
     try {
-      const { replica, facts } = this.#replicas.choose(request, tried);
+      const { replica, facts, leave } = await this.#replicas.enter(request, { arrival, tried, signal });
       tried.add(replica);
-      const leave = replica.enter();
+      isFinal = false;
+      stream.begin();
       try {
         for await (const events of answerRequest(request, { replica, facts, vocabularySize, signal })) {
-          hasBegun = true;
+          isFinal = true;
           for (const event of events) stream.push(event);
         }
         replica.succeeded();
@@ -201,7 +216,7 @@ export class RemoteEngine implements Engine {
         leave();
       }
     } catch (error) {
-      return { error, hasBegun };
+      return { error, isFinal };
     }
   }
 
@@ -231,6 +246,9 @@ export class RemoteEngine implements Engine {
       );
   }
 }
+
+/** Why a request ends at its server whose answer nobody reads any further. Made once, since most answers end without need. */
+const wanted = new ServiceError({ code: "cancelled", message: "Nothing more is wanted of the request." });
 
 /** So many replicas are asked for one request, as long as nothing came of it. */
 const triesMax = 3;

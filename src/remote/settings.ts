@@ -26,6 +26,14 @@ export const remoteSettings = {
     about:
       "As the vLLM servers were started (`--scheduling-policy`): with `priority` requests may have one, which vLLM else ignores.",
   },
+  sequencesMax: {
+    kind: "integer",
+    default: 256,
+    min: 1,
+    max: 1_000_000,
+    about:
+      "Answers that each vLLM server is asked for at once, each choice of a request being one: its `--max-num-seqs`. Requests beyond wait here, and entities take turns.",
+  },
   adaptersMax: {
     kind: "integer",
     default: 32,
@@ -53,9 +61,10 @@ export const remoteSettings = {
   connectSeconds: seconds(5, "How long connecting to a vLLM server may take."),
   answerSeconds: seconds(30, "How long a vLLM server may take to answer what computes nothing."),
   adapterSeconds: seconds(120, "How long a vLLM server may take to load an adapter."),
+  turnSeconds: seconds(600, "How long a request may wait here until a vLLM server has room for it."),
   firstTokenSeconds: seconds(
     600,
-    "How long a request may wait at a vLLM server for its first token, its turn and its prompt included.",
+    "How long a request may wait at a vLLM server for its first token, its turn there and its prompt included.",
   ),
   nextTokenSeconds: seconds(120, "How long a vLLM server may take from one token to the next."),
 } as const satisfies SettingsSchema;

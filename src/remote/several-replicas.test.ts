@@ -7,6 +7,7 @@ import { createFakeEngine, fatalTokenId } from "../engine/testing/fake-engine.ts
 import { fakeShape } from "../engine/testing/fake-runner.ts";
 import { requestOf, type ShortRequest } from "../engine/testing/run-loop.ts";
 import { adapterHash } from "../model/hashes/adapter-hash.ts";
+import type { RemoteSettings } from "./settings.ts";
 import { StubVllm, type StubFault } from "./testing/stub-vllm.ts";
 import { remoteEngine } from "./testing/stubbed-engine.ts";
 
@@ -14,7 +15,7 @@ const { vocabularySize, contextLength } = fakeShape;
 const folder = "test/fixtures/goldens/training/adapter";
 const adapter = { id: "m:1", folder, hash: adapterHash(folder) };
 
-async function setUp(t: TestContext, count: number) {
+async function setUp(t: TestContext, count: number, settings: Partial<RemoteSettings> = {}) {
   const stubs = Array.from(
     { length: count },
     () =>
@@ -28,7 +29,7 @@ async function setUp(t: TestContext, count: number) {
   );
   const urls = await Promise.all(stubs.map((stub) => stub.start()));
   t.after(() => Promise.all(stubs.map((stub) => stub.stop())));
-  const engine = remoteEngine({ urls, vocabularySize, waitingCountMax: 1000 });
+  const engine = remoteEngine({ urls, vocabularySize, waitingCountMax: 1000, settings });
   t.after(() => engine.stop());
   await engine.start();
   for (const stub of stubs) stub.asked.length = 0;
@@ -150,4 +151,97 @@ test("where all are gone a request is refused, and says so", async (t) => {
   const { stubs, answer } = await setUp(t, 2);
   for (const stub of stubs) stub.fault = breaks;
   assert.match((await answer([5, 6])).failure ?? "", /^unavailable: /);
+});
+
+/** Holds requests until it is told to let the oldest go. */
+function gate(stubs: readonly StubVllm[]) {
+  const held: (() => void)[] = [];
+  const chunk = {
+    choices: [{ index: 0, text: "", logprobs: null, finish_reason: "length", token_ids: [3] }],
+  };
+  for (const stub of stubs)
+    stub.fault = (path, _request, response) => {
+      if (path !== "/v1/completions") return false;
+      held.push(() => response.writeHead(200).end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`));
+      return true;
+    };
+  return { held, open: () => held.shift()?.() };
+}
+
+test("a server is asked for so much at once, others wait here, and entities take turns", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2, { sequencesMax: 2 });
+  const { held, open } = gate(stubs);
+  const ended: string[] = [];
+  const ask = async (entity: string, prompt: readonly number[]) => {
+    const { failure } = await answer(prompt, { cacheOwner: entity, maxTokens: 1 });
+    assert.equal(failure, null);
+    ended.push(entity);
+  };
+  const all = [1, 2, 3, 4, 5, 6].map((first) => ask("many", [first, 9]));
+  await until(() => held.length === 4);
+  all.push(ask("one", [7, 9]));
+  const gaugeSum = (name: string) =>
+    engine
+      .status()
+      .gauges.filter((gauge) => gauge.name === name)
+      .reduce((sum, { value }) => sum + value, 0);
+  await until(() => gaugeSum("replica_requests_waiting") === 3);
+  assert.deepEqual([gaugeSum("replica_requests_running"), gaugeSum("replica_sequences")], [4, 4]);
+  const { runningCount, waitingCount } = engine.status();
+  assert.deepEqual([runningCount, waitingCount], [4, 3]);
+  // Both servers may have to let one go: the one that waits has its turn at one of them.
+  for (let time = 0; time < 3; time++) {
+    open();
+    await until(() => ended.length === time + 1);
+  }
+  await until(() => held.length === 4);
+  assert.equal(gaugeSum("replica_requests_waiting"), 0);
+  while (ended.length < 7) {
+    const before = ended.length;
+    open();
+    await until(() => ended.length > before);
+  }
+  await Promise.all(all);
+  assert.ok(ended.indexOf("one") < 6, ended.join());
+  assert.equal(gaugeSum("replica_sequences"), 0);
+});
+
+test("who waits for a server that goes, and who waits while another has nothing to do, has a turn at that", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2, { sequencesMax: 1 });
+  const [one, other] = stubs;
+  const readyCount = () => engine.status().gauges.find(({ name }) => name === "replicas_ready")?.value;
+  one.fault = dies;
+  await until(() => readyCount() === 1);
+  const { held, open } = gate([other]);
+  const all = [1, 2, 3].map((first) => answer([first, 9], { maxTokens: 1 }));
+  await until(() => held.length === 1 && engine.status().waitingCount === 2);
+  // It comes back, and takes one of those that wait for the other.
+  one.fault = () => false;
+  await until(() => answeredBy(one) > 0);
+  other.fault = dies;
+  await until(() => readyCount() === 1);
+  open();
+  for (const transcript of await Promise.all(all)) assert.equal(transcript.failure, null);
+});
+
+test("who waits too long for its turn is refused, and told when to try again", async (t) => {
+  const { stubs, answer } = await setUp(t, 1, { sequencesMax: 1, turnSeconds: 0.2 });
+  const { held, open } = gate(stubs);
+  const running = answer([5, 6], { maxTokens: 1 });
+  await until(() => held.length === 1);
+  assert.match((await answer([5, 7])).failure ?? "", /^overloaded: The request waited 0\.2 s for its turn/);
+  open();
+  assert.equal((await running).failure, null);
+});
+
+test("connections are kept from one request to the next", async (t) => {
+  const { stubs, answer } = await setUp(t, 1);
+  const sockets = new Set<unknown>();
+  stubs[0].fault = (_path, request) => {
+    sockets.add(request.socket);
+    return false;
+  };
+  for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
+  // The server is also asked whether it is well meanwhile.
+  assert.ok(sockets.size <= 4, `${sockets.size} connections`);
 });

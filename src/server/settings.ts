@@ -280,6 +280,8 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "remote.apiKey",
     "remote.apiKeyFile",
     "remote.scheduling",
+    "remote.sequencesMax",
+    "remote.turnSeconds",
     "remote.adaptersMax",
     "remote.adapterFolder",
     "remote.adapterFolderThere",

@@ -107,6 +107,9 @@ export class DeltaReader {
         this.#isPromptHeld = event.isHeld === true;
         this.#waitedMs = event.waitedMs ?? null;
         return;
+      case "prompt-cached":
+        this.#usage = { ...this.#usage, cachedTokens: event.cachedTokenCount };
+        return;
       case "choices-found":
         this.#choices.length = event.count;
         return;

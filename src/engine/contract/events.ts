@@ -26,6 +26,10 @@ export function checkAnswer(request: GenerationRequest, { events, failure }: Tra
   assert.ok(first.kind === "prompt-computed", "the first event says that the prompt is computed");
   assert.equal(events.filter(({ kind }) => kind === "prompt-computed").length, 1);
   assert.ok(first.cachedTokenCount >= 0 && first.cachedTokenCount <= request.prompt.tokenIds.length);
+  const cached = events.filter((event) => event.kind === "prompt-cached");
+  assert.ok(cached.length <= 1 && cached.every((event) => event !== events.at(-1)));
+  for (const { cachedTokenCount: count } of cached)
+    assert.ok(count >= 0 && count <= request.prompt.tokenIds.length);
   for (let choice = 0; choice < choiceCountOf(request); choice++) {
     const own = events.filter((event) => "choice" in event && event.choice === choice);
     const tokens = own.flatMap((event) => (event.kind === "tokens" ? event.tokens : []));

@@ -30,7 +30,9 @@ export class Shares {
   }
 
   remove(holder: SlotHolder): void {
-    this.#byOwner.set(holder.owner, this.of(holder.owner) - this.by(holder));
+    const left = this.of(holder.owner) - this.by(holder);
+    if (left === 0) this.#byOwner.delete(holder.owner);
+    else this.#byOwner.set(holder.owner, left);
   }
 
   /**

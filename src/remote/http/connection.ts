@@ -9,7 +9,8 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { retryAfterSeconds } from "../../domain/waiting/retry-after.ts";
-import { createDeadline, type Deadline } from "./deadline.ts";
+import { AnswerBody } from "./answer-body.ts";
+import { createDeadline } from "./deadline.ts";
 
 /** How long what is asked may take, in milliseconds. */
 export interface Waits {
@@ -39,8 +40,7 @@ export interface HttpAnswer {
   readonly status: number;
   /** Of Retry-After in seconds; null where there is none. */
   readonly retryAfterSeconds: number | null;
-  /** To be read to its end or left: whoever leaves it closes the connection. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: AnswerBody;
 }
 
 /** A server that could not be asked, or whose answer broke off; `wasSent` where it may have begun to work. */
@@ -94,8 +94,17 @@ export class Connection {
     agent: HttpAgent | HttpsAgent | false = this.#agent,
   ): Promise<HttpAnswer> {
     signal.throwIfAborted();
-    const deadline = createDeadline();
-    const either = AbortSignal.any([signal, deadline.signal]);
+    let reason: unknown = null;
+    const end = (why: unknown): void => {
+      reason ??= why;
+      sending.destroy();
+    };
+    const onAbort = (): void => end(signal.reason);
+    const deadline = createDeadline(end);
+    const onEnd = (): void => {
+      deadline.clear();
+      signal.removeEventListener("abort", onAbort);
+    };
     const bytes = body === undefined ? null : Buffer.from(JSON.stringify(body));
     const sending = this.#request({
       agent,
@@ -107,24 +116,23 @@ export class Connection {
         ...(bytes && { "content-type": "application/json", "content-length": String(bytes.length) }),
       },
     });
-    const end = (): void => void sending.destroy();
-    either.addEventListener("abort", end, { once: true });
+    signal.addEventListener("abort", onAbort, { once: true });
     try {
       deadline.set(waits.connectMs, "connection");
       sending.once("socket", (socket) => whenConnected(socket, () => deadline.set(waits.answerMs, "head")));
       sending.end(bytes ?? undefined);
       const answer = await answerOf(sending);
       deadline.set(waits.firstMs ?? waits.answerMs, "first-part");
+      const errorOf = (cause: unknown): unknown =>
+        reason ?? new BrokenConnection(wordsOf(cause), { wasSent: true, cause });
       return {
         status: answer.statusCode ?? 0,
         retryAfterSeconds: retryAfterSeconds(answer.headers["retry-after"]),
-        body: bodyOf(answer, { deadline, either, nextMs: waits.nextMs, onEnd: end }),
+        body: new AnswerBody(answer, { deadline, nextMs: waits.nextMs, errorOf, onEnd }),
       };
     } catch (cause) {
-      deadline.clear();
-      either.removeEventListener("abort", end);
-      either.throwIfAborted();
-      throw cause;
+      onEnd();
+      throw reason ?? cause;
     }
   }
 
@@ -156,39 +164,6 @@ function answerOf(sending: ClientRequest): Promise<IncomingMessage> {
         );
     });
   });
-}
-
-/** The bytes of a body, each of which sets the deadline anew. */
-async function* bodyOf(
-  answer: IncomingMessage,
-  {
-    deadline,
-    either,
-    nextMs,
-    onEnd,
-  }: {
-    readonly deadline: Deadline;
-    readonly either: AbortSignal;
-    readonly nextMs: number;
-    readonly onEnd: () => void;
-  },
-): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const bytes of answer as AsyncIterable<Buffer>) {
-      // A slow reader is not a slow server.
-      deadline.clear();
-      yield bytes;
-      deadline.set(nextMs, "next-part");
-    }
-  } catch (cause) {
-    either.throwIfAborted();
-    throw new BrokenConnection(wordsOf(cause), { wasSent: true, cause });
-  } finally {
-    deadline.clear();
-    either.removeEventListener("abort", onEnd);
-    // One that was read to its end leaves its connection to the next request.
-    if (!answer.complete) answer.destroy();
-  }
 }
 
 function whenConnected(socket: Socket, then: () => void): void {

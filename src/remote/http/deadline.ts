@@ -12,42 +12,47 @@ const names: Readonly<Record<Wait, string>> = {
 };
 
 export interface Deadline {
-  /** Aborts with a ServiceError `timeout` once nothing came in time; `unavailable` where that was the connection. */
-  readonly signal: AbortSignal;
   /** Something came: from now on for so long nothing else may be waited for. */
   set(durationMs: number, waitedFor: Wait): void;
-  /** Nothing is waited for any more. */
+  /** Nothing is waited for until it is set again. */
+  pause(): void;
+  /** As `pause`, for good. */
   clear(): void;
 }
 
-/** A deadline that is not set yet. One timer serves all of its times, since streams set it with every event. */
-export function createDeadline(): Deadline {
-  const expiry = new AbortController();
+/**
+ * A deadline that is not set yet. One timer serves all of its times, since streams set it with every event.
+ *
+ * @param onExpired called once nothing came in time, with a ServiceError `timeout`; `unavailable` where that was the connection
+ */
+export function createDeadline(onExpired: (error: ServiceError) => void): Deadline {
   let timer: NodeJS.Timeout | null = null;
-  let current: { readonly durationMs: number; readonly waitedFor: Wait } = {
-    durationMs: 0,
-    waitedFor: "connection",
-  };
+  let timerMs = 0;
+  let current: Wait | null = null;
   const expire = (): void => {
-    const { durationMs, waitedFor } = current;
-    const message = `${names[waitedFor]} did not come within ${durationMs / 1000} s.`;
-    const code = waitedFor === "connection" ? "unavailable" : "timeout";
-    expiry.abort(new ServiceError({ code, message }));
-  };
-  const clear = (): void => {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
+    if (current === null) return;
+    const message = `${names[current]} did not come within ${timerMs / 1000} s.`;
+    const code = current === "connection" ? "unavailable" : "timeout";
+    onExpired(new ServiceError({ code, message }));
   };
   return {
-    signal: expiry.signal,
     set: (durationMs, waitedFor) => {
-      if (timer !== null && durationMs === current.durationMs) timer.refresh();
+      current = waitedFor;
+      if (timer !== null && durationMs === timerMs) timer.refresh();
       else {
-        clear();
+        if (timer !== null) clearTimeout(timer);
+        timerMs = durationMs;
         timer = setTimeout(expire, durationMs);
       }
-      current = { durationMs, waitedFor };
     },
-    clear,
+    // The timer runs on, since it is likely to be set again soon.
+    pause: () => {
+      current = null;
+    },
+    clear: () => {
+      current = null;
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+    },
   };
 }

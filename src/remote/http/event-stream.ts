@@ -1,5 +1,6 @@
 // The data of server-sent events (WHATWG HTML, 9.2), as they come: what stands behind `data:`, joined over the lines of an
 // event. Names, ids and comments are passed over.
+import { StringDecoder } from "node:string_decoder";
 import { UnreadableAnswer } from "./read-text.ts";
 
 /** The longest event: one with the log-probabilities of a whole vocabulary for some tokens. */
@@ -11,11 +12,11 @@ const eventCharactersMax = 64 * 2 ** 20;
  * @throws UnreadableAnswer for an event that is too long; what reading the bytes throws
  */
 export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
-  const decoder = new TextDecoder();
+  const decoder = new StringDecoder();
   let rest = "";
   let data: string[] = [];
   for await (const bytes of body) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    const lines = (rest + decoder.write(bytes)).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > eventCharactersMax) throw new UnreadableAnswer("an event of the answer is too long");
     const events: string[] = [];

@@ -6,21 +6,38 @@ import type { GenerationRequest } from "../../domain/generation.ts";
 import { secureBytes } from "../../domain/random.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Logger } from "../../telemetry/logger.ts";
+import { sequenceCountOf } from "../vllm/completion-body.ts";
 import type { ServerFacts } from "../vllm/server-facts.ts";
 import { chooseReplica, prefixOf } from "./choose-replica.ts";
 import { addedPauseMs } from "./look-pause.ts";
 import { RecentRequests } from "./recent-requests.ts";
 import type { Replica } from "./replica.ts";
+import { Turns, type PlaceCounts, type TurnsOptions } from "./turns.ts";
 
 export interface ReplicaSetOptions {
   /** At least one. */
   readonly replicas: readonly Replica[];
+  readonly turns: TurnsOptions;
   /** How long a start waits for the first that answers. */
   readonly startMs: number;
   /** How often each is asked whether it is well. */
   readonly lookMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+interface EnterOptions {
+  /** How many requests came before it. */
+  readonly arrival: number;
+  /** Replicas that have failed it. */
+  readonly tried: ReadonlySet<Replica>;
+  readonly signal: AbortSignal;
+}
+
+/** A replica at which a request has its turn. */
+export interface EnteredReplica extends ReadyReplica {
+  /** To be called when the request has ended there; idempotent. */
+  readonly leave: () => void;
 }
 
 /** A replica that answers, with what is known of it. */
@@ -38,6 +55,7 @@ const retryMs = 500;
 export class ReplicaSet {
   readonly replicas: readonly Replica[];
   readonly #options: ReplicaSetOptions;
+  readonly #turns: Turns<Replica>;
   readonly #stopping = new AbortController();
   readonly #watches: Promise<void>[] = [];
   readonly #recent: RecentRequests<Replica>;
@@ -46,6 +64,9 @@ export class ReplicaSet {
     this.#options = options;
     this.replicas = options.replicas;
     this.#recent = new RecentRequests(options.replicas);
+    this.#turns = new Turns(options.turns);
+    for (const replica of this.replicas)
+      replica.onLeft = () => this.#turns.refuseBut(this.replicas, this.#noneLeft());
   }
 
   /** Those that answer. */
@@ -78,25 +99,59 @@ export class ReplicaSet {
   }
 
   /**
-   * For a request, which counts as given to it: see {@link chooseReplica}.
+   * For a request: see {@link chooseReplica}. Where it would begin at once comes before where it would wait.
    *
    * @param tried replicas that have failed it
    * @throws ServiceError `unavailable` where none is left
    */
   choose(request: GenerationRequest, tried: ReadonlySet<Replica> = new Set()): ReadyReplica {
     const ready = this.ready().filter(({ replica }) => !tried.has(replica));
-    const candidates = ready.map(({ replica, facts }) => ({
-      hash: replica.hash,
-      runningCount: replica.runningCount,
-      recentCount: this.#recent.countOf(replica),
-      chosen: { replica, facts },
-    }));
-    if (candidates.length > 0) {
-      const { chosen } = chooseReplica(candidates, prefixOf(request));
-      this.#recent.add(chosen.replica);
-      return chosen;
+    const free = ready.filter(({ replica }) => this.#turns.roomAt(replica) > 0);
+    const candidates = (free.length > 0 ? free : ready).map(({ replica, facts }) => {
+      const { runningSequences, waitingSequences } = this.#turns.countsAt(replica);
+      const runningCount = runningSequences + waitingSequences;
+      const recentCount = this.#recent.countOf(replica);
+      return { hash: replica.hash, runningCount, recentCount, chosen: { replica, facts } };
+    });
+    if (candidates.length > 0) return chooseReplica(candidates, prefixOf(request)).chosen;
+    throw this.#noneLeft();
+  }
+
+  /**
+   * Waits for a request's turn: at the replica that is chosen for it, or at another one that has room first.
+   *
+   * @throws ServiceError as {@link choose}, `overloaded` where its turn did not come in time; the signal's reason
+   */
+  async enter(request: GenerationRequest, { arrival, tried, signal }: EnterOptions): Promise<EnteredReplica> {
+    const { priority, cacheOwner: owner } = request;
+    const slotCount = sequenceCountOf(request);
+    const mayUse = (one: Replica): boolean => one.facts !== null && !tried.has(one);
+    for (;;) {
+      const { replica: home } = this.choose(request, tried);
+      const turn = { owner, priority, arrival, slotCount, home, mayUse };
+      const admission = await this.#turns.take(turn, { signal });
+      const { place: replica } = admission;
+      const leave = (): void => {
+        admission.leave();
+        this.#turns.offer(replica);
+      };
+      const { facts } = replica;
+      if (facts !== null) {
+        this.#recent.add(replica);
+        return { replica, facts, leave };
+      }
+      // It went at that very moment.
+      leave();
     }
-    throw new ServiceError({
+  }
+
+  /** What a replica does at this moment. */
+  countsAt(replica: Replica): PlaceCounts {
+    return this.#turns.countsAt(replica);
+  }
+
+  #noneLeft(): ServiceError {
+    return new ServiceError({
       code: "unavailable",
       message: "No server that computes this model answers; try again later.",
       retryAfterSeconds: 2,
@@ -148,6 +203,7 @@ export class ReplicaSet {
           const { version } = await replica.join({ signal });
           this.#recent.join(replica, others);
           logger.info({ server: name, version }, "a vLLM server answers");
+          this.#turns.offer(replica);
         }
       } catch (error) {
         if (signal.aborted || !isReady) continue;

@@ -22,14 +22,17 @@ export class Replica {
   readonly hash: number;
   readonly server: VllmServer;
   readonly adapters: LoadedAdapters;
+  /** Called when it answers no more. */
+  onLeft: () => void = () => undefined;
   readonly #vocabularySize: number;
   #facts: ServerFacts | null = null;
   #fault = "It was not asked yet.";
-  #runningCount = 0;
   #failureCount = 0;
+  #failureTotal = 0;
   #absenceCount = 0;
 
-  constructor({ server, place, adaptersMax, vocabularySize, onFault, onDropped }: ReplicaOptions) {
+  constructor(options: ReplicaOptions) {
+    const { server, place, adaptersMax, vocabularySize, onFault, onDropped } = options;
     this.server = server;
     this.hash = hashOf(server.name);
     this.#vocabularySize = vocabularySize;
@@ -46,23 +49,14 @@ export class Replica {
     return this.#fault;
   }
 
-  get runningCount(): number {
-    return this.#runningCount;
+  /** Requests that it failed, whatever they were then answered with. */
+  get failureTotal(): number {
+    return this.#failureTotal;
   }
 
   /** How often it was found out since it last answered a request. */
   get absenceCount(): number {
     return this.#absenceCount;
-  }
-
-  /** Counts a request in; what is returned counts it out, once. */
-  enter(): () => void {
-    this.#runningCount += 1;
-    let isIn = true;
-    return () => {
-      if (isIn) this.#runningCount -= 1;
-      isIn = false;
-    };
   }
 
   /**
@@ -95,6 +89,7 @@ export class Replica {
   /** It failed a request, of which nothing but itself was the cause; one that was out for that has one try alone. */
   failed(reason: unknown): void {
     this.#failureCount += 1;
+    this.#failureTotal += 1;
     if (this.#failureCount >= failuresMax) this.leave(reason);
   }
 
@@ -103,6 +98,7 @@ export class Replica {
     if (this.#facts !== null) this.#absenceCount += 1;
     this.#facts = null;
     this.#fault = reason instanceof Error ? reason.message : String(reason);
+    this.onLeft();
   }
 
   stop(): void {

@@ -54,6 +54,7 @@ export interface StubModel {
   readonly endTokenId: number;
   readonly logprobCountMax: number;
   readonly latencies?: Latencies;
+  readonly promptTokensDetails: boolean;
 }
 
 let lastId = 0;
@@ -75,9 +76,11 @@ export async function answerCompletion(
   }
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   const send = (value: unknown): void => void response.write(`data: ${JSON.stringify(value)}\n\n`);
+  let cachedTokenCount = 0;
   try {
     let hasBegun = false;
-    for await (const batch of generation.events)
+    for await (const batch of generation.events) {
+      for (const event of batch) if (event.kind === "prompt-computed") ({ cachedTokenCount } = event);
       for (const chunk of chunksOf(batch, body, model)) {
         const { latencies } = model;
         if (latencies !== undefined)
@@ -85,6 +88,9 @@ export async function answerCompletion(
         hasBegun = true;
         send(chunk);
       }
+    }
+    if (body.stream_options?.include_usage === true)
+      send({ ...headOf(body, model), choices: [], usage: usageOf(body, model, cachedTokenCount) });
   } catch (error) {
     send(refusalOf(error).body);
   }
@@ -209,11 +215,23 @@ function chunkOf(
   model: StubModel,
 ): unknown {
   return {
-    id: `cmpl-${body.request_id}`,
-    object: "text_completion",
-    created: 1,
-    model: model.model,
+    ...headOf(body, model),
     choices: [{ index, text: "", ...endOf(end, body), ...tokenFields(tokens, body) }],
+  };
+}
+
+function headOf({ request_id: id }: SentCompletion, { model }: StubModel): object {
+  return { id: `cmpl-${id}`, object: "text_completion", created: 1, model };
+}
+
+/** What has no meaning here is 1. */
+function usageOf({ prompt }: SentCompletion, model: StubModel, cachedTokenCount: number): object {
+  const details = { cached_tokens: cachedTokenCount, created_cache_tokens: null, multimodal_tokens: null };
+  return {
+    prompt_tokens: prompt.length,
+    completion_tokens: 1,
+    total_tokens: prompt.length + 1,
+    prompt_tokens_details: model.promptTokensDetails ? details : null,
   };
 }
 
@@ -258,13 +276,7 @@ function wholeAnswer(body: SentCompletion, model: StubModel, events: readonly Ge
       prompt_logprobs: body.prompt_logprobs === undefined ? null : prompt.map(promptEntry),
     };
   });
-  return {
-    id: `cmpl-${body.request_id}`,
-    object: "text_completion",
-    created: 1,
-    model: model.model,
-    choices,
-  };
+  return { ...headOf(body, model), choices };
 }
 
 function promptEntry(token: PromptLogprob | null): unknown {

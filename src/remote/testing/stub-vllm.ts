@@ -17,6 +17,8 @@ export interface StubVllmOptions {
   readonly endTokenId: number;
   /** As `--max-logprobs`. */
   readonly logprobCountMax: number;
+  /** As `--enable-prompt-tokens-details`. */
+  readonly promptTokensDetails?: boolean;
   /** As `--api-key`. */
   readonly key?: string;
   /** As the model is called at the server. */
@@ -182,7 +184,9 @@ export class StubVllm {
     this.#runningCount += 1;
     try {
       const adapter = folder === undefined ? null : { id: body.model, folder };
-      await answerCompletion(body, { ...this.#options, adapter, model: this.#model }, response);
+      const { promptTokensDetails = false } = this.#options;
+      const model = { ...this.#options, promptTokensDetails, adapter, model: this.#model };
+      await answerCompletion(body, model, response);
     } finally {
       this.#runningCount -= 1;
     }

@@ -1,10 +1,11 @@
 // The pieces of vLLM's answer as events of a generation. What vLLM does otherwise than the contract says is put right here
 // where that is exact, and else ends the request: choices of a greedy request are drawn once, and a token that the request
-// forbids says that none was left to draw.
+// forbids says that none was left to draw. The last choice ends with the answer, whose end says how much of the prompt was
+// there.
 import type { GeneratedToken, GenerationEvent, GenerationRequest } from "../../domain/generation.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import type { CompletionChunk } from "./read-completion.ts";
+import type { ChoiceChunk, CompletionChunk } from "./read-completion.ts";
 import { strangeAnswer, VllmRefusal } from "./vllm-errors.ts";
 
 export class AnswerReader {
@@ -14,6 +15,9 @@ export class AnswerReader {
   readonly #allowedTokenIds: ReadonlySet<number> | null;
   /** How many tokens each choice of the answer has; it has ended where it is absent. */
   readonly #tokenCounts = new Map<number, number>();
+  /** What ends the last of its choices. */
+  #lastFinish: readonly GenerationEvent[] = [];
+  #cachedTokenCount = 0;
   /** Of each choice of the answer those of the request. */
   readonly #choicesOf: (choice: number) => readonly number[];
 
@@ -30,12 +34,37 @@ export class AnswerReader {
     for (const choice of isGreedy ? [0] : all) this.#tokenCounts.set(choice, 0);
   }
 
+  /** Whether all of its choices have ended. */
+  get isWhole(): boolean {
+    return this.#tokenCounts.size === 0;
+  }
+
   /**
-   * The events of a piece, in order.
+   * The events of a piece, in order, but for the end of the last choice.
    *
    * @throws ServiceError `unsupported` where no token was left to draw; `unavailable` for what cannot be an answer
    */
-  read({ choice, tokens, finish }: CompletionChunk): readonly GenerationEvent[] {
+  read(chunk: CompletionChunk): readonly GenerationEvent[] {
+    if (chunk.kind === "choice") return this.#readChoice(chunk);
+    this.#cachedTokenCount = chunk.cachedTokenCount ?? 0;
+    return [];
+  }
+
+  /**
+   * The end of the last choice, once the answer has ended.
+   *
+   * @throws ServiceError `unavailable` where a choice did not end
+   */
+  end(): readonly GenerationEvent[] {
+    if (!this.isWhole) throw strangeAnswer("the end of a choice");
+    const { prompt, outputs } = this.#request;
+    const cachedTokenCount = Math.min(this.#cachedTokenCount, prompt.tokenIds.length);
+    // Where its log-probabilities were wanted, the request for these computed it.
+    if (cachedTokenCount === 0 || outputs.promptLogprobCount !== null) return this.#lastFinish;
+    return [{ kind: "prompt-cached", cachedTokenCount }, ...this.#lastFinish];
+  }
+
+  #readChoice({ choice, tokens, finish }: ChoiceChunk): readonly GenerationEvent[] {
     const before = this.#tokenCounts.get(choice);
     if (before === undefined) throw strangeAnswer("a choice that was asked for and goes on");
     const last = tokens.at(-1);
@@ -45,18 +74,17 @@ export class AnswerReader {
     const kept = (isOwnEnd ? tokens.slice(0, -1) : tokens).map((token) => this.#checked(token));
     const count = before + kept.length;
     if (count > this.#request.stopping.maxTokens) throw strangeAnswer("an end after the last token");
-    if (finish === null) this.#tokenCounts.set(choice, count);
-    else this.#tokenCounts.delete(choice);
     const finished = finish === null ? null : finishOf(finish, isStopped ? (last?.id ?? null) : null);
-    return this.#choicesOf(choice).flatMap((own) => [
-      ...(kept.length > 0 ? [{ kind: "tokens", choice: own, tokens: kept } as const] : []),
-      ...(finished === null ? [] : [{ kind: "choice-finished", choice: own, ...finished } as const]),
-    ]);
-  }
-
-  /** @throws ServiceError `unavailable` where a choice did not end */
-  requireEnd(): void {
-    if (this.#tokenCounts.size > 0) throw strangeAnswer("the end of a choice");
+    if (finished === null) this.#tokenCounts.set(choice, count);
+    else this.#tokenCounts.delete(choice);
+    const choices = this.#choicesOf(choice);
+    const computed: readonly GenerationEvent[] =
+      kept.length === 0 ? [] : choices.map((own) => ({ kind: "tokens", choice: own, tokens: kept }));
+    if (finished === null) return computed;
+    const finishes = choices.map((own) => ({ kind: "choice-finished", choice: own, ...finished }) as const);
+    if (!this.isWhole) return [...computed, ...finishes];
+    this.#lastFinish = finishes;
+    return computed;
   }
 
   #checked(token: GeneratedToken): GeneratedToken {

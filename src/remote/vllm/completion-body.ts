@@ -34,6 +34,7 @@ export interface CompletionBody {
   readonly return_tokens_as_token_ids: true;
   readonly skip_special_tokens: false;
   readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage: boolean };
 }
 
 /**
@@ -47,14 +48,13 @@ export function completionBody(
   model: string,
   { vocabularySize }: { readonly vocabularySize: number },
 ): CompletionBody {
-  const { sampling, stopping, outputs, constraint, choices } = request;
+  const { sampling, stopping, outputs, constraint } = request;
   const { logitBias, allowedTokenIds } = sampling;
   return {
     model,
     prompt: request.prompt.tokenIds,
     request_id: request.id,
-    // Greedy choices are the same, and vLLM refuses to draw several.
-    n: sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count,
+    n: sequenceCountOf(request),
     max_tokens: stopping.maxTokens,
     min_tokens: minTokensOf(request),
     stop_token_ids: stopping.stopTokenIds.filter((id) => id < vocabularySize),
@@ -78,6 +78,11 @@ export function completionBody(
     return_tokens_as_token_ids: true,
     skip_special_tokens: false,
   };
+}
+
+/** How many answers vLLM computes for a request. Greedy ones are the same, and it refuses to draw several. */
+export function sequenceCountOf({ sampling, choices }: GenerationRequest): number {
+  return sampling.temperature === 0 || choices.kind === "beam" ? 1 : choices.count;
 }
 
 /** What asks for the log-probabilities of a request's prompt, which vLLM gives in no stream; its one token is nobody's. */

@@ -9,13 +9,24 @@ import {
 } from "../../domain/generation.ts";
 import { refusalInStream, strangeAnswer } from "./vllm-errors.ts";
 
+/** An event of a stream. */
+export type CompletionChunk = ChoiceChunk | UsageChunk;
+
 /** What comes at once of one choice. */
-export interface CompletionChunk {
+export interface ChoiceChunk {
+  readonly kind: "choice";
   readonly choice: number;
   /** With their log-probabilities, NaN where none were asked for; alternatives are as many as vLLM gave, in order. */
   readonly tokens: readonly GeneratedToken[];
   /** Null while the choice goes on. */
   readonly finish: string | null;
+}
+
+/** What comes behind the last choice. */
+export interface UsageChunk {
+  readonly kind: "usage";
+  /** Tokens of the prompt that were there; null where the server does not say (`--enable-prompt-tokens-details`). */
+  readonly cachedTokenCount: number | null;
 }
 
 export interface Completion {
@@ -26,7 +37,7 @@ export interface Completion {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads the event of a stream; one without choices says nothing of any.
+ * Reads the event of a stream; null for one that says nothing.
  *
  * @throws ServiceError for an error within the stream; `unavailable` for what has another form
  */
@@ -34,17 +45,26 @@ export function readChunk(value: unknown): CompletionChunk | null {
   const fields = fieldsOf(value, "an event");
   if (fields["error"] !== undefined) throw refusalInStream(fields["error"]);
   const choices = listOf(fields["choices"], "its choices");
-  if (choices.length === 0) return null;
+  if (choices.length === 0) return readUsage(fields["usage"]);
   const choice = fieldsOf(choices[0], "a choice");
   const ids = (choice["token_ids"] ?? null) === null ? [] : listOf(choice["token_ids"], "its token ids");
   const logprobs =
     (choice["logprobs"] ?? null) === null ? null : fieldsOf(choice["logprobs"], "log-probabilities");
   const finish = choice["finish_reason"] ?? null;
   return {
+    kind: "choice",
     choice: numberOf(choice["index"], "the index of a choice"),
     tokens: ids.map((id, index) => readToken(numberOf(id, "a token id"), logprobs, index)),
     finish: typeof finish === "string" ? finish : null,
   };
+}
+
+function readUsage(usage: unknown): UsageChunk | null {
+  if ((usage ?? null) === null) return null;
+  const details = fieldsOf(usage, "its usage")["prompt_tokens_details"] ?? null;
+  const count =
+    details === null ? null : (fieldsOf(details, "details of its usage")["cached_tokens"] ?? null);
+  return { kind: "usage", cachedTokenCount: count === null ? null : numberOf(count, "its cached tokens") };
 }
 
 /** @throws ServiceError `unavailable` for what has another form */

@@ -36,6 +36,13 @@ export interface VllmWaits {
   readonly adapterMs: number;
 }
 
+/** What came at once of an answer. */
+export interface StreamPart {
+  readonly chunks: readonly CompletionChunk[];
+  /** Whether the answer is whole with it. */
+  readonly isLast: boolean;
+}
+
 /** What fits the answers that hold no tokens. */
 const smallBytesMax = 4 * 2 ** 20;
 /** The log-probabilities of a long prompt, with alternatives. */
@@ -78,22 +85,21 @@ export class VllmServer {
     await this.#read(answer, smallBytesMax);
   }
 
-  /** Answers a prompt, as it is computed. Leaving it ends the request at the server as well. */
-  async *stream(
-    body: CompletionBody,
-    options: { readonly signal: AbortSignal },
-  ): AsyncGenerator<readonly CompletionChunk[]> {
+  /** Answers a prompt, as it is computed. Leaving it before its last part ends the request at the server as well. */
+  async *stream(body: CompletionBody, options: { readonly signal: AbortSignal }): AsyncGenerator<StreamPart> {
     const { connectMs, firstTokenMs, nextTokenMs } = this.#waits;
     // A server may hold back the head of its answer until a request begins.
     const waits = { connectMs, answerMs: firstTokenMs, firstMs: firstTokenMs, nextMs: nextTokenMs };
-    const whole = { ...body, stream: true };
+    const whole = { ...body, stream: true, stream_options: { include_usage: true } };
     const answer = await this.#send({ method: "POST", path: completions, body: whole, waits, ...options });
     if (answer.status !== 200) await this.#refuse(answer);
     try {
       for await (const events of eventData(answer.body)) {
+        const isLast = events.includes(end);
         const chunks = events.flatMap((data) => (data === end ? [] : (readChunk(parsed(data)) ?? [])));
-        if (chunks.length > 0) yield chunks;
-        if (events.includes(end)) return;
+        if (isLast) answer.body.release();
+        if (isLast || chunks.length > 0) yield { chunks, isLast };
+        if (isLast) return;
       }
     } catch (error) {
       throw unreachable(error);

@@ -21,7 +21,12 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
         runningCount: 0,
         waitingCount: 0,
         waitingCountMax: 4,
-        gauges: [{ ...bytes, name: "hits", limit: null }],
+        gauges: [
+          { ...bytes, name: "hits", limit: null },
+          { ...bytes, name: "part", limit: null, labels: { server: "x" } },
+          { ...bytes, name: "part", value: 6, limit: null, labels: { server: "y" } },
+          { ...bytes, name: "faults_total", limit: null, isTotal: true },
+        ],
       },
     ],
   ];
@@ -56,6 +61,9 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
       'hone_engine_cache_bytes{base_model="a"} 5',
       'hone_engine_cache_bytes_max{base_model="a"} 9',
       'hone_engine_hits{base_model="b"} 5',
+      'hone_engine_part{base_model="b",server="x"} 5',
+      'hone_engine_part{base_model="b",server="y"} 6',
+      'hone_engine_faults_total{base_model="b"} 5',
       "hone_training_jobs_running 6",
       "hone_job_event_streams 2",
     ],

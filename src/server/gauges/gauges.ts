@@ -108,18 +108,29 @@ function exposeProcesses(metrics: Metrics): void {
 
 /** What each kind of engine shows of itself, with `_max` for a limit; engines of one kind share a metric. */
 function exposeOwnGauges(metrics: Metrics, bases: readonly Base[]): void {
-  const samples = (name: string, read: (gauge: EngineGauge) => number | null) =>
-    bases.flatMap(({ model, engine }) => {
-      const gauge = engine.status().gauges.find((candidate) => candidate.name === name);
-      const value = gauge === undefined ? null : read(gauge);
-      return value === null ? [] : [{ labels: { base_model: model.name }, value }];
-    });
+  const samples = (name: string, read: (gauge: EngineGauge) => number | null) => () =>
+    bases.flatMap(({ model, engine }) =>
+      engine.status().gauges.flatMap((gauge) => {
+        const value = gauge.name === name ? read(gauge) : null;
+        return value === null ? [] : [{ labels: { base_model: model.name, ...gauge.labels }, value }];
+      }),
+    );
   const all = bases.flatMap(({ engine }) => engine.status().gauges);
-  for (const { name, limit, about } of new Map(all.map((gauge) => [gauge.name, gauge])).values()) {
-    const metric = { name: `hone_engine_${name}`, help: about, labels: ["base_model"] };
-    metrics.gauge(metric, () => samples(name, ({ value }) => value));
+  for (const gauge of new Map(all.map((one) => [one.name, one])).values()) {
+    const { name, limit, about, labels = {}, isTotal = false } = gauge;
+    const metric = {
+      name: `hone_engine_${name}`,
+      help: about,
+      labels: ["base_model", ...Object.keys(labels)],
+    };
+    const values = samples(name, ({ value }) => value);
+    if (isTotal) metrics.countedElsewhere(metric, values);
+    else metrics.gauge(metric, values);
     if (limit === null) continue;
     const bound = { ...metric, name: `${metric.name}_max`, help: `The limit of ${metric.name}.` };
-    metrics.gauge(bound, () => samples(name, (gauge) => gauge.limit));
+    metrics.gauge(
+      bound,
+      samples(name, (own) => own.limit),
+    );
   }
 }
