@@ -140,7 +140,13 @@ function bodyOf(
   if (target.form === "vllm") {
     const sampling = { top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1, frequency_penalty: 0 };
     const ends = { min_tokens: 0, stop_token_ids: [], ignore_eos: true };
-    const own = { request_id: `${seed} ${index}`, n: 1, priority: 0, cache_salt: "bench", presence_penalty: 0 };
+    const own = {
+      request_id: `${seed} ${index}`,
+      n: 1,
+      priority: 0,
+      cache_salt: "bench",
+      presence_penalty: 0,
+    };
     return { ...shared, ...sampling, ...ends, ...own, model: "tiny", prompt, skip_special_tokens: false };
   }
   const content = `Number ${seed}, ${index}: what does the cat say to the bird, and what does the dog say?`;

@@ -15,6 +15,7 @@ const chunkOf = (text: string) => readChunk(JSON.parse(text));
 
 test("reads the tokens of a choice with their log-probabilities, alternatives by their rank", () => {
   assert.deepEqual(chunkOf(recorded.first), {
+    kind: "choice",
     choice: 0,
     tokens: [
       {
@@ -30,11 +31,16 @@ test("reads the tokens of a choice with their log-probabilities, alternatives by
     finish: null,
   });
   assert.deepEqual(chunkOf(recorded.last), {
+    kind: "choice",
     choice: 1,
     tokens: [{ id: 266, logprob: NaN, alternatives: [] }],
     finish: "length",
   });
-  assert.equal(chunkOf(recorded.usage), null);
+  assert.deepEqual(chunkOf(recorded.usage), { kind: "usage", cachedTokenCount: null });
+  // As protocol.py of vLLM 0.32 has it, with --enable-prompt-tokens-details.
+  const details = `"prompt_tokens_details":{"cached_tokens":3,"created_cache_tokens":null}`;
+  const told = recorded.usage.replace(`"completion_tokens":6`, `"completion_tokens":6,${details}`);
+  assert.deepEqual(chunkOf(told), { kind: "usage", cachedTokenCount: 3 });
 });
 
 test("reads the log-probabilities of a prompt", () => {
