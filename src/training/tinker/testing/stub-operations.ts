@@ -26,6 +26,8 @@ export interface StubOptions {
   readonly rank: number;
   /** Of the server alone. */
   readonly folder: string;
+  /** Of its own unless given. */
+  readonly storage?: StubStorage;
   /** What its archives of adapters are; as servers make them unless given. */
   readonly archive?: (files: ReadonlyMap<string, Buffer>) => Buffer;
 }
@@ -36,6 +38,18 @@ export interface StubRequest {
   readonly body: Buffer;
   readonly key: string | undefined;
   readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** What servers keep outside of themselves: those that share it go on from each other's states. */
+export class StubStorage {
+  /** By `<model>/<type>/<name>`: the computing trainer's state, or the bytes of an archive. */
+  readonly kept = new Map<string, string | Buffer>();
+  #count = 0;
+
+  /** A name that none of them gives again. */
+  name(kind: string): string {
+    return `${kind}_${(this.#count += 1)}`;
+  }
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -51,17 +65,17 @@ export class StubOperations {
   /** The future of each model's operation, and what it was asked with. */
   readonly #operations = new Map<string, { readonly future: string; readonly body: string }>();
   readonly #sessions = new Set<string>();
-  /** By `<model>/<type>/<name>`: the computing trainer's state, or the bytes of an archive. */
-  readonly #kept = new Map<string, string | Buffer>();
+  readonly #storage: StubStorage;
   #queue: Promise<unknown> = Promise.resolve();
   #count = 0;
 
   constructor(options: StubOptions) {
     this.#options = options;
+    this.#storage = options.storage ?? new StubStorage();
   }
 
   get kept(): readonly string[] {
-    return [...this.#kept.keys()];
+    return [...this.#storage.kept.keys()];
   }
 
   /** Its memory is gone. */
@@ -78,7 +92,7 @@ export class StubOperations {
 
   archive(place: string): Buffer {
     const [model, name] = place.split("/");
-    return this.#kept.get(`${model}/sampler/${name}`) as Buffer; // Adapters are kept so.
+    return this.#storage.kept.get(`${model}/sampler/${name}`) as Buffer; // Adapters are kept so.
   }
 
   async answer({ method, path, body, key, headers }: StubRequest): Promise<StubAnswer> {
@@ -90,7 +104,7 @@ export class StubOperations {
     const fields = JSON.parse(body.toString()) as Fields;
     switch (path) {
       case "create_session": {
-        const id = this.#name("session");
+        const id = this.#storage.name("session");
         this.#sessions.add(id);
         return { status: 200, json: { type: "create_session", session_id: id } };
       }
@@ -133,7 +147,7 @@ export class StubOperations {
   #createModel(fields: Fields): StubAnswer {
     const { kind, base, rank } = this.#options;
     const lora = fields["lora_config"] as { readonly rank: number; readonly seed: number };
-    const id = this.#name("model");
+    const id = this.#storage.name("model");
     if (fields["base_model"] !== base)
       throw new StubRefusal(400, `Unsupported base model: ${String(fields["base_model"])}`);
     const promise = this.#promise(async () => {
@@ -176,19 +190,20 @@ export class StubOperations {
     if (!/^[\w-]{1,255}$/.test(name)) throw new StubRefusal(422, `${name} is no name`);
     const type = path === "save_weights" ? "training" : "sampler";
     const key = `${id}/${type}/${name}`;
-    if (this.#kept.has(key)) throw new StubRefusal(409, `Checkpoint ${name} already exists`);
+    if (this.#storage.kept.has(key)) throw new StubRefusal(409, `Checkpoint ${name} already exists`);
     const call = { id: key, signal: new AbortController().signal };
-    this.#kept.set(key, "");
+    this.#storage.kept.set(key, "");
     return this.#promise(async () => {
       const model = this.#modelOf(id);
-      if (type === "training") this.#kept.set(key, await model.trainer.saveState(`kept/${id}/${name}`, call));
+      if (type === "training")
+        this.#storage.kept.set(key, await model.trainer.saveState(`kept/${id}/${name}`, call));
       else {
         const folder = mkdtempSync(join(this.#options.folder, "export-"));
         await model.trainer.exportAdapter(folder, call);
         const files = new Map(
           readdirSync(folder).map((file) => [file, readFileSync(join(folder, file))] as const),
         );
-        this.#kept.set(key, (this.#options.archive ?? skyrlArchive)(files));
+        this.#storage.kept.set(key, (this.#options.archive ?? skyrlArchive)(files));
         this.#leave(id, files);
         rmSync(folder, { recursive: true });
       }
@@ -220,20 +235,20 @@ export class StubOperations {
     if (method === "DELETE") {
       const [type, name] = rest.split("/");
       const key = `${id}/${type === "weights" ? "training" : "sampler"}/${name}`;
-      if (!this.#kept.delete(key)) throw new StubRefusal(404, `Checkpoint not found: ${rest}`);
+      if (!this.#storage.kept.delete(key)) throw new StubRefusal(404, `Checkpoint not found: ${rest}`);
       return { status: 204, bytes: new Uint8Array() };
     }
     if (rest === "") return { status: 200, json: { checkpoints: this.#listOf(id) } };
     const isPrefixed = ["tuft", "tinker"].includes(this.#options.kind);
     const [, name] =
       (isPrefixed ? /^sampler_weights\/([^/]+)\/archive$/ : /^([^/]+)\/archive$/).exec(rest) ?? [];
-    if (name === undefined || !this.#kept.has(`${id}/sampler/${name}`))
+    if (name === undefined || !this.#storage.kept.has(`${id}/sampler/${name}`))
       throw new StubRefusal(404, "Checkpoint not found");
     return { status: 302, bytes: new Uint8Array(), archive: `${id}/${name}` };
   }
 
   #listOf(id: string): readonly unknown[] {
-    return [...this.#kept.entries()].flatMap(([key, value]) => {
+    return [...this.#storage.kept.entries()].flatMap(([key, value]) => {
       const [model, type, name] = key.split("/");
       return model === id && value !== "" ? [{ checkpoint_id: name, checkpoint_type: type }] : [];
     });
@@ -250,7 +265,7 @@ export class StubOperations {
 
   #stateOf(path: string): string {
     const [, id, name] = /^tinker:\/\/([^/]+)\/weights\/([^/]+)$/.exec(path) ?? [];
-    const state = this.#kept.get(`${id}/training/${name}`);
+    const state = this.#storage.kept.get(`${id}/training/${name}`);
     if (typeof state !== "string" || state === "")
       throw new StubRefusal(404, `Checkpoint not found: ${path}`);
     return state;
@@ -282,7 +297,7 @@ export class StubOperations {
 
   async #opened(start: Parameters<TrainerProvider["open"]>[0]): Promise<StubModel> {
     const { trainers, rank, kind } = this.#options;
-    const call = { id: this.#name("run"), signal: new AbortController().signal };
+    const call = { id: this.#storage.name("run"), signal: new AbortController().signal };
     return new StubModel(await trainers.open(start, call), rank, serverKinds[kind].normalization);
   }
 
@@ -308,10 +323,6 @@ export class StubOperations {
       if (waitedMs >= pollMs) return pendingFuture(this.#options.kind, id);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
-  }
-
-  #name(kind: string): string {
-    return `${kind}_${(this.#count += 1)}`;
   }
 }
 

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { systemClock } from "../../../domain/clock.ts";
 import type { ServerKindName } from "../server-kinds.ts";
 import { StubOperations, type StubOptions } from "./stub-operations.ts";
 import { type StubAnswer, StubRefusal } from "./stub-answers.ts";
@@ -14,7 +15,9 @@ export type Fault =
   /** The connection ends: before it is looked at, or behind it, with its effect and without its answer. */
   | { readonly kind: "cut"; readonly when: "before" | "after" }
   /** The process ends, before or behind it, and is started again: what was kept is there, models and results are not. */
-  | { readonly kind: "restart"; readonly when: "before" | "after" };
+  | { readonly kind: "restart"; readonly when: "before" | "after" }
+  /** It answers nothing of it for so long, until its process is ended and started again. */
+  | { readonly kind: "hang"; readonly forMs: number };
 
 export class StubServer {
   /** Each request that came: its method, and its path below `/api/v1`. */
@@ -71,6 +74,10 @@ export class StubServer {
       const { status, contentType = "application/json" } = fault;
       response.writeHead(status, { "content-type": contentType }).end(fault.body);
       return;
+    }
+    if (fault?.kind === "hang") {
+      await systemClock.sleep(fault.forMs);
+      return this.#end(response, { kind: "restart", when: "before" });
     }
     if (fault?.when === "before") return this.#end(response, fault);
     const answer = await this.#operations

@@ -1,0 +1,59 @@
+// The replicas of a fleet: stubs of vLLM with a small model in each, which note what they are asked.
+import { join } from "node:path";
+import { seededRandom } from "../../src/domain/random.ts";
+import { packVocabulary } from "../../src/domain/vocabulary.ts";
+import { LoopEngine } from "../../src/engine/loop-engine.ts";
+import { openingOf } from "../../src/engine/opening/model-opening.ts";
+import { openModelFolder } from "../../src/engine/opening/open-model-folder.ts";
+import { engineSettingsWith } from "../../src/engine/settings.ts";
+import { constraintSettingsWith } from "../../src/engine/token-masks/settings.ts";
+import { tokensOfFile } from "../../src/grammar/testing/vocabularies.ts";
+import { recordedLatencies } from "../../src/remote/testing/recorded-latencies.ts";
+import type { SentCompletion } from "../../src/remote/testing/stub-completions.ts";
+import { StubVllm } from "../../src/remote/testing/stub-vllm.ts";
+import { silentLogger } from "../../src/telemetry/testing/silent-logger.ts";
+
+export const modelFolder = "test/fixtures/small-model";
+export const contextLength = 256;
+export const vocabularySize = 512;
+
+/** An engine of the model, in this process. */
+export function smallEngine(cacheFolder: string): LoopEngine {
+  const settings = engineSettingsWith({ threads: 1, kvCacheBytesMax: 2 ** 24, waitingCountMax: 1000 });
+  return new LoopEngine({
+    openModel: () =>
+      openModelFolder(openingOf({ modelFolder, cacheFolder, quantization: "off", settings }), silentLogger),
+    vocabulary: packVocabulary(tokensOfFile(join(modelFolder, "tokenizer.json"))),
+    settings,
+    constraints: constraintSettingsWith(),
+    logger: silentLogger,
+  });
+}
+
+export interface ReplicaOptions {
+  readonly count: number;
+  readonly cacheFolder: string;
+  readonly seed: number;
+  readonly onCompletion: (replica: number, body: SentCompletion) => void;
+  readonly onLoad: (replica: number, name: string) => void;
+}
+
+export function createReplicas({ count, cacheFolder, seed, onCompletion, onLoad }: ReplicaOptions) {
+  return Array.from(
+    { length: count },
+    (_, replica) =>
+      new StubVllm({
+        behind: smallEngine(cacheFolder),
+        contextLength,
+        vocabularySize,
+        endTokenId: 2,
+        logprobCountMax: 20,
+        latencies: recordedLatencies(seededRandom("latencies", seed, replica)),
+        onAsked: (path, body) => {
+          // What the stub itself takes them for.
+          if (path === "/v1/completions") onCompletion(replica, body as SentCompletion);
+          if (path === "/v1/load_lora_adapter") onLoad(replica, (body as { lora_name: string }).lora_name);
+        },
+      }),
+  );
+}

@@ -1,0 +1,98 @@
+// Two servers of the Tinker API that share their storage, each of which is started again, hangs and is away every now and then.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { dataFolderAt } from "../../src/artifacts/testing/data-folder.ts";
+import { projectionNames } from "../../src/domain/model.ts";
+import type { Random } from "../../src/domain/random.ts";
+import { readModelConfig } from "../../src/model/config/read-config.ts";
+import { readModelWeights } from "../../src/model/weights.ts";
+import { EmbeddedTrainers } from "../../src/training/embedded/embedded-trainer.ts";
+import { trainingSettingsWith } from "../../src/training/settings.ts";
+import { StubStorage } from "../../src/training/tinker/testing/stub-operations.ts";
+import { type Fault, StubServer } from "../../src/training/tinker/testing/stub-server.ts";
+
+export interface MortalTrainersOptions {
+  /** Of the model that they train. */
+  readonly modelFolder: string;
+  /** Theirs alone. */
+  readonly folder: string;
+  /** How many requests come between two illnesses of one of them, about. */
+  readonly soundCount: number;
+  readonly random: Random;
+}
+
+export interface MortalTrainers {
+  /** What a server of Hone is told of each. */
+  readonly addresses: readonly string[];
+  readonly illnessCount: () => number;
+  readonly requestCount: () => number;
+  stop(): Promise<void>;
+}
+
+const base = "there";
+const trainerCount = 2;
+
+/** A server is away for so many requests: about as many seconds, since waits between tries grow. */
+const awayCount = 4;
+const hangMs = 1500;
+
+export async function startMortalTrainers(options: MortalTrainersOptions): Promise<MortalTrainers> {
+  const { modelFolder, folder, random } = options;
+  const config = readModelConfig(modelFolder);
+  const { loraRank: rank, sequenceLengthMax, microbatchTokens } = trainingSettingsWith();
+  mkdirSync(folder, { recursive: true });
+  const trainers = new EmbeddedTrainers({
+    config,
+    weights: readModelWeights(modelFolder, config, { cacheFolder: join(folder, "cache") }),
+    lora: { rank, alpha: 2 * rank, targets: projectionNames },
+    baseModelName: base,
+    artifacts: dataFolderAt(folder).artifacts,
+    sequenceLengthMax: Math.min(sequenceLengthMax, config.contextLength),
+    microbatchTokens,
+    sharesPrefixes: true,
+    threads: 1,
+  });
+  const storage = new StubStorage();
+  let illnessCount = 0;
+  const servers = Array.from({ length: trainerCount }, () => {
+    const server = new StubServer({ kind: "skyrl-jax", trainers, base, rank, folder, storage });
+    server.fault = illnesses({ ...options, random }, () => (illnessCount += 1));
+    return server;
+  });
+  const urls = await Promise.all(servers.map((server) => server.start()));
+  return {
+    addresses: urls.map((url) => `tinker+${url}?kind=skyrl-jax&base=${base}`),
+    illnessCount: () => illnessCount,
+    requestCount: () => servers.reduce((sum, { requests }) => sum + requests.length, 0),
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+      await trainers.close();
+    },
+  };
+}
+
+/** One after the other: its process ends before a request or behind it, it hangs until it is ended, it is away for a while. */
+function illnesses(
+  { soundCount, random }: MortalTrainersOptions,
+  onIllness: () => void,
+): StubServer["fault"] {
+  const faults: readonly Fault[] = [
+    { kind: "restart", when: "before" },
+    { kind: "hang", forMs: hangMs },
+    { kind: "cut", when: "before" },
+    { kind: "restart", when: "after" },
+  ];
+  let next = random.index(2 * soundCount);
+  let kind = random.index(faults.length);
+  return (_request, index) => {
+    if (index < next) return null;
+    const fault = faults[kind % faults.length];
+    const isAway = fault.kind === "cut";
+    if (index === next) onIllness();
+    if (!isAway || index >= next + awayCount - 1) {
+      next = index + 1 + random.index(2 * soundCount);
+      kind += 1;
+    }
+    return fault;
+  };
+}

@@ -1,0 +1,407 @@
+// Two servers of Hone on one PostgreSQL before eight replicas and two trainers, all of which fall ill and get well while clients
+// ask for the base model and for versions, and jobs make ever more of those. Looks for what is lost, doubled, or answered by
+// anything but what was asked for.
+import { setTimeout as sleep } from "node:timers/promises";
+import { join, resolve } from "node:path";
+import { present } from "../../src/domain/assert.ts";
+import type { AdapterReference } from "../../src/domain/generation.ts";
+import { seededRandom, type Random } from "../../src/domain/random.ts";
+import type { LoopEngine } from "../../src/engine/loop-engine.ts";
+import { requestOf } from "../../src/engine/testing/run-loop.ts";
+import { prefixOf } from "../../src/remote/replicas/choose-replica.ts";
+import { FleetIllness } from "../../src/remote/testing/fleet-illness.ts";
+import { FleetShares, type FleetFigures } from "../../src/remote/testing/fleet-shares.ts";
+import { call, newDataFolder, removeDataFolder, type RunningServer, startServer } from "../running-server.ts";
+import { createReplicas, modelFolder, smallEngine } from "./fleet-replicas.ts";
+import { startMortalTrainers } from "./mortal-trainers.ts";
+
+export interface TrainedFleetOptions {
+  /** Of an empty PostgreSQL. */
+  readonly databaseUrl: string;
+  readonly requestCount: number;
+  /** So many run at once. */
+  readonly concurrency: number;
+  readonly modelCount: number;
+  /** Of all models together. */
+  readonly jobCount: number;
+  /** How often a replica falls ill while requests come. */
+  readonly illnessCount: number;
+  /** About how many requests a trainer answers between two illnesses. */
+  readonly trainerSoundCount: number;
+  readonly seed: number;
+  readonly log?: (line: string) => void;
+}
+
+export interface TrainedFleetReport extends FleetFigures {
+  readonly sentCount: number;
+  readonly answeredCount: number;
+  /** By their status and code. */
+  readonly refusedCounts: Readonly<Record<string, number>>;
+  readonly versionCount: number;
+  readonly trainerIllnessCount: number;
+  /** Adapters that replicas were told to load. */
+  readonly loadCount: number;
+  /** In words, one for each thing; all empty when all is well. */
+  readonly wrong: readonly string[];
+  readonly lost: readonly string[];
+  readonly unserved: readonly string[];
+  readonly seconds: number;
+}
+
+const replicaCount = 8;
+const apiKey = "hone_of_the_fleet_0123456789abcdef";
+const tokenCount = 4;
+/** Among which requests draw theirs, for each model. */
+const promptCount = 200;
+/** Requests that look for the replicas of a version which have not answered for it yet. */
+const searchMax = 500;
+
+/** A version that a client knows of. */
+interface Version {
+  readonly modelId: string;
+  readonly name: string;
+  readonly step: number;
+}
+
+/** @throws where something never happens */
+export async function runTrainedFleet(options: TrainedFleetOptions): Promise<TrainedFleetReport> {
+  const startMs = performance.now();
+  const folder = newDataFolder();
+  const fleet = new TrainedFleet(options, folder);
+  try {
+    await fleet.start();
+    await fleet.run();
+    return fleet.report((performance.now() - startMs) / 1000);
+  } finally {
+    await fleet.stop();
+    removeDataFolder(folder);
+  }
+}
+
+class TrainedFleet {
+  readonly #options: TrainedFleetOptions;
+  readonly #folder: string;
+  readonly #random: Random;
+  readonly #replicas: ReturnType<typeof createReplicas>;
+  /** What each version's own adapter answers. */
+  readonly #alone: LoopEngine;
+  readonly #servers: RunningServer[] = [];
+  readonly #log: (line: string) => void;
+  #shares = new FleetShares([]);
+  #trainers: Awaited<ReturnType<typeof startMortalTrainers>> | null = null;
+  readonly #expected = new Map<string, Promise<string>>();
+  readonly #versions: Version[] = [];
+  /** By the names under which replicas have adapters, which of them answered with each. */
+  readonly #answeredBy = new Map<string, Set<number>>();
+  readonly #refused = new Map<string, number>();
+  readonly #wrong: string[] = [];
+  readonly #lost: string[] = [];
+  readonly #unserved: string[] = [];
+  #sentCount = 0;
+  #answeredCount = 0;
+  #loadCount = 0;
+  #requestCount = 0;
+
+  constructor(options: TrainedFleetOptions, folder: string) {
+    this.#options = options;
+    this.#folder = folder;
+    this.#log = options.log ?? (() => undefined);
+    this.#random = seededRandom("trained fleet", options.seed);
+    const cacheFolder = join(folder, "cache");
+    this.#alone = smallEngine(cacheFolder);
+    this.#replicas = createReplicas({
+      count: replicaCount,
+      cacheFolder,
+      seed: options.seed,
+      onCompletion: (replica, { request_id: requestId, model, prompt }) => {
+        // What asks a replica who it is has another kind of id.
+        const [, id] = requestId.startsWith("[") ? (JSON.parse(requestId) as readonly string[]) : [];
+        if (id === undefined) return;
+        const prefix = prefixOf(requestOf(prompt, { adapter: adapterNamed(model), cacheOwner: entity }));
+        this.#shares.asked(id, { server: replica, prefix });
+        const answeredBy = this.#answeredBy.get(model) ?? new Set();
+        this.#answeredBy.set(model, answeredBy.add(replica));
+      },
+      onLoad: () => (this.#loadCount += 1),
+    });
+  }
+
+  async start(): Promise<void> {
+    const { databaseUrl, trainerSoundCount } = this.#options;
+    // What the first makes of the model's weights the others find.
+    const urls: string[] = [];
+    for (const replica of this.#replicas) urls.push(await replica.start());
+    await this.#alone.start();
+    this.#shares = new FleetShares(urls);
+    this.#trainers = await startMortalTrainers({
+      modelFolder,
+      folder: join(this.#folder, "trainers"),
+      soundCount: trainerSoundCount,
+      random: this.#random,
+    });
+    for (const [index, address] of this.#trainers.addresses.entries()) {
+      const server = await startServer({
+        dataFolder: join(this.#folder, `hone-${index}`),
+        flags: flagsOf({ urls, databaseUrl, blobs: this.#blobs, trainer: address }),
+        limits: {
+          // A replica that hangs is seen soon, and one that is well may be slow where all runs on one machine.
+          remote: { lookSeconds: 0.2, firstTokenSeconds: 10, adaptersMax: 1000 },
+          jobs: { leaseMs: 20_000, backoffMs: 100, backoffMsMax: 1000, concurrency: 2 },
+        },
+      });
+      this.#servers.push({ ...server, apiKey });
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.kill()));
+    await this.#trainers?.stop();
+    await Promise.all(this.#replicas.map((replica) => replica.stop()));
+    await this.#alone.stop();
+  }
+
+  async run(): Promise<void> {
+    const { modelCount, jobCount, requestCount, illnessCount, concurrency } = this.#options;
+    const illness = new FleetIllness({
+      stubs: this.#replicas,
+      requestCount,
+      illnessCount,
+      random: this.#random,
+      onDeath: (server) => this.#shares.died(server),
+    });
+    const chains = Array.from({ length: modelCount }, async (_, model) => {
+      const jobs = Math.floor(jobCount / modelCount) + (model < jobCount % modelCount ? 1 : 0);
+      await this.#train(`m${model}`, jobs);
+    });
+    const client = async (): Promise<void> => {
+      while (this.#requestCount < requestCount) {
+        illness.before(this.#requestCount);
+        const id = `fleet-${this.#requestCount++}`;
+        if (this.#requestCount % 1000 === 0) this.#log(`${this.#requestCount} requests`);
+        this.#shares.began(id, illness.wellServers());
+        const isAnswered = await this.#ask(id, this.#pick());
+        if (isAnswered) this.#shares.answered(id);
+        else this.#shares.refused(id);
+      }
+    };
+    await Promise.all([...chains, ...Array.from({ length: concurrency }, client)]);
+    illness.end();
+    for (const version of this.#versions) await this.#requireServed(version);
+  }
+
+  report(seconds: number): TrainedFleetReport {
+    return {
+      sentCount: this.#sentCount,
+      answeredCount: this.#answeredCount,
+      refusedCounts: Object.fromEntries(this.#refused),
+      versionCount: this.#versions.length,
+      trainerIllnessCount: this.#trainers?.illnessCount() ?? 0,
+      loadCount: this.#loadCount,
+      wrong: this.#wrong,
+      lost: this.#lost,
+      unserved: this.#unserved,
+      seconds,
+      ...this.#shares.figures(),
+    };
+  }
+
+  get #blobs(): string {
+    return join(this.#folder, "blobs");
+  }
+
+  /** Any of them. */
+  get #server(): RunningServer {
+    return this.#servers[this.#random.index(this.#servers.length)];
+  }
+
+  /** Half of the requests are the base model's, or all while there is no version. */
+  #pick(): Version | null {
+    if (this.#versions.length === 0 || this.#random.uniform() < 0.5) return null;
+    return this.#versions[this.#random.index(this.#versions.length)];
+  }
+
+  /** Jobs of a model, one after the other: what each of them makes is asked for from then on. */
+  async #train(name: string, jobCount: number): Promise<void> {
+    const registered = await callOf(this.#server, "POST", "/v1/preview/models", {
+      body: { project: "p", name, base_model: "big" },
+    });
+    const modelId = String(registered.body.id);
+    for (let job = 0; job < jobCount; job++) {
+      const sent = await callOf(this.#server, "POST", "/v1/preview/training-jobs", {
+        body: {
+          model_id: modelId,
+          trajectory_groups: [await this.#rollOut(modelId, job)],
+          experimental_config: { learning_rate: 0.01 },
+        },
+      });
+      if (sent.status !== 200) {
+        this.#lost.push(`job ${job} of ${name} was refused: ${JSON.stringify(sent.body)}`);
+        return;
+      }
+      const ended = await this.#ended(String(sent.body.id));
+      if (ended !== "succeeded") this.#lost.push(`job ${job} of ${name} ${ended}`);
+      const { body } = await callOf(this.#server, "GET", `/v1/preview/models/${modelId}/checkpoints`);
+      const steps = body.data
+        .map(({ step }: { readonly step: number }) => step)
+        .sort((a: number, b: number) => a - b);
+      const known = this.#versions.filter((version) => version.modelId === modelId);
+      const added = steps.filter(
+        (step: number) => step > 0 && !known.some((version) => version.step === step),
+      );
+      if (added.length !== 1)
+        this.#lost.push(
+          `job ${job} of ${name} made ${added.length} versions, of the steps ${steps.join(", ")}`,
+        );
+      for (const step of added) this.#versions.push({ modelId, name, step });
+      this.#log(`${this.#versions.length} versions`);
+    }
+  }
+
+  /** Answers of the newest version with rewards; asked for again while replicas are ill. */
+  async #rollOut(model: string, group: number): Promise<object> {
+    const question = { role: "user", content: `question ${group}` };
+    const body = { model, messages: [question], n: 4, max_tokens: 8, temperature: 1, seed: group };
+    for (let tries = 0; ; tries++) {
+      const { status, body: answer } = await callOf(this.#server, "POST", "/v1/chat/completions", { body });
+      if (status === 200)
+        return {
+          trajectories: answer.choices.map((choice: unknown, index: number) => ({
+            messages_and_choices: [question, choice],
+            reward: index,
+          })),
+        };
+      if (status < 429 || tries > 100) throw new Error(`${status} ${JSON.stringify(answer)}`);
+      await sleep(200);
+    }
+  }
+
+  async #ended(jobId: string): Promise<string> {
+    const endMs = performance.now() + jobMs;
+    for (;;) {
+      const { body } = await callOf(this.#server, "GET", `/v1/preview/training-jobs/${jobId}`);
+      if (["succeeded", "failed", "cancelled"].includes(body.state)) return body.state;
+      if (performance.now() > endMs) return `is still ${body.state}`;
+      await sleep(200);
+    }
+  }
+
+  /** Asks for a version, or the base model. @returns whether it was answered */
+  async #ask(id: string, version: Version | null, prompt = this.#prompt(version)): Promise<boolean> {
+    this.#sentCount += 1;
+    const { status, body } = await callOf(this.#server, "POST", "/v1/completions", {
+      body: {
+        model: version === null ? "big" : `p/${version.name}:step${version.step}`,
+        prompt,
+        max_tokens: tokenCount,
+        temperature: 0,
+        ignore_eos: true,
+        return_token_ids: true,
+        request_id: id,
+      },
+    });
+    if (status !== 200) {
+      const code = `${status} ${body?.error?.code ?? "without a reason"}`;
+      this.#refused.set(code, (this.#refused.get(code) ?? 0) + 1);
+      if (body?.error?.message === undefined)
+        this.#wrong.push(`${id} was refused without a reason: ${status}`);
+      return false;
+    }
+    this.#answeredCount += 1;
+    const answer = String(body.choices[0].token_ids);
+    const expected = await this.#expectedOf(version, prompt);
+    if (answer !== expected)
+      this.#wrong.push(`${id} of ${JSON.stringify(version)} was answered ${answer}, not ${expected}`);
+    return true;
+  }
+
+  #prompt(version: Version | null): readonly number[] {
+    const random = seededRandom("prompt", version?.name ?? "big", this.#random.index(promptCount));
+    return Array.from({ length: 16 }, () => 100 + random.index(300));
+  }
+
+  /** What an engine by itself answers, with the adapter that lies where the version's is. */
+  #expectedOf(version: Version | null, prompt: readonly number[]): Promise<string> {
+    const key = JSON.stringify([version, prompt]);
+    const expected = this.#expected.get(key) ?? this.#answerAlone(version, { prompt, key });
+    this.#expected.set(key, expected);
+    return expected;
+  }
+
+  async #answerAlone(
+    version: Version | null,
+    { prompt, key }: { readonly prompt: readonly number[]; readonly key: string },
+  ): Promise<string> {
+    const adapter = version === null ? null : this.#adapterOf(version);
+    const request = requestOf(prompt, { adapter, maxTokens: tokenCount });
+    const ids: number[] = [];
+    for await (const events of this.#alone.submit({ ...request, id: key }).events)
+      for (const event of events) if (event.kind === "tokens") ids.push(...event.tokens.map(({ id }) => id));
+    return ids.join();
+  }
+
+  #adapterOf({ modelId, step }: Version): AdapterReference {
+    return { id: `${modelId}:${step}`, folder: join(this.#blobs, "adapters", modelId, String(step)) };
+  }
+
+  /** Has every replica answer with a version: prompts are drawn until each of them was some prompt's. */
+  async #requireServed(version: Version): Promise<void> {
+    const own = `${version.modelId}:${version.step}@`;
+    const names = (): readonly string[] =>
+      [...this.#answeredBy.keys()].filter((name) => name.startsWith(own));
+    const servedBy = (): number => this.#answeredBy.get(names()[0] ?? "")?.size ?? 0;
+    for (let count = 0; count < searchMax && servedBy() < replicaCount; count++) {
+      const prompt = Array.from({ length: 16 }, () => 100 + this.#random.index(300));
+      await this.#ask(`search-${version.name}-${version.step}-${count}`, version, prompt);
+    }
+    if (names().length !== 1 || servedBy() < replicaCount)
+      this.#unserved.push(`${own} by ${servedBy()} replicas, under ${names().length} names`);
+  }
+}
+
+function flagsOf({
+  urls,
+  databaseUrl,
+  blobs,
+  trainer,
+}: {
+  readonly urls: readonly string[];
+  readonly databaseUrl: string;
+  readonly blobs: string;
+  readonly trainer: string;
+}): readonly string[] {
+  const values = {
+    model: `big=vllm+${urls.join(",")}?files=${resolve(modelFolder)}`,
+    "built-in-model": "off",
+    "database-url": databaseUrl,
+    blobs,
+    "api-key": apiKey,
+    entity,
+    trainer,
+    "engine-threads": "1",
+  };
+  return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** A connection that the server closed as the request was on its way is made anew: nothing of it was looked at. */
+async function callOf(...request: Parameters<typeof call>): ReturnType<typeof call> {
+  try {
+    return await call(...request);
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : null;
+    if (cause instanceof Error && "code" in cause && cause.code === "ECONNRESET")
+      return await call(...request);
+    throw error;
+  }
+}
+
+/** Of all requests here. */
+const entity = "fleet";
+
+/** How long a job may take at most, in milliseconds. */
+const jobMs = 600_000;
+
+/** The adapter that has this name at a replica; null for the base model's. */
+function adapterNamed(name: string): AdapterReference | null {
+  const [id, hash] = name.split("@");
+  return hash === undefined ? null : { id: present(id, "a name has an id"), folder: "", hash };
+}

@@ -1,0 +1,33 @@
+// Servers, replicas and trainers that fall ill while jobs make versions; `node dist/bench/fleet.js --jobs 50` is the whole of it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createPostgres, withoutPostgres } from "../src/storage/testing/postgres-databases.ts";
+import { runTrainedFleet } from "./fleets/run-trained-fleet.ts";
+
+test(
+  "every job makes one version that every replica serves, whatever falls ill meanwhile",
+  { skip: withoutPostgres },
+  async () => {
+    const { url, drop } = await createPostgres();
+    try {
+      const { wrong, lost, unserved, versionCount, sentCount, answeredCount, refusedCounts } =
+        await runTrainedFleet({
+          databaseUrl: url,
+          requestCount: 160,
+          concurrency: 6,
+          modelCount: 2,
+          jobCount: 3,
+          illnessCount: 4,
+          trainerSoundCount: 30,
+          seed: 1,
+        });
+      assert.deepEqual({ wrong, lost, unserved }, { wrong: [], lost: [], unserved: [] });
+      assert.equal(versionCount, 3);
+      const refused = Object.values(refusedCounts).reduce((sum, count) => sum + count, 0);
+      assert.equal(answeredCount + refused, sentCount);
+      for (const reason of Object.keys(refusedCounts)) assert.match(reason, /^(503|504|429) /);
+    } finally {
+      await drop();
+    }
+  },
+);
