@@ -32,6 +32,18 @@ function computing(): LoopEngine {
   });
 }
 
+/** As vLLM's NIXL connector says where a prompt is held. */
+const heldAs = {
+  do_remote_prefill: true,
+  do_remote_decode: false,
+  remote_block_ids: [[1, 2]],
+  remote_engine_id: "engine",
+  remote_request_id: "cmpl-1",
+  remote_host: "10.0.0.1",
+  remote_port: 5600,
+  tp_size: 1,
+};
+
 const stub = new StubVllm({
   behind: computing(),
   contextLength: 256,
@@ -39,6 +51,7 @@ const stub = new StubVllm({
   endTokenId,
   logprobCountMax: 10,
   key: vllmKey,
+  heldAs,
 });
 let server: RunningServer;
 
@@ -50,7 +63,7 @@ before(async () => {
     dataFolder: join(folder, "data"),
     flags: ["--model", `big=vllm+${url}?files=${join(folder, "files")}`, "--built-in-model", "off"],
     limits: { remote: { lookSeconds: 0.1, firstTokenSeconds: 30 } },
-    environment: { HONE_REMOTE_API_KEY: vllmKey },
+    environment: { HONE_REMOTE_API_KEY: vllmKey, HONE_TRANSFER_SECRET: "a secret that servers share" },
   });
   await eventually("it is well", async () => {
     const { status } = await call(server, "GET", "/health");
@@ -111,13 +124,33 @@ test("refuses by name what vLLM ignores or does otherwise", async () => {
     bad_words: { bad_words: ["yes"] },
     priority: { priority: 1 },
     logprobs: { logprobs: true, top_logprobs: 11 },
-    kv_transfer_params: { kv_transfer_params: { do_remote_decode: true } },
+    kv_transfer_params: { kv_transfer_params: heldAs },
   })) {
     const body = { model: "big", messages, max_tokens: 2, ...more };
     const { status, body: answer } = await call(server, "POST", "/v1/chat/completions", { body });
     assert.equal(status, 400, field);
     assert.ok(JSON.stringify(answer).includes(field), JSON.stringify(answer));
   }
+});
+
+test("a prompt passes from one vLLM server to another by what they say themselves", async () => {
+  const ask = (more: object) => call(server, "POST", "/v1/completions", { body: { ...completion, ...more } });
+  const asked = { do_remote_decode: true, do_remote_prefill: false, remote_host: null };
+  const { body: held } = await ask({ max_tokens: 1, kv_transfer_params: asked });
+  const { hone_seal: seal, ...params } = held.kv_transfer_params;
+  assert.equal(typeof seal, "string");
+  assert.deepEqual(params, heldAs);
+  const changed = await ask({ kv_transfer_params: { ...held.kv_transfer_params, remote_block_ids: [[3]] } });
+  assert.equal(changed.status, 400);
+  stub.asked.length = 0;
+  const { status, body: answer } = await ask({ kv_transfer_params: held.kv_transfer_params });
+  assert.equal(status, 200, JSON.stringify(answer));
+  const bodies = stub.asked.flatMap(({ path, body }) => (path === "/v1/completions" ? [body] : []));
+  assert.deepEqual(
+    bodies.map((body) => Object.getOwnPropertyDescriptor(body, "kv_transfer_params")?.value),
+    [heldAs],
+  );
+  assert.equal((await ask({ kv_transfer_params: held.kv_transfer_params })).status, 400, "it is good once");
 });
 
 test("says what it is, and tells nobody the key", async () => {

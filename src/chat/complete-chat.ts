@@ -28,7 +28,7 @@ import { createVllmMetrics, type VllmMetrics } from "./measures/vllm-metrics.ts"
 import { AdaptersInUse } from "../registry/adapters-in-use.ts";
 import type { ModelDirectory, ResolvedModel } from "../registry/model-directory.ts";
 import { refuseMissingFeatures } from "./missing-features.ts";
-import { passPrompt, refusedPassing, type PassedPrompt } from "./passed-prompt.ts";
+import { passOn, passPrompt, refusedPassing, type PassedPrompt } from "./passed-prompt.ts";
 import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import { locateRefusal } from "./refused-constraint.ts";
 import { refuseCalls } from "./tools/tool-use.ts";
@@ -309,8 +309,13 @@ class Completion implements ChatCompletion {
   ): Promise<PassedPrompt["asked"] | null> {
     const exchange = this.#shared.exchange ?? null;
     const { request, caller, signal } = this.#asked;
-    const { transfers } = base.engine;
-    if (request.passing === null || exchange === null || transfers === undefined) return null;
+    const { transfers, capabilities } = base.engine;
+    if (request.passing === null || exchange === null) return null;
+    if (capabilities.passesPrompts === true) {
+      this.#passed = passOn(request.passing, { exchange, entity: caller.entity });
+      return this.#passed.asked;
+    }
+    if (transfers === undefined) return null;
     const { requestId } = request.identity;
     const context = { model, base, exchange, transfers, entity: caller.entity, requestId, signal };
     this.#passed = await passPrompt(request.passing, plan, context);
@@ -326,7 +331,7 @@ class Completion implements ChatCompletion {
       refuseMissingFeatures(
         request,
         base.engine.capabilities,
-        refusedPassing(request, base, this.#shared.exchange ?? null),
+        refusedPassing(request, base, { exchange: this.#shared.exchange ?? null, entity: caller.entity }),
       );
     };
     const asked = { name: request.identity.model, caller, signal, refuse, ends: this.#ends };
@@ -365,10 +370,11 @@ function headerOf(
   reader: DeltaReader,
   { createdAt, passed }: { readonly createdAt: Date; readonly passed: PassedPrompt | null },
 ): ChatHeader {
-  const { promptLogprobs, choiceCount, isPromptHeld } = reader;
+  const { promptLogprobs, choiceCount, isPromptHeld, passedOn } = reader;
   const place = passed?.place ?? null;
-  const heldAt =
-    isPromptHeld && place !== null ? { ...place, tokenCount: header.promptTokenIds.length } : null;
+  const seal = passed?.seal;
+  const own = isPromptHeld && place !== null ? { ...place, tokenCount: header.promptTokenIds.length } : null;
+  const heldAt = seal !== undefined && passedOn !== null ? { parameters: seal(passedOn) } : own;
   const unheld = place !== null && heldAt === null ? [noRoom] : [];
   const notice = [...notices, ...reader.notices, ...(passed?.notices ?? []), ...unheld].join("; ") || null;
   return { ...header, createdAt, promptLogprobs, choiceCount, heldAt, notice };

@@ -2,7 +2,13 @@
 // engine is to hold goes with its request, and what another server holds is fetched before.
 import { chatFault, type ChatRequest } from "../domain/chat.ts";
 import type { GenerationRequest } from "../domain/generation.ts";
-import type { HeldPlace, PromptOrigin, PromptPassing, PromptTransfers } from "../domain/prompt-transfer.ts";
+import type {
+  HeldPlace,
+  PassedParameters,
+  PromptOrigin,
+  PromptPassing,
+  PromptTransfers,
+} from "../domain/prompt-transfer.ts";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { ResolvedModel } from "../registry/model-directory.ts";
 import type { PromptExchange } from "../transfer/prompt-exchange.ts";
@@ -14,24 +20,29 @@ import type { ServedBase } from "./served-base.ts";
 export function refusedPassing(
   { passing }: ChatRequest,
   { engine }: ServedBase,
-  exchange: PromptExchange | null,
+  { exchange, entity }: { readonly exchange: PromptExchange | null; readonly entity: string },
 ): readonly Fault[] {
   if (passing === null) return [];
+  const passesOn = engine.capabilities.passesPrompts === true;
   const message =
-    exchange === null || engine.transfers === undefined
+    exchange === null || (engine.transfers === undefined && !passesOn)
       ? "`passing` is not supported by this server; leave it out or at its default."
-      : passing.from && exchange.refusalOf(passing.from);
+      : passesOn
+        ? exchange.seals.refusalOf(passing.parameters, entity)
+        : passing.from && exchange.refusalOf(passing.from);
   return message === null ? [] : [chatFault("passing", { message, type: "unsupported" })];
 }
 
 /** A prompt that passes between servers, and what is to be done with it. */
 export interface PassedPrompt {
   /** What the engine is asked beside. */
-  readonly asked: Pick<GenerationRequest["prompt"], "hold" | "received">;
+  readonly asked: Pick<GenerationRequest["prompt"], "hold" | "received" | "passed">;
   /** What the client should know, a sentence each. */
   readonly notices: readonly string[];
   /** Where it is held, once the engine says that it is. */
   readonly place: HeldPlace | null;
+  /** What is answered of what servers behind the engine say; absent where there are none. */
+  readonly seal?: (answered: PassedParameters) => PassedParameters;
   /** Has the engine forget what it received. */
   readonly forget: () => void;
   /** Has the engine let go of what nobody will fetch. */
@@ -74,6 +85,27 @@ export async function passPrompt(
     place: hold === undefined ? null : exchange.placeOf(hold),
     forget: () => drop(received),
     letGo: () => drop(hold?.handle),
+  };
+}
+
+/**
+ * Passes on to the servers behind an engine what is theirs.
+ *
+ * @param passing asks for nothing that is refused
+ * @throws ServiceError `unsupported` where it was sent meanwhile by another request
+ */
+export function passOn(
+  { parameters }: PromptPassing,
+  { exchange, entity }: Pick<PassingContext, "exchange" | "entity">,
+): PassedPrompt {
+  const nothing = (): void => undefined;
+  return {
+    asked: { passed: exchange.seals.open(parameters, entity) },
+    notices: [],
+    place: null,
+    seal: (answered) => exchange.seals.seal(answered, entity),
+    forget: nothing,
+    letGo: nothing,
   };
 }
 

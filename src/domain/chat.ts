@@ -1,7 +1,7 @@
 // One chat completion in the domain's words: what is asked, what comes back. How a wire spells either is not said here.
 import type { Constraint, ConstraintRule } from "./constraint.ts";
 import type { ChoiceRequest, FinishReason } from "./generation.ts";
-import type { HeldPlace, PromptPassing } from "./prompt-transfer.ts";
+import type { HeldPlace, PassedParameters, PromptPassing } from "./prompt-transfer.ts";
 import type { CompletionKey, RecordingWish } from "./recordings/completion-key.ts";
 import type { SamplingParameters } from "./sampling.ts";
 import type { Fault } from "./service-error.ts";
@@ -248,7 +248,10 @@ export interface ChatHeader {
   /** Whether ids were asked for at the top (`return_token_ids`), and whether choices carry them too (trained models). */
   readonly tokenIds: { readonly top: boolean; readonly inChoices: boolean };
   /** Where another server finds the prompt, where it is held for one. */
-  readonly heldAt: (HeldPlace & { readonly tokenCount: number }) | null;
+  readonly heldAt:
+    | (HeldPlace & { readonly tokenCount: number })
+    | { readonly parameters: PassedParameters }
+    | null;
   /** What the client should know of how its request was understood, in a sentence; null where there is nothing. */
   readonly notice: string | null;
 }

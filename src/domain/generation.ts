@@ -3,7 +3,7 @@
 import type { Constraint, ConstraintOptions, ConstraintRule } from "./constraint.ts";
 import type { Service } from "./lifecycle.ts";
 import type { RecordedBase } from "./model.ts";
-import type { PromptHold, PromptTransfers } from "./prompt-transfer.ts";
+import type { PassedParameters, PromptHold, PromptTransfers } from "./prompt-transfer.ts";
 import {
   askingParameters,
   samplingFeatures,
@@ -39,6 +39,8 @@ export interface GenerationRequest {
     readonly hold?: PromptHold;
     /** The id under which the engine received what another one computed of it, or of a prompt that begins alike. */
     readonly received?: string;
+    /** Goes to the servers behind the engine as it is; only where it {@link EngineCapabilities.passesPrompts}. */
+    readonly passed?: PassedParameters;
   };
   readonly sampling: SamplingParameters;
   /** Null leaves the answer free. */
@@ -142,6 +144,8 @@ export type GenerationEvent =
       readonly cachedTokenCount: number;
       /** Of a request that asked for it, whether the prompt is held: there may be no room for it. */
       readonly isHeld?: boolean;
+      /** What the servers behind the engine answered to what was passed to them. */
+      readonly passed?: PassedParameters;
       /**
        * How long it waited in the engine until its prompt was begun: for a slot, its adapter, its constraint. Absent where an
        * engine cannot say.
@@ -289,6 +293,8 @@ export interface EngineCapabilities {
    * is false log-probabilities may differ in their last digits, and a draw that is decided by these.
    */
   readonly isExact: boolean;
+  /** Whether servers behind it pass prompts from one to another by themselves; absent where they do not. */
+  readonly passesPrompts?: true;
   /** The names of the logits processors that it has; absent where it has none. */
   readonly processors?: readonly string[];
 }

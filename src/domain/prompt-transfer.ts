@@ -28,7 +28,12 @@ export interface PromptPassing {
   readonly isHeld: boolean;
   /** Which server holds its prompt; null where it is to be computed here. */
   readonly from: Omit<HeldPlace, "engineId"> | null;
+  /** All that was sent, whatever is not known here included. */
+  readonly parameters: PassedParameters;
 }
+
+/** What the servers behind an engine say to each other of a prompt that passes between them, as they spell it. */
+export type PassedParameters = Readonly<Record<string, unknown>>;
 
 /** Asks an engine to hold what it computes of a prompt, for another one. */
 export interface PromptHold {

@@ -47,7 +47,9 @@ async function* adaptedAnswer(
       }
       return;
     } catch (error) {
-      if (!isFirst || hasBegun || !isUnknown(error)) throw error;
+      // What another server holds is let go where a request for it is refused.
+      const isOnce = request.prompt.passed !== undefined;
+      if (!isFirst || hasBegun || isOnce || !isUnknown(error)) throw error;
       adapters.forget(use.name);
     } finally {
       use.release();
@@ -56,7 +58,9 @@ async function* adaptedAnswer(
 }
 
 function answerAs(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
-  const answer = masksLogprobs(request) ? scoredAnswer(request, model, at) : plainAnswer(request, model, at);
+  const answer = masksLogprobs(request)
+    ? scoredAnswer(request, model, at)
+    : unscoredAnswer(request, model, at);
   return request.outputs.promptLogprobCount === null ? answer : judgedAnswer(request, answer, { model, at });
 }
 
@@ -68,6 +72,27 @@ async function* judgedAnswer(
 ): Batches {
   yield [{ kind: "prompt-logprobs", tokens: await scoresOf(request, model, at) }];
   yield* answer;
+}
+
+function unscoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
+  const isHeld = request.prompt.passed?.["do_remote_decode"] === true;
+  return isHeld ? heldAnswer(request, model, at) : plainAnswer(request, model, at);
+}
+
+/** With what another server needs to go on with the prompt, which no stream has. */
+async function* heldAnswer(
+  request: GenerationRequest,
+  model: string,
+  { replica: { server }, vocabularySize, signal }: AnswerPlace,
+): Batches {
+  const reader = new AnswerReader(request, { vocabularySize });
+  const body = completionBody(request, model, { vocabularySize });
+  const { chunks, passed } = await server.answer(body, { signal });
+  yield [
+    { kind: "prompt-computed", cachedTokenCount: 0, ...(passed !== null && { passed }) },
+    ...chunks.flatMap((chunk) => reader.read(chunk)),
+    ...reader.end(),
+  ];
 }
 
 async function* plainAnswer(
@@ -96,7 +121,7 @@ async function* plainAnswer(
 /** Choice by choice, once each has ended. */
 async function* scoredAnswer(request: GenerationRequest, model: string, at: AnswerPlace): Batches {
   const scored = new ScoredAnswer(request, at.facts);
-  for await (const events of plainAnswer(scored.unscored, model, at)) {
+  for await (const events of unscoredAnswer(scored.unscored, model, at)) {
     const opening = events.filter(({ kind }) => kind === "prompt-computed" || kind === "prompt-cached");
     if (opening.length > 0) yield opening;
     for (const ended of scored.take(events))

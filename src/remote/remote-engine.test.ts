@@ -134,6 +134,26 @@ test("tells how much of a prompt was there where the server does", async (t) => 
   }
 });
 
+test("passes on what servers say to each other of a prompt, once, and gives what they answer", async (t) => {
+  const heldAs = { do_remote_prefill: true, remote_block_ids: [1, 2], remote_host: "10.0.0.1" };
+  const { stub, engine } = await started(t, { stub: { heldAs } });
+  const passing = (id: string, passed: object) => {
+    const request = ask({ id, maxTokens: 2 });
+    return { ...request, prompt: { ...request.prompt, passed: { ...passed } } };
+  };
+  const held = await read(engine.submit(passing("held", { do_remote_decode: true })));
+  assert.equal(held.failure, null);
+  assert.deepEqual(held.events[0], { kind: "prompt-computed", cachedTokenCount: 0, passed: heldAs });
+  const plain = await read(engine.submit(ask({ id: "plain", maxTokens: 2 })));
+  assert.deepEqual(held.ids(), plain.ids());
+  assert.equal((await read(engine.submit(passing("fetched", heldAs)))).failure, null);
+  const [first, second, third] = completions(stub);
+  // No stream has what is answered.
+  assert.deepEqual([first.kv_transfer_params, first.stream], [{ do_remote_decode: true }, undefined]);
+  assert.equal("kv_transfer_params" in second, false);
+  assert.deepEqual([third.kv_transfer_params, third.stream], [heldAs, true]);
+});
+
 test("a client that leaves ends its request at the server", async (t) => {
   const { stub, engine } = await started(t);
   const running = engine.submit(ask({ maxTokens: 500 }));

@@ -65,7 +65,7 @@ export class RemoteEngine implements Engine {
   constructor(options: RemoteEngineOptions) {
     const { settings, waitingCountMax, urls, clock, logger } = options;
     this.#options = options;
-    this.capabilities = { features: vllmFeatures(settings.scheduling), isExact: false };
+    this.capabilities = { features: vllmFeatures(settings.scheduling), isExact: false, passesPrompts: true };
     this.#generations = new Generations(this.capabilities, waitingCountMax);
     this.#place = createAdapterPlace(copiesOf(settings));
     this.#replicas = new ReplicaSet({
@@ -175,7 +175,9 @@ export class RemoteEngine implements Engine {
       const failure = await this.#tryOne(request, stream, { tried, ...options });
       if (failure === null || options.signal.aborted) return;
       const { error, isFinal } = failure;
-      const isLast = isFinal || !mayGoElsewhere(error) || tried.size >= triesMax;
+      // What another server holds can be read once.
+      const isOnce = request.prompt.passed !== undefined;
+      const isLast = isFinal || isOnce || !mayGoElsewhere(error) || tried.size >= triesMax;
       if (!isLast && this.#replicas.ready().some(({ replica }) => !tried.has(replica))) continue;
       return stream.fail(error instanceof ServiceError ? error : unavailable("The engine failed."));
     }

@@ -14,6 +14,7 @@ import { quoted, ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { fetchPrompt, type WantedPrompt } from "./fetch-prompt.ts";
+import { ParameterSeals } from "./parameter-seals.ts";
 import { findPeer, readAddress, readPeers, type Address, type Peer } from "./peers.ts";
 import { bodyOf, type PromptBody } from "./prompt-body.ts";
 import type { TransferSettings } from "./settings.ts";
@@ -63,6 +64,8 @@ export function createPromptExchange(dependencies: ExchangeDependencies): Prompt
 
 export class PromptExchange {
   readonly build: string;
+  /** Of what passes between servers that are not this program's. */
+  readonly seals: ParameterSeals;
   readonly onFailure: TransferSettings["onFailure"];
   readonly #dependencies: ExchangeDependencies;
   readonly #secret: string;
@@ -76,6 +79,7 @@ export class PromptExchange {
   constructor(dependencies: ExchangeDependencies, secret: string) {
     const { settings, build, metrics } = dependencies;
     this.build = build;
+    this.seals = new ParameterSeals({ secret, seconds: settings.holdSeconds, clock: dependencies.clock });
     this.onFailure = settings.onFailure;
     this.#dependencies = dependencies;
     this.#secret = secret;

@@ -17,6 +17,7 @@ import {
   type RankedToken,
   choiceCountOf,
 } from "../../domain/generation.ts";
+import type { PassedParameters } from "../../domain/prompt-transfer.ts";
 import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 import { type AnswerReader, createAnswerReader } from "./answer-reader.ts";
 import { choiceReaders, withAddedText } from "./choice-reader.ts";
@@ -40,6 +41,7 @@ export class DeltaReader {
   readonly #promptLogprobs: (ChatPromptLogprob | null)[] = [];
   #usage: ChatUsage;
   #isPromptHeld = false;
+  #passedOn: PassedParameters | null = null;
   #waitedMs: number | null = null;
 
   constructor(generation: Pick<Generation, "stopChoice">, plan: GenerationPlan, options: DeltaOptions) {
@@ -68,6 +70,11 @@ export class DeltaReader {
   /** Whether the engine holds the prompt for another server; known as {@link choiceCount}. */
   get isPromptHeld(): boolean {
     return this.#isPromptHeld;
+  }
+
+  /** What servers behind the engine answered to what was passed to them; known as {@link choiceCount}. */
+  get passedOn(): PassedParameters | null {
+    return this.#passedOn;
   }
 
   /** How long the request waited in the engine; known as {@link choiceCount}, and null where the engine cannot say. */
@@ -105,6 +112,7 @@ export class DeltaReader {
       case "prompt-computed":
         this.#usage = { ...this.#usage, cachedTokens: event.cachedTokenCount };
         this.#isPromptHeld = event.isHeld === true;
+        this.#passedOn = event.passed ?? null;
         this.#waitedMs = event.waitedMs ?? null;
         return;
       case "prompt-cached":

@@ -10,6 +10,7 @@ import type {
   GenerationRequest,
   PromptLogprob,
 } from "../../domain/generation.ts";
+import type { PassedParameters } from "../../domain/prompt-transfer.ts";
 import { plainSampling } from "../../domain/sampling.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { CompletionBody } from "../vllm/completion-body.ts";
@@ -55,6 +56,8 @@ export interface StubModel {
   readonly logprobCountMax: number;
   readonly latencies?: Latencies;
   readonly promptTokensDetails: boolean;
+  /** What a connector says of a prompt that it holds; null without one. */
+  readonly heldAs: PassedParameters | null;
 }
 
 let lastId = 0;
@@ -276,7 +279,8 @@ function wholeAnswer(body: SentCompletion, model: StubModel, events: readonly Ge
       prompt_logprobs: body.prompt_logprobs === undefined ? null : prompt.map(promptEntry),
     };
   });
-  return { ...headOf(body, model), choices };
+  const isHeld = body.kv_transfer_params?.["do_remote_decode"] === true;
+  return { ...headOf(body, model), choices, kv_transfer_params: isHeld ? model.heldAs : null };
 }
 
 function promptEntry(token: PromptLogprob | null): unknown {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import type { Engine } from "../../domain/generation.ts";
+import type { PassedParameters } from "../../domain/prompt-transfer.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Latencies } from "./recorded-latencies.ts";
 import { answerCompletion, refusalOf, type SentCompletion, StubRefusal } from "./stub-completions.ts";
@@ -19,6 +20,8 @@ export interface StubVllmOptions {
   readonly logprobCountMax: number;
   /** As `--enable-prompt-tokens-details`. */
   readonly promptTokensDetails?: boolean;
+  /** As `--kv-transfer-config`: what its connector answers for a prompt that is held. */
+  readonly heldAs?: PassedParameters;
   /** As `--api-key`. */
   readonly key?: string;
   /** As the model is called at the server. */
@@ -184,8 +187,8 @@ export class StubVllm {
     this.#runningCount += 1;
     try {
       const adapter = folder === undefined ? null : { id: body.model, folder };
-      const { promptTokensDetails = false } = this.#options;
-      const model = { ...this.#options, promptTokensDetails, adapter, model: this.#model };
+      const { promptTokensDetails = false, heldAs = null } = this.#options;
+      const model = { ...this.#options, promptTokensDetails, heldAs, adapter, model: this.#model };
       await answerCompletion(body, model, response);
     } finally {
       this.#runningCount -= 1;

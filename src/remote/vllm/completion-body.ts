@@ -2,6 +2,7 @@
 // model's generation_config.json is said, so that nothing of it counts.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../domain/generation.ts";
+import type { PassedParameters } from "../../domain/prompt-transfer.ts";
 import { plainSampling } from "../../domain/sampling.ts";
 import { structuredOutputs, type StructuredOutputs } from "./structured-outputs.ts";
 
@@ -28,6 +29,7 @@ export interface CompletionBody {
   readonly logprobs?: number;
   readonly prompt_logprobs?: number;
   readonly structured_outputs?: StructuredOutputs;
+  readonly kv_transfer_params?: PassedParameters;
   readonly priority: number;
   readonly cache_salt: string;
   readonly return_token_ids: true;
@@ -72,6 +74,7 @@ export function completionBody(
     ...(allowedTokenIds !== null && { allowed_token_ids: allowedTokenIds }),
     ...(outputs.topLogprobCount !== null && { logprobs: outputs.topLogprobCount }),
     ...(constraint !== null && { structured_outputs: structuredOutputs(constraint) }),
+    ...(request.prompt.passed !== undefined && { kv_transfer_params: request.prompt.passed }),
     priority: request.priority,
     cache_salt: cacheSaltOf(request),
     return_token_ids: true,
@@ -92,8 +95,10 @@ export function promptBody(
   limits: { readonly vocabularySize: number },
 ): CompletionBody {
   const promptLogprobCount = request.outputs.promptLogprobCount ?? 0;
+  const { tokenIds, adapter } = request.prompt;
   const alone: GenerationRequest = {
     ...request,
+    prompt: { tokenIds, adapter },
     sampling: { ...plainSampling, temperature: 0, seed: 0 },
     constraint: null,
     stopping: { maxTokens: 1, minTokens: 0, stopTokenIds: [] },

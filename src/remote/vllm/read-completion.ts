@@ -7,6 +7,7 @@ import {
   type RankedToken,
   type TokenAlternative,
 } from "../../domain/generation.ts";
+import type { PassedParameters } from "../../domain/prompt-transfer.ts";
 import { refusalInStream, strangeAnswer } from "./vllm-errors.ts";
 
 /** An event of a stream. */
@@ -29,6 +30,13 @@ export interface UsageChunk {
   readonly cachedTokenCount: number | null;
 }
 
+/** An answer that did not come as a stream. */
+export interface WholeAnswer {
+  readonly chunks: readonly CompletionChunk[];
+  /** For the server that is to go on with the prompt; null where none is held. */
+  readonly passed: PassedParameters | null;
+}
+
 export interface Completion {
   /** One for each token of the prompt, null for the first. */
   readonly promptLogprobs: readonly (PromptLogprob | null)[];
@@ -45,8 +53,11 @@ export function readChunk(value: unknown): CompletionChunk | null {
   const fields = fieldsOf(value, "an event");
   if (fields["error"] !== undefined) throw refusalInStream(fields["error"]);
   const choices = listOf(fields["choices"], "its choices");
-  if (choices.length === 0) return readUsage(fields["usage"]);
-  const choice = fieldsOf(choices[0], "a choice");
+  return choices.length === 0 ? readUsage(fields["usage"]) : readChoice(choices[0]);
+}
+
+function readChoice(value: unknown): ChoiceChunk {
+  const choice = fieldsOf(value, "a choice");
   const ids = (choice["token_ids"] ?? null) === null ? [] : listOf(choice["token_ids"], "its token ids");
   const logprobs =
     (choice["logprobs"] ?? null) === null ? null : fieldsOf(choice["logprobs"], "log-probabilities");
@@ -65,6 +76,17 @@ function readUsage(usage: unknown): UsageChunk | null {
   const count =
     details === null ? null : (fieldsOf(details, "details of its usage")["cached_tokens"] ?? null);
   return { kind: "usage", cachedTokenCount: count === null ? null : numberOf(count, "its cached tokens") };
+}
+
+/** @throws ServiceError `unavailable` for what has another form */
+export function readWhole(value: unknown): WholeAnswer {
+  const fields = fieldsOf(value, "an answer");
+  const usage = readUsage(fields["usage"]);
+  const passed = fields["kv_transfer_params"] ?? null;
+  return {
+    chunks: [...listOf(fields["choices"], "its choices").map(readChoice), ...(usage === null ? [] : [usage])],
+    passed: passed === null ? null : fieldsOf(passed, "what passes to another server"),
+  };
 }
 
 /** @throws ServiceError `unavailable` for what has another form */

@@ -11,7 +11,14 @@ import {
 import { eventData } from "../http/event-stream.ts";
 import { readText, UnreadableAnswer } from "../http/read-text.ts";
 import type { CompletionBody } from "./completion-body.ts";
-import { readChunk, readCompletion, type Completion, type CompletionChunk } from "./read-completion.ts";
+import {
+  readChunk,
+  readCompletion,
+  readWhole,
+  type Completion,
+  type CompletionChunk,
+  type WholeAnswer,
+} from "./read-completion.ts";
 import { listedModels, type ListedModel } from "./listed-models.ts";
 import { parsed, refusalOf, strangeAnswer } from "./vllm-errors.ts";
 
@@ -107,12 +114,21 @@ export class VllmServer {
     throw strangeAnswer("the end of its answer");
   }
 
-  /** Answers a prompt at once. */
+  /** The log-probabilities of a prompt. */
   async complete(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<Completion> {
+    return readCompletion(await this.#complete(body, options));
+  }
+
+  /** Answers a prompt at once, with what streams do not have: what another server needs to go on with the prompt. */
+  async answer(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<WholeAnswer> {
+    return readWhole(await this.#complete(body, options));
+  }
+
+  async #complete(body: CompletionBody, options: { readonly signal: AbortSignal }): Promise<unknown> {
     const { connectMs, firstTokenMs, nextTokenMs } = this.#waits;
     const waits = { connectMs, answerMs: firstTokenMs, nextMs: nextTokenMs };
     const answer = await this.#send({ method: "POST", path: completions, body, waits, ...options });
-    return readCompletion(await this.#read(answer, largeBytesMax));
+    return await this.#read(answer, largeBytesMax);
   }
 
   /** @throws ServiceError `conflict` where it is loaded already, `not_found` where there is no adapter in the folder */

@@ -39,6 +39,7 @@ export function readPassing(params: PassingParams | null | undefined): PromptPas
     isHeld: isHeld === true,
     // All of it is there where it is asked for, which was checked.
     from: isFetched === true ? { host: host ?? "", port: port ?? 0, handle: handle ?? "" } : null,
+    parameters: params ?? {},
   };
 }
 
@@ -71,6 +72,7 @@ export function checkPassing(body: Readonly<Record<string, unknown>>, findings: 
 /** What an answer tells of the prompt, for the request to the other server. */
 export function passingParams(heldAt: ChatHeader["heldAt"]): object | null {
   if (heldAt === null) return null;
+  if ("parameters" in heldAt) return heldAt.parameters;
   return {
     do_remote_prefill: true,
     do_remote_decode: false,
