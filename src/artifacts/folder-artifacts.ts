@@ -2,7 +2,7 @@
 // lies in `work/<server>` until then, so that what a server leaves behind is known to be its own.
 import { existsSync } from "node:fs";
 import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
@@ -112,9 +112,7 @@ export class FolderArtifacts implements PlacedArtifacts {
     // A folder that is empty now is no artifact's.
     const isAlone = dirname(key).includes("/") && (await isRemoved(dirname(path)));
     // What is gone stays so where the power fails: nobody would know of it any more.
-    await flush(dirname(isAlone ? dirname(path) : path)).catch((error: unknown) => {
-      if (!isMissing(error)) throw error;
-    });
+    await flushNearest(dirname(isAlone ? dirname(path) : path), this.#options.root);
   }
 
   async removeUnfinished(key: string): Promise<void> {
@@ -147,9 +145,11 @@ export class FolderArtifacts implements PlacedArtifacts {
       if (await isLive(server)) continue;
       const folder = join(root, workFolder, server);
       for (const key of (await namesIn(folder)).flatMap(heldKeyOf)) {
-        if (!(await this.has(key)) || (await isKnown(key))) continue;
+        if (await isKnown(key)) continue;
+        const wasThere = await this.has(key);
+        // Also where it is gone: who held it may have died before that was on the disk.
         await this.remove(key);
-        removed.push(key);
+        if (wasThere) removed.push(key);
       }
       await rm(folder, { recursive: true, force: true });
     }
@@ -211,6 +211,16 @@ async function place(unfinished: string, target: string, root: string): Promise<
       if (!isHeldForAMoment(error)) throw error;
       await systemClock.sleep(100 * tried);
     }
+  }
+}
+
+/** Flushes a folder; where it is gone, the nearest above it within a root that is there, which has lost its name. */
+async function flushNearest(folder: string, root: string): Promise<void> {
+  try {
+    await flush(folder);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    if (resolve(folder) !== resolve(root)) await flushNearest(dirname(folder), root);
   }
 }
 

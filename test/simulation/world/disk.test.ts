@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { FolderArtifacts } from "../../../src/artifacts/folder-artifacts.ts";
 import { type Random, seededRandom } from "../../../src/domain/random.ts";
 import { searchSeeds } from "../../../src/domain/testing/search.ts";
 import { SimulatedDisk } from "./disk.ts";
@@ -163,4 +164,37 @@ test("what was not synced may be lost or torn when the power fails, and what was
     ['"text"', "nothing"],
     "a removal that was not synced may be undone",
   );
+  const ofMove = await leftOf(async (root) => {
+    await fs.mkdir(join(root, "earlier"));
+    await fs.mkdir(join(root, "earlier/folder"));
+    await fs.writeFile(join(root, "earlier/folder/file"), "text");
+    for (const path of ["earlier/folder/file", "earlier/folder", "earlier"]) await sync(join(root, path));
+    await fs.rename(join(root, "earlier/folder"), folder(root));
+    await sync(root);
+  });
+  assert.deepEqual(
+    [...ofMove],
+    ['"text"'],
+    "a folder is where it was synced last, though where it was is not",
+  );
+});
+
+test("what a server that died had removed stays so once the next has swept, where the power fails right after", async () => {
+  for (let draw = 0; draw < 20; draw++) {
+    const isLeft = await onDisk(draw, async (world, disk) => {
+      const root = join(world, "blobs");
+      const storeOf = (server: string): FolderArtifacts =>
+        new FolderArtifacts({ root, server: () => server });
+      const dying = storeOf("dying");
+      await dying.placeId();
+      await dying.put("adapters/model/1", (folder) => fs.writeFile(join(folder, "weights"), "text"));
+      await dying.hold("adapters/model");
+      await fs.rm(join(root, "adapters/model"), { recursive: true });
+      const among = { isLive: async () => false, isKnown: async () => false };
+      assert.deepEqual(await storeOf("next").sweepAbandoned(among), []);
+      disk.losePower(seededRandom("power", draw));
+      return (await fs.readdir(join(root, "adapters")).catch(() => [])).length > 0;
+    });
+    assert.equal(isLeft, false);
+  }
 });

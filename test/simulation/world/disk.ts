@@ -146,14 +146,16 @@ export class SimulatedDisk {
   /** The power fails: of what was not synced chance keeps this and loses that. */
   losePower(random: Random): void {
     const seen = new Set<SimulatedNode>();
+    const settled = settledFolders(this.#root);
     const recover = (folder: SimulatedFolder): void => {
       const entries = new Map<string, SimulatedNode>();
       const names = new Set([...folder.durable.keys(), ...folder.entries.keys()]);
       for (const name of names) {
         const [then, now] = [folder.durable.get(name), folder.entries.get(name)];
         const kept = then === now || random.uniform() < 0.5 ? now : then;
-        // A folder has one place, wherever else it was.
-        if (kept === undefined || (kept.kind === "folder" && seen.has(kept))) continue;
+        if (kept === undefined) continue;
+        // A folder has one place, wherever else it was, and where that was synced it is that.
+        if (kept.kind === "folder" && (seen.has(kept) || (then !== now && settled.has(kept)))) continue;
         entries.set(name, kept);
         const isNew = !seen.has(kept);
         seen.add(kept);
@@ -191,6 +193,21 @@ export class SimulatedDisk {
     if (node.kind !== "folder") throw diskError("ENOTDIR", path);
     return node;
   }
+}
+
+/** Those that are where they are for good. */
+function settledFolders(root: SimulatedFolder): ReadonlySet<SimulatedNode> {
+  const settled = new Set<SimulatedNode>();
+  const seen = new Set<SimulatedFolder>([root]);
+  // Grows while it is walked.
+  for (const { entries, durable } of seen) {
+    for (const [name, node] of [...entries, ...durable]) {
+      if (node.kind !== "folder") continue;
+      if (entries.get(name) === durable.get(name)) settled.add(node);
+      seen.add(node);
+    }
+  }
+  return settled;
 }
 
 function recoverFile(file: SimulatedFile, random: Random): void {
