@@ -6,7 +6,6 @@ import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
-import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
@@ -124,14 +123,9 @@ export class FolderArtifacts implements PlacedArtifacts {
   }
 
   async hold(key: string): Promise<void> {
-    try {
-      const folder = await this.#work();
-      await writeFile(join(folder, holdNameOf(key)), "");
-      await flush(folder);
-    } catch (error) {
-      // On a full disk removing is what makes room.
-      if (fullDiskError(error) === null) throw error;
-    }
+    const folder = await this.#work();
+    await writeFile(join(folder, holdNameOf(key)), "");
+    await flush(folder);
   }
 
   async release(key: string): Promise<void> {

@@ -15,6 +15,7 @@ import {
   type VersionDeletion,
   type VersionTime,
 } from "../domain/model.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { allItems, allPages, type Page, type PageRequest } from "../domain/page.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import { fullName, versionName } from "./model-name.ts";
@@ -147,7 +148,10 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       await cancelJobs(id);
       const key = adaptersOf(id);
       // What a server that dies meanwhile leaves is then known to be nobody's.
-      await artifacts.hold(key);
+      await artifacts.hold(key).catch((error: unknown) => {
+        // On a full disk removing is what makes room.
+        if (fullDiskError(error) === null) throw error;
+      });
       const steps: number[] = [];
       for await (const { step } of allItems((page) => store.listVersions(id, page))) steps.push(step);
       const states = await store.oldTrainerStates(id, 0);
