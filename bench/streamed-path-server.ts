@@ -12,7 +12,8 @@ import type * as Logs from "../src/telemetry/testing/silent-logger.ts";
 import type * as MetricsModule from "../src/telemetry/metrics.ts";
 import type * as Tokenizers from "../src/tokenizer/load-tokenizer.ts";
 import { systemClock } from "../src/domain/clock.ts";
-import type { Engine, Generation, GenerationEvent, GenerationRequest } from "../src/domain/generation.ts";
+import type { GenerationEvent, GenerationRequest } from "../src/domain/generation.ts";
+import { playedEngine } from "./played-engine.ts";
 
 const [folder, streams] = [process.argv[2], Number(process.argv[3])];
 
@@ -43,26 +44,7 @@ async function* play({ stopping }: GenerationRequest): AsyncGenerator<readonly G
   yield [{ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null }];
 }
 
-const engine: Engine = {
-  capabilities: { features: new Set(), isExact: true },
-  start: () => Promise.resolve(),
-  stop: () => Promise.resolve(),
-  roomFor: () => limits.contextLength,
-  prepareAdapter: () => Promise.resolve(),
-  dropAdapter: () => undefined,
-  status: () => ({
-    state: { kind: "ready", limits },
-    runningCount: 0,
-    waitingCount: 0,
-    waitingCountMax: 1,
-    gauges: [],
-  }),
-  submit: (request): Generation => ({
-    events: play(request),
-    stopChoice: () => undefined,
-    abort: () => undefined,
-  }),
-};
+const engine = playedEngine(limits, play);
 
 const modelFolder = "test/fixtures/goldens/models/qwen3";
 const { createChatService } = await load<typeof Chat>("chat/complete-chat.js");

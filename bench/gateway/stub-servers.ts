@@ -1,8 +1,9 @@
 // The vLLM servers of bench/gateway, in a process of their own: stubs whose tokens cost nothing. They give all running answers
 // a token whenever a step is over, as a server that batches does, or whole answers at once. Started with how many there are;
 // sends their URLs, and takes the length of a step in milliseconds as messages, 0 for none.
-import type { Engine, Generation, GenerationEvent, GenerationRequest } from "../../src/domain/generation.ts";
+import type { GenerationEvent, GenerationRequest } from "../../src/domain/generation.ts";
 import { StubVllm } from "../../src/remote/testing/stub-vllm.ts";
+import { playedEngine } from "../played-engine.ts";
 import { answerToken } from "./counted-tokens.ts";
 
 const serverCount = Number(process.argv[2]);
@@ -39,32 +40,9 @@ async function* play({ prompt, stopping }: GenerationRequest): AsyncGenerator<re
   yield [{ kind: "choice-finished", choice: 0, reason: "length", stopTokenId: null }];
 }
 
-function createEngine(): Engine {
-  return {
-    capabilities: { features: new Set(), isExact: true },
-    start: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
-    roomFor: () => limits.contextLength,
-    prepareAdapter: () => Promise.resolve(),
-    dropAdapter: () => undefined,
-    status: () => ({
-      state: { kind: "ready", limits },
-      runningCount: 0,
-      waitingCount: 0,
-      waitingCountMax: 1,
-      gauges: [],
-    }),
-    submit: (request): Generation => ({
-      events: play(request),
-      stopChoice: () => undefined,
-      abort: () => undefined,
-    }),
-  };
-}
-
 const stubs = Array.from(
   { length: serverCount },
-  () => new StubVllm({ behind: createEngine(), ...limits, endTokenId: 2, logprobCountMax: 20 }),
+  () => new StubVllm({ behind: playedEngine(limits, play), ...limits, endTokenId: 2, logprobCountMax: 20 }),
 );
 // What they were asked is for tests, and would be all that grows here.
 setInterval(() => stubs.forEach(({ asked }) => (asked.length = 0)), 1000);
