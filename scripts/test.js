@@ -1,7 +1,8 @@
 // `npm test`: sets up what is missing, then runs every test. Names after `--` choose the files whose path holds one of them.
 // The files of one folder of src/, and of one below test/, run in one process, one after the other: to start a process for each,
-// and to load what they import, takes longer than most of their tests. A test there that does not end ends its process alone. So do those that ask a server of the same flags, which
+// and to load what they import, takes longer than most of their tests. So do those that ask a server of the same flags, which
 // they share where these have a name. All others have a process of their own: they start servers, or are about their process.
+// A test in a process of several files that does not end within its limit ends that process (scripts/test-limit.js).
 // The runner starts files in the order of their names. Those of folders are in dist/folders, which comes before nearly
 // all others: the longest of them, begun last, would run alone at the end.
 import { spawnSync } from "node:child_process";
