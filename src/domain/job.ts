@@ -456,13 +456,16 @@ export interface JobRunner {
   /**
    * Runs one attempt to its end. Throws a ServiceError: `unavailable` when the attempt was lost (its process
    * died) and another may succeed, or, with an obstacle, when the job has to wait; `cancelled` when the signal aborted;
-   * any other code when the job itself cannot work.
+   * any other code when the job itself cannot work. What it makes has to be kept or discarded: should the server die first,
+   * a start removes it where its model is gone.
    */
   run(
     assignment: JobAssignment,
     report: JobReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
+  /** Says that what an attempt made is a version's, or the next attempt's, or nothing. */
+  keep(assignment: JobAssignment): Promise<void>;
   /** Removes what attempts left at a job that ends without a version; called while nobody else can take the job. */
   discard(assignment: JobAssignment): Promise<void>;
   /** Removes what attempts at a job keep for the next one; called when the job has ended. */

@@ -101,11 +101,18 @@ export class Attempt {
       }
     }
     this.#trace?.end(ended);
-    if (kind === "succeed" || kind === "end") await this.#discard(null);
-    else if (await this.#isGone()) await this.#discard(assignment);
+    await this.#tidy(kind, assignment);
     this.#onEvent();
     if (kind === "succeed" && this.#job.replayOf === null) await this.#tidyOlderVersions();
     return kind;
+  }
+
+  /** What was made and kept goes where nobody wants it any more; of what is not known to be anybody's the note stays. */
+  async #tidy(kind: Ending["kind"] | null, assignment: JobAssignment | null): Promise<void> {
+    const hasEnded = kind === "succeed" || kind === "end";
+    if (!hasEnded && (await this.#isGone())) return await this.#discard(assignment);
+    if (hasEnded) await this.#discard(null);
+    if (kind !== null && kind !== "leave" && assignment !== null) await this.#keep(assignment);
   }
 
   /**
@@ -120,6 +127,15 @@ export class Attempt {
     } catch (error) {
       this.#logger.warn({ err: error }, "what attempts kept could not be removed");
     }
+  }
+
+  async #keep(assignment: JobAssignment): Promise<void> {
+    await this.#dependencies.runner.keep(assignment).catch((error: unknown) => {
+      this.#logger.warn(
+        { err: error },
+        "that a version is somebody's could not be noted; the next start finds it out",
+      );
+    });
   }
 
   /** Whether there is no such job any more; a store that cannot be asked may have it. */

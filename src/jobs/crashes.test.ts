@@ -186,6 +186,7 @@ function unreliableRunner({ clock, random, trained, trainedTwice }: World): JobR
   };
   return {
     trainer: embeddedProfile,
+    keep: async () => undefined,
     discard: async () => undefined,
     discardWork: async () => undefined,
     discardState: async () => undefined,

@@ -119,6 +119,8 @@ class Bench {
   pinsFor: JobRunner["pinsFor"] = pinsFor;
   /** What its queues do with a version before it is the newest. */
   prepareVersion: NonNullable<AttemptDependencies["prepareVersion"]> = async () => undefined;
+  /** The jobs of which its runner heard that what they made stays. */
+  readonly kept: string[] = [];
   /** The jobs whose leftovers its runner removed. */
   readonly discarded: string[] = [];
   /** The jobs of which it removed what attempts keep for each other. */
@@ -190,6 +192,7 @@ class Bench {
           trainer: this.trainer,
           pinsFor: (...job) => this.pinsFor(...job),
           run,
+          keep: async ({ job }) => void this.kept.push(job.id),
           discard: async ({ job }) => void this.discarded.push(job.id),
           discardWork: async (id) => void this.discardedWork.push(id),
           discardState: async (state) => void this.discardedStates.push(state),
@@ -247,6 +250,7 @@ async function idleQueue(t: TestContext, jobs: Partial<JobStore> = {}): Promise<
         trainer: embeddedProfile,
         pinsFor,
         run: twoSteps,
+        keep: async () => undefined,
         discard: async () => undefined,
         discardWork: async () => undefined,
         discardState: async () => undefined,
@@ -581,6 +585,7 @@ test("what attempts keep for each other goes when the job has ended, however tha
   await bench.submit(queue, "good");
   await bench.submit(queue, "bad");
   assert.deepEqual(bench.discardedWork.splice(0), ["good", "bad"]);
+  assert.deepEqual(bench.kept.splice(0), ["good", "bad"]);
   await bench.submit(queue, "lost");
   assert.equal(await bench.state("lost"), "queued");
   assert.deepEqual(bench.discardedWork, []);
@@ -853,7 +858,9 @@ test("what is kept of a job goes that went with its model just when an attempt a
   const queue = bench.build(lost, {}, { ...jobs, release });
   await queue.start();
   await bench.submit(queue, "a");
-  assert.deepEqual(bench.discardedWork, ["a"]);
+  assert.deepEqual([bench.discarded, bench.discardedWork], [["a"], ["a"]]);
+  // A start looks for what could not be removed.
+  assert.deepEqual(bench.kept, []);
 });
 
 test("a job that is being claimed when its model's jobs are cancelled is waited for", async (t) => {

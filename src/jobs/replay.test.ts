@@ -64,6 +64,7 @@ class Bench {
 
 const unused = {
   run: () => assert.fail("nothing runs"),
+  keep: () => assert.fail("nothing is kept"),
   discard: () => assert.fail("nothing is discarded"),
   discardWork: () => assert.fail("nothing is discarded"),
   discardState: () => assert.fail("nothing is discarded"),

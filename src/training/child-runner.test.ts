@@ -643,6 +643,23 @@ test("an abort kills the process, whatever it is about, and leaves no version", 
   }
 });
 
+test("what was published for a model that is gone is removed by another server's start, unless it was kept", async (t) => {
+  const bench = new Bench(t);
+  const { artifacts } = dataFolderAt(bench.dataFolder);
+  const sweep = (isKnown: boolean): Promise<readonly string[]> =>
+    artifacts.sweepAbandoned({ isLive: async () => false, isKnown: async () => isKnown });
+  await bench.run(1);
+  assert.deepEqual(await sweep(true), []);
+  await bench.run(2);
+  assert.deepEqual(await sweep(false), ["adapters/m/2"]);
+  await bench.run(2);
+  await bench.runner.keep(await assignmentOf(bench.runner, 2, {}));
+  await bench.run(3);
+  await bench.runner.discard(await assignmentOf(bench.runner, 3, {}));
+  assert.deepEqual(await sweep(false), []);
+  assert.deepEqual(await artifacts.names("adapters/m"), ["1", "2"]);
+});
+
 test("silence beyond the deadline is a lost attempt", async (t) => {
   const clock = new FakeClock();
   const bench = new Bench(t, goldenGroups(), { clock, settings: { ...settings, stallDeadlineMs: 1000 } });

@@ -143,8 +143,13 @@ class ProcessJobRunner implements ChildJobRunner {
     }
   }
 
+  async keep(assignment: JobAssignment): Promise<void> {
+    await this.#options.artifacts.release(resultFolderOf(assignment));
+  }
+
   async discard(assignment: JobAssignment): Promise<void> {
     await this.#options.artifacts.remove(resultFolderOf(assignment));
+    await this.keep(assignment);
   }
 
   async discardWork(jobId: string): Promise<void> {
@@ -186,6 +191,8 @@ class ProcessJobRunner implements ChildJobRunner {
     const { model } = assignment;
     const load = await this.#loadFor(assignment);
     const request = requestOf(assignment, folder);
+    // What a replay makes lies with its job's work, and goes with that.
+    if (assignment.replay === null) await artifacts.hold(request.adapterFolder);
     try {
       const written = await this.#withLines(assignment, request);
       const training = await this.#takeProcess(load, { signal });

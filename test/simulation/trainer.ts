@@ -62,6 +62,7 @@ export function createSimulatedRunner(place: TrainerPlace): JobRunner {
     pinsFor: async () => ({ settings: {}, baseHash: "base", trainerBuild: "simulated" }),
     run: async (assignment, report, { signal }) => {
       try {
+        await artifacts.hold(resultFolderOf(assignment));
         return await run(place, assignment, report, signal);
       } catch (error) {
         await artifacts.removeUnfinished(resultFolderOf(assignment));
@@ -69,7 +70,11 @@ export function createSimulatedRunner(place: TrainerPlace): JobRunner {
         throw fullDiskError(error) ?? error;
       }
     },
-    discard: (assignment) => artifacts.remove(resultFolderOf(assignment)),
+    keep: (assignment) => artifacts.release(resultFolderOf(assignment)),
+    discard: async (assignment) => {
+      await artifacts.remove(resultFolderOf(assignment));
+      await artifacts.release(resultFolderOf(assignment));
+    },
     discardWork: async (jobId) => {
       await artifacts.remove(jobKey(jobId));
       await folder.removeJob(jobId);

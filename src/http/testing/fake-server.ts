@@ -468,6 +468,7 @@ function fileOf(name: string, text: string): ExportedFile {
 const noRunner: Omit<JobRunner, "trainer"> = {
   pinsFor: () => Promise.reject(new Error("no test runs jobs")),
   run: () => Promise.reject(new Error("no test runs jobs")),
+  keep: () => Promise.reject(new Error("no test runs jobs")),
   discard: () => Promise.reject(new Error("no test runs jobs")),
   discardWork: async () => undefined,
   discardState: () => Promise.reject(new Error("no test runs jobs")),
