@@ -2,6 +2,7 @@
 // that happens on the way as one last event.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../domain/clock.ts";
+import { waitOver } from "../domain/waiting/wait-over.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { errorAnswerFor } from "./anthropic/dialect.ts";
 import type { ErrorBody } from "./errors.ts";
@@ -45,7 +46,7 @@ export async function firstOrSilence(
   try {
     await Promise.race([first, silence]);
   } finally {
-    waited.abort();
+    waited.abort(waitOver);
   }
 }
 

@@ -3,6 +3,7 @@
 // for too long, and keeps one alive that has nothing to say for long.
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
+import { waitOver } from "../domain/waiting/wait-over.ts";
 import { isLong, jsonPieces, onOneLine } from "../wire/json-text.ts";
 
 /** The part of a response that a stream needs; a ServerResponse is one. */
@@ -56,8 +57,8 @@ export class EventStream {
     const { keepAliveEvent: event } = options;
     this.#keepAliveText = event === undefined ? ": keep-alive\n\n" : this.#textOf(event);
     this.#sentAtMs = options.clock.monotonicMs();
-    if (sink.destroyed) this.#over.abort();
-    else sink.once("close", () => this.#over.abort());
+    if (sink.destroyed) this.#over.abort(waitOver);
+    else sink.once("close", () => this.#over.abort(waitOver));
     void this.#keepAlive(options.keepAliveMs);
   }
 
@@ -114,7 +115,7 @@ export class EventStream {
 
   /** Sends the last event, and ends; returns when the client has it, or has had its time. */
   async done(): Promise<void> {
-    this.#over.abort();
+    this.#over.abort(waitOver);
     if (this.#sink.destroyed) return;
     const isClosed = this.#first("close");
     this.#sink.end(this.#isNamed ? "" : "data: [DONE]\n\n");
@@ -142,7 +143,7 @@ export class EventStream {
     const first = await this.#first("drain", "close");
     this.#isFull = false;
     if (first === "happened") return;
-    this.#over.abort();
+    this.#over.abort(waitOver);
     this.#sink.destroy();
     throw new IdleStreamError(`the client read nothing for ${this.#idleMs} ms`);
   }
@@ -160,7 +161,7 @@ export class EventStream {
       () => "happened" as const,
     );
     const first = await Promise.race([happened, idle]);
-    waited.abort();
+    waited.abort(waitOver);
     for (const event of events) this.#sink.off(event, onEvent);
     return first;
   }

@@ -1,6 +1,7 @@
 // A wait that another part of the process can cut short. For one waiter; a notification that finds nobody waiting is kept
 // for the next wait, so that none is missed between looking and waiting.
 import type { Clock } from "../domain/clock.ts";
+import { waitOver } from "../domain/waiting/wait-over.ts";
 
 export class Notifier {
   readonly #clock: Clock;
@@ -20,7 +21,7 @@ export class Notifier {
   async wait(timeoutMs: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     if (!this.#isNotified && !signal.aborted) {
       const woken = new AbortController();
-      const wake = (): void => woken.abort();
+      const wake = (): void => woken.abort(waitOver);
       this.#wake = wake;
       signal.addEventListener("abort", wake, { once: true });
       // A sleep rejects only when it is cut short, which a notification does.

@@ -10,6 +10,7 @@ import type { CompletionStore } from "../domain/recordings/completion-store.ts";
 import type { RecordedCompletion, RecordedPrompt } from "../domain/recordings/recorded-completion.ts";
 import type { StorageRoom } from "../domain/retention/storage-room.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { waitOver } from "../domain/waiting/wait-over.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { GatheredAnswer } from "./gathered-answer.ts";
@@ -98,7 +99,7 @@ class Recording implements ChatRecording {
     const { room } = this.#dependencies;
     const writing = (
       room === undefined ? this.#writer.write(completion, bytes) : this.#writeInto(room, completion, bytes)
-    ).finally(() => written.abort());
+    ).finally(() => written.abort(waitOver));
     const patience = clock.sleep(settings.waitMs, { signal: written.signal }).then(
       () => false,
       // It is written first.

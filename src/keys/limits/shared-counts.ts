@@ -2,6 +2,7 @@
 // counted for what all have: at once where somebody waits for it, and behind the requests twice a second at most. Of what
 // nobody asks for nothing is stored or read.
 import type { Clock } from "../../domain/clock.ts";
+import { waitOver } from "../../domain/waiting/wait-over.ts";
 import {
   slotSeconds,
   type LimitStore,
@@ -90,7 +91,7 @@ export class SharedCounts {
     const deadline = this.#dependencies.clock
       .sleep(deadlineMs, { signal: waiting.signal })
       .catch(() => undefined);
-    await Promise.race([this.#inTurn(), deadline]).finally(() => waiting.abort());
+    await Promise.race([this.#inTurn(), deadline]).finally(() => waiting.abort(waitOver));
   }
 
   /** Resolves when all that was counted is stored, or could not be. */
