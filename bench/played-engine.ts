@@ -24,7 +24,7 @@ export function playedEngine(
       runningCount: 0,
       waitingCount: 0,
       waitingCountMax: 1,
-      gauges: [],
+      gauges: () => [],
     }),
     submit: (request): Generation => ({
       events: play(request),

@@ -27,7 +27,7 @@ const engine: Engine = {
   dropAdapter: () => undefined,
   status: () => {
     const state = { kind: "ready", limits: { contextLength: 64, vocabularySize: 512 } } as const;
-    return { state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] };
+    return { state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: () => [] };
   },
   submit: () => assert.fail("a request that asks for what is not served reached the engine"),
 };

@@ -80,7 +80,7 @@ class ScriptedEngine implements Engine {
   }
   dropAdapter(): void {}
   status(): ReturnType<Engine["status"]> {
-    return { state: this.state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] };
+    return { state: this.state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: () => [] };
   }
   submit(request: GenerationRequest): ReturnType<Engine["submit"]> {
     if (this.refusal !== null) throw this.refusal;

@@ -348,8 +348,8 @@ export interface EngineStatus {
   readonly runningCount: number;
   readonly waitingCount: number;
   readonly waitingCountMax: number;
-  /** What this kind of engine shows beside; the same names in every state. */
-  readonly gauges: readonly EngineGauge[];
+  /** What this kind of engine shows beside; the same names in every state. Made when called: every request asks for a status. */
+  readonly gauges: () => readonly EngineGauge[];
 }
 
 export interface Engine extends Service {

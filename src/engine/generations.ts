@@ -3,7 +3,6 @@
 import {
   choiceCountOf,
   type EngineCapabilities,
-  type EngineGauge,
   type EngineState,
   type EngineStatus,
   type GenerationRequest,
@@ -71,7 +70,7 @@ export class Generations {
     for (const stream of this.#streams.values()) stream.fail(unavailable(message));
   }
 
-  status(state: EngineState, gauges: readonly EngineGauge[]): EngineStatus {
+  status(state: EngineState, gauges: EngineStatus["gauges"]): EngineStatus {
     const waitingCount = this.#waitingCount;
     return {
       state,

@@ -125,15 +125,16 @@ export class LoopEngine implements Engine {
   }
 
   status(): EngineStatus {
-    const held = {
-      kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
-      lanes: this.#loop?.laneCounts,
-      prefixes: this.#loop?.keptPrefixes,
-      drafts: this.#loop?.draftCounts,
-      constraintCache: this.#constraints?.kept,
-      transfers: this.#transfers,
-    };
-    return this.#generations.status(this.#state, loopGauges(this.#options, held));
+    return this.#generations.status(this.#state, () =>
+      loopGauges(this.#options, {
+        kvCacheBytes: this.#loop?.kvCacheBytes ?? 0,
+        lanes: this.#loop?.laneCounts,
+        prefixes: this.#loop?.keptPrefixes,
+        drafts: this.#loop?.draftCounts,
+        constraintCache: this.#constraints?.kept,
+        transfers: this.#transfers,
+      }),
+    );
   }
 
   async #start(signal: AbortSignal): Promise<void> {

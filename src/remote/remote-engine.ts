@@ -121,7 +121,7 @@ export class RemoteEngine implements Engine {
   }
 
   status(): EngineStatus {
-    return this.#generations.status(this.#state(), this.#gauges());
+    return this.#generations.status(this.#state(), () => this.#gauges());
   }
 
   #state(): EngineState {

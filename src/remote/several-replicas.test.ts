@@ -131,7 +131,11 @@ test("what a server refuses for good is not asked of another", async (t) => {
 test("a server that is gone gets nothing until it is back, with its adapters", async (t) => {
   const { stubs, engine, answer } = await setUp(t, 2);
   const [one, other] = stubs;
-  const readyCount = () => engine.status().gauges.find(({ name }) => name === "replicas_ready")?.value;
+  const readyCount = () =>
+    engine
+      .status()
+      .gauges()
+      .find(({ name }) => name === "replicas_ready")?.value;
   await engine.prepareAdapter(adapter);
   one.fault = dies;
   await until(() => readyCount() === 1);
@@ -183,7 +187,8 @@ test("a server is asked for so much at once, others wait here, and entities take
   const gaugeSum = (name: string) =>
     engine
       .status()
-      .gauges.filter((gauge) => gauge.name === name)
+      .gauges()
+      .filter((gauge) => gauge.name === name)
       .reduce((sum, { value }) => sum + value, 0);
   await until(() => gaugeSum("replica_requests_waiting") === 3);
   assert.deepEqual([gaugeSum("replica_requests_running"), gaugeSum("replica_sequences")], [4, 4]);
@@ -209,7 +214,11 @@ test("a server is asked for so much at once, others wait here, and entities take
 test("who waits for a server that goes, and who waits while another has nothing to do, has a turn at that", async (t) => {
   const { stubs, engine, answer } = await setUp(t, 2, { sequencesMax: 1 });
   const [one, other] = stubs;
-  const readyCount = () => engine.status().gauges.find(({ name }) => name === "replicas_ready")?.value;
+  const readyCount = () =>
+    engine
+      .status()
+      .gauges()
+      .find(({ name }) => name === "replicas_ready")?.value;
   one.fault = dies;
   await until(() => readyCount() === 1);
   const { held, open } = gate([other]);

@@ -57,7 +57,7 @@ function engineOf(behaviour: ChatBehaviour): Engine {
     roomFor: () => 64,
     prepareAdapter: () => Promise.resolve(),
     dropAdapter: () => undefined,
-    status: () => ({ state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: [] }),
+    status: () => ({ state, runningCount: 0, waitingCount: 0, waitingCountMax: 1, gauges: () => [] }),
     submit: (request) => generationOf(request, behaviour),
   };
 }

@@ -61,7 +61,7 @@ class CountingEngine implements Engine {
   status(): ReturnType<Engine["status"]> {
     const limits = { contextLength: 128, vocabularySize: 512, embeddingSize: size };
     const counts = { runningCount: 0, waitingCount: 0, waitingCountMax: 1 };
-    return { state: { kind: "ready", limits }, ...counts, gauges: [] };
+    return { state: { kind: "ready", limits }, ...counts, gauges: () => [] };
   }
   submit(request: GenerationRequest): ReturnType<Engine["submit"]> {
     const index = this.requests.push(request) - 1;

@@ -66,6 +66,17 @@ function threadsFor(context: TestContext, changes: Partial<PromptLimits> = {}) {
   return { threads, start, write };
 }
 
+test("token ids are a prompt where no thread is there, and wait for one to hear what is wrong with them", async (context) => {
+  const { threads } = threadsFor(context);
+  await threads.stop();
+  const write = (tokenIds: readonly number[]): Promise<WrittenPrompt> => {
+    const prompt = { kind: "tokens", tokenIds, truncation: null, echo: false } as const;
+    return threads.write(promptTask(prompt), { client: "c", signal: new AbortController().signal });
+  };
+  assert.deepEqual((await write([5, 511])).tokenIds, [5, 511]);
+  await assert.rejects(write([5, 512]));
+});
+
 /** A text that counts as large, and is tokenized in moments. */
 const large = "some words ".repeat(2000);
 

@@ -13,7 +13,13 @@ import { promptLimits, type PromptLimits } from "./prompt-limits.ts";
 import { isWithin } from "./prompt-size.ts";
 import type { PromptModel, PromptTasks } from "./prompt-tasks.ts";
 import { createRequestTemplates, type TemplatedPrompt } from "./request-templates.ts";
-import { askedKind, type PromptTask, type PromptWriter, type WrittenPrompt } from "./write-prompt.ts";
+import {
+  askedKind,
+  writeTokenIds,
+  type PromptTask,
+  type PromptWriter,
+  type WrittenPrompt,
+} from "./write-prompt.ts";
 
 type Pool = WorkerPool<PromptTasks, PromptModel>;
 
@@ -84,6 +90,9 @@ export function createPromptThreads(model: PromptModel, given: Partial<PromptLim
     ...life,
     write: async (asked, options) => {
       const { prompt } = asked;
+      // Looked through in less time than it is handed to a thread.
+      const ready = writeTokenIds(asked);
+      if (ready !== null) return ready;
       const task = bringsTemplate(prompt)
         ? { ...asked, prompt: await templates.render(prompt, options) }
         : asked;

@@ -75,6 +75,19 @@ export function writePrompt(
   };
 }
 
+/** A prompt of token ids, for which no tokenizer is needed; null for what needs one, be it to say what is wrong with it. */
+export function writeTokenIds({
+  prompt,
+  fit,
+  wantsTexts,
+  badWords,
+  vocabularySize,
+}: PromptTask): WrittenPrompt | null {
+  if (prompt.kind !== "tokens" || wantsTexts || badWords.length > 0) return null;
+  const tokenIds = fitPrompt(prompt.tokenIds, prompt.kind, fit);
+  return tokenIds.every((id) => id < vocabularySize) ? { tokenIds, texts: null, badWordIds: [] } : null;
+}
+
 /** The text of tokens, special ones too. */
 export function readTokens(tokenizer: Tokenizer, tokenIds: readonly number[]): string {
   return tokenizer.decode(tokenIds, { skipSpecialTokens: false });

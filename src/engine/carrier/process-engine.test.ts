@@ -23,7 +23,7 @@ const create = (settings: Partial<EngineSettings> = {}): ProcessEngine => {
     module: new URL("../testing/fake-main.js", import.meta.url),
     load: null,
     capabilities: carried.capabilities,
-    gauges: carried.status().gauges,
+    gauges: carried.status().gauges(),
     settings: engineSettingsWith(settings),
     clock: systemClock,
     logger: silentLogger,
@@ -57,7 +57,10 @@ const reasonOf = (engine: Engine): string => {
   return state.kind === "ready" ? "" : state.reason;
 };
 const gaugeOf = (engine: Engine, name: string): number | undefined =>
-  engine.status().gauges.find((gauge) => gauge.name === name)?.value;
+  engine
+    .status()
+    .gauges()
+    .find((gauge) => gauge.name === name)?.value;
 const until = async (condition: () => boolean): Promise<void> => {
   for (let attempt = 0; !condition(); attempt++) {
     assert.ok(attempt < 2000, "the awaited state comes within 20 s");

@@ -131,7 +131,7 @@ export class ProcessEngine implements Engine {
 
   status(): EngineStatus {
     const { gauges } = this.#options;
-    return this.#generations.status(this.#state, [
+    return this.#generations.status(this.#state, () => [
       ...gauges.map((gauge, index) => ({ ...gauge, value: this.#gauges[index] ?? gauge.value })),
       {
         name: "restarts",

@@ -44,7 +44,10 @@ export function serveEngine(
       send: (outputs) =>
         void emit({
           outputs: packOutputs(outputs),
-          gauges: engine.status().gauges.map(({ value }) => value),
+          gauges: engine
+            .status()
+            .gauges()
+            .map(({ value }) => value),
         }),
     });
     const calls = new Calls(engine, outbox);

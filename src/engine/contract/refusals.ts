@@ -61,7 +61,10 @@ export function checkRefusals(under: EngineUnderTest): void {
     assert.equal(kindOf(), "starting");
     assert.equal(refusalOf(engine, ask()), "unavailable");
     assert.equal(engine.roomFor(one), 0);
-    const gauges = engine.status().gauges.map((gauge) => gauge.name);
+    const gauges = engine
+      .status()
+      .gauges()
+      .map((gauge) => gauge.name);
     await engine.start();
     assert.equal(kindOf(), "ready");
     const { embeddingSize, ...limits } = limitsOf(engine);
@@ -76,7 +79,10 @@ export function checkRefusals(under: EngineUnderTest): void {
     assert.equal(kindOf(), "stopped");
     assert.equal(refusalOf(engine, ask()), "unavailable");
     assert.deepEqual(
-      engine.status().gauges.map((gauge) => gauge.name),
+      engine
+        .status()
+        .gauges()
+        .map((gauge) => gauge.name),
       gauges,
       "the gauges are the same in every state",
     );

@@ -107,7 +107,7 @@ export class HttpEngine implements Engine {
   }
 
   status(): EngineStatus {
-    return this.#generations.status(this.#state, []);
+    return this.#generations.status(this.#state, () => []);
   }
 
   async #answer(request: GenerationRequest, stream: GenerationStream, signal: AbortSignal): Promise<void> {

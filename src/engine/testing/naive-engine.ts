@@ -139,7 +139,7 @@ export class NaiveEngine implements Engine {
   }
 
   status(): EngineStatus {
-    return this.#generations.status(this.#state, []);
+    return this.#generations.status(this.#state, () => []);
   }
 
   /** Does nothing where all that waited was given up. */

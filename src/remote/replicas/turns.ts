@@ -3,6 +3,7 @@
 // whose turn it is, who waits for the very server that has room comes first: it has computed the beginning of that prompt.
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { waitOver } from "../../domain/waiting/wait-over.ts";
 import { inStartOrder, Shares } from "../../engine/schedule/fair-shares.ts";
 import { compareRanks, type SlotHolder } from "../../engine/schedule/slot-holder.ts";
 
@@ -36,10 +37,7 @@ export interface PlaceCounts {
   readonly waitingSequences: number;
 }
 
-interface Running {
-  requests: number;
-  sequences: number;
-}
+type Counts = { -readonly [Name in keyof PlaceCounts]: PlaceCounts[Name] };
 
 interface Waiter<Place> extends SlotHolder, Turn<Place> {
   readonly begin: (admission: Admission<Place>) => void;
@@ -52,7 +50,7 @@ const unplaced = { laneId: "", positionCountMax: 0 };
 
 export class Turns<Place> {
   readonly #options: TurnsOptions;
-  readonly #running = new Map<Place, Running>();
+  readonly #counts = new Map<Place, Counts>();
   /** In the order of {@link compareRanks}. */
   readonly #waiting: Waiter<Place>[] = [];
   readonly #shares = new Shares([], sequencesAlone);
@@ -63,14 +61,11 @@ export class Turns<Place> {
 
   /** How many sequences would begin at a place at once, where nobody waits. */
   roomAt(place: Place): number {
-    return Math.max(0, this.#options.sequenceCountMax - this.#at(place).sequences);
+    return Math.max(0, this.#options.sequenceCountMax - this.#at(place).runningSequences);
   }
 
   countsAt(place: Place): PlaceCounts {
-    const { requests: runningCount, sequences: runningSequences } = this.#at(place);
-    const waiting = this.#waiting.filter(({ home }) => home === place);
-    const waitingSequences = waiting.reduce((sum, { slotCount }) => sum + slotCount, 0);
-    return { runningCount, runningSequences, waitingCount: waiting.length, waitingSequences };
+    return { ...this.#at(place) };
   }
 
   /**
@@ -99,13 +94,13 @@ export class Turns<Place> {
         this.offer(turn.home);
       });
     } finally {
-      over.abort(settled);
+      over.abort(waitOver);
     }
   }
 
   /** Begins whose turn it is at a place, up to the first that has no room there yet. */
   offer(place: Place): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && this.#hasRoom(place)) {
       const next = this.#nextAt(place);
       if (next === null || !this.#fits(next, place)) return;
       this.#remove(next);
@@ -130,33 +125,43 @@ export class Turns<Place> {
   }
 
   #begin(holder: SlotHolder, place: Place): Admission<Place> {
-    const running = this.#at(place);
-    running.requests += 1;
-    running.sequences += holder.slotCount;
+    const counts = this.#at(place);
+    counts.runningCount += 1;
+    counts.runningSequences += holder.slotCount;
     this.#shares.add(holder);
     let isIn = true;
     const leave = (): void => {
       if (!isIn) return;
       isIn = false;
-      running.requests -= 1;
-      running.sequences -= holder.slotCount;
+      counts.runningCount -= 1;
+      counts.runningSequences -= holder.slotCount;
       this.#shares.remove(holder);
     };
     return { place, leave };
   }
 
-  #fits({ slotCount }: SlotHolder, place: Place): boolean {
-    const { requests, sequences } = this.#at(place);
-    return requests === 0 || sequences + slotCount <= this.#options.sequenceCountMax;
+  #fits({ slotCount }: Pick<SlotHolder, "slotCount">, place: Place): boolean {
+    const { runningCount, runningSequences } = this.#at(place);
+    return runningCount === 0 || runningSequences + slotCount <= this.#options.sequenceCountMax;
   }
 
-  #at(place: Place): Running {
-    const running = this.#running.get(place) ?? { requests: 0, sequences: 0 };
-    this.#running.set(place, running);
-    return running;
+  /** Whether there is a request that would fit: with none nobody needs to be looked for. */
+  #hasRoom(place: Place): boolean {
+    return this.#fits({ slotCount: 1 }, place);
+  }
+
+  #at(place: Place): Counts {
+    const known = this.#counts.get(place);
+    if (known !== undefined) return known;
+    const none = { runningCount: 0, runningSequences: 0, waitingCount: 0, waitingSequences: 0 };
+    this.#counts.set(place, none);
+    return none;
   }
 
   #add(waiter: Waiter<Place>): void {
+    const counts = this.#at(waiter.home);
+    counts.waitingCount += 1;
+    counts.waitingSequences += waiter.slotCount;
     const before = this.#waiting.findLastIndex((other) => compareRanks(other, waiter) < 0);
     this.#waiting.splice(before + 1, 0, waiter);
   }
@@ -164,12 +169,14 @@ export class Turns<Place> {
   /** Whether it waited. */
   #remove(waiter: Waiter<Place>): boolean {
     const index = this.#waiting.indexOf(waiter);
-    if (index >= 0) this.#waiting.splice(index, 1);
-    return index >= 0;
+    if (index < 0) return false;
+    this.#waiting.splice(index, 1);
+    const counts = this.#at(waiter.home);
+    counts.waitingCount -= 1;
+    counts.waitingSequences -= waiter.slotCount;
+    return true;
   }
 }
-
-const settled = new Error("the turn has come");
 
 function tooLate(waitMs: number): ServiceError {
   return new ServiceError({

@@ -13,7 +13,10 @@ const bytes = { name: "cache_bytes", value: 5, limit: 9, about: "Bytes of the ca
 
 test("a scrape shows every engine's state, queue and own gauges with their limits, and the jobs that run", async () => {
   const statuses: readonly [string, EngineStatus][] = [
-    ["a", { state: states.ready, runningCount: 1, waitingCount: 2, waitingCountMax: 3, gauges: [bytes] }],
+    [
+      "a",
+      { state: states.ready, runningCount: 1, waitingCount: 2, waitingCountMax: 3, gauges: () => [bytes] },
+    ],
     [
       "b",
       {
@@ -21,7 +24,7 @@ test("a scrape shows every engine's state, queue and own gauges with their limit
         runningCount: 0,
         waitingCount: 0,
         waitingCountMax: 4,
-        gauges: [
+        gauges: () => [
           { ...bytes, name: "hits", limit: null },
           { ...bytes, name: "part", limit: null, labels: { server: "x" } },
           { ...bytes, name: "part", value: 6, limit: null, labels: { server: "y" } },

@@ -110,12 +110,15 @@ function exposeProcesses(metrics: Metrics): void {
 function exposeOwnGauges(metrics: Metrics, bases: readonly Base[]): void {
   const samples = (name: string, read: (gauge: EngineGauge) => number | null) => () =>
     bases.flatMap(({ model, engine }) =>
-      engine.status().gauges.flatMap((gauge) => {
-        const value = gauge.name === name ? read(gauge) : null;
-        return value === null ? [] : [{ labels: { base_model: model.name, ...gauge.labels }, value }];
-      }),
+      engine
+        .status()
+        .gauges()
+        .flatMap((gauge) => {
+          const value = gauge.name === name ? read(gauge) : null;
+          return value === null ? [] : [{ labels: { base_model: model.name, ...gauge.labels }, value }];
+        }),
     );
-  const all = bases.flatMap(({ engine }) => engine.status().gauges);
+  const all = bases.flatMap(({ engine }) => engine.status().gauges());
   for (const gauge of new Map(all.map((one) => [one.name, one])).values()) {
     const { name, limit, about, labels = {}, isTotal = false } = gauge;
     const metric = {

@@ -23,9 +23,9 @@ test("a scrape shows gateways how full each engine is, and for which adapters", 
   const counts = { state, runningCount: 1, waitingCount: 2, waitingCountMax: 3 };
   exposeVllmGauges(metrics, {
     bases: [
-      { model: { name: "a" }, engine: { status: () => ({ ...counts, gauges }) } },
+      { model: { name: "a" }, engine: { status: () => ({ ...counts, gauges: () => gauges }) } },
       // Another kind of engine, which shows nothing of itself.
-      { model: { name: "b" }, engine: { status: () => ({ ...counts, waitingCount: 0, gauges: [] }) } },
+      { model: { name: "b" }, engine: { status: () => ({ ...counts, waitingCount: 0, gauges: () => [] }) } },
     ],
     chat: {
       trainedRequests: () => [

@@ -3,7 +3,7 @@
 import type { ChatService } from "../../chat/complete-chat.ts";
 import { vllmLabels } from "../../chat/measures/vllm-metrics.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Engine, EngineStatus } from "../../domain/generation.ts";
+import type { Engine, EngineGauge, EngineStatus } from "../../domain/generation.ts";
 import type { BaseModel } from "../../domain/model.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 
@@ -76,8 +76,8 @@ export function exposeVllmGauges(metrics: Metrics, { bases, chat, slotCountMax, 
   );
 }
 
-function gaugeOf({ gauges }: EngineStatus, name: string): EngineStatus["gauges"][number] | undefined {
-  return gauges.find((gauge) => gauge.name === name);
+function gaugeOf({ gauges }: EngineStatus, name: string): EngineGauge | undefined {
+  return gauges().find((gauge) => gauge.name === name);
 }
 
 function valueOf(status: EngineStatus, name: string): number | null {
