@@ -30,23 +30,28 @@ export async function readPage<Table extends keyof Schema, Row, Item>(
   const after = page.after === null ? null : await list.orderValueOf(page.after);
   if (after === undefined) throw unknownCursor(String(page.after));
   const following = after === null ? rows : rows.where(order, page.order === "asc" ? ">" : "<", after);
-  const sizes = await following
-    .clearSelect()
-    .select([order.as("orderValue"), sizeOf(contentColumns).as("bytes")])
-    .orderBy(order, page.order)
-    .limit(page.limit + 1)
-    .execute();
-  const count = fittingCount(
-    sizes.slice(0, page.limit).map(({ bytes }) => bytes),
-    page.bytesMax ?? pageBytesMax,
-  );
-  if (count === 0) return { items: [], hasMore: false };
-  const found = await following
-    .where(order, page.order === "asc" ? "<=" : ">=", sizes[count - 1].orderValue)
-    .orderBy(order, page.order)
-    .limit(count)
-    .execute();
-  return { items: found.map(itemOf), hasMore: sizes.length > count };
+  for (;;) {
+    const sizes = await following
+      .clearSelect()
+      .select([order.as("orderValue"), sizeOf(contentColumns).as("bytes")])
+      .orderBy(order, page.order)
+      .limit(page.limit + 1)
+      .execute();
+    const count = fittingCount(
+      sizes.slice(0, page.limit).map(({ bytes }) => bytes),
+      page.bytesMax ?? pageBytesMax,
+    );
+    if (count === 0) return { items: [], hasMore: false };
+    const found = await following
+      .where(order, page.order === "asc" ? "<=" : ">=", sizes[count - 1].orderValue)
+      .orderBy(order, page.order)
+      .limit(count)
+      .execute();
+    const hasMore = sizes.length > count;
+    // All of these went meanwhile. A page of nothing, behind which nobody could go on, would hide what comes behind them.
+    if (found.length === 0 && hasMore) continue;
+    return { items: found.map(itemOf), hasMore };
+  }
 }
 
 /** The bytes of a row's columns of text. */
