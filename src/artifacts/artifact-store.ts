@@ -68,6 +68,6 @@ export interface ArtifactStore {
 export interface ArtifactWriter {
   /** The server whose lease what is not finished goes by. */
   readonly server: () => string;
-  /** Called just before something is put in its place; what it throws keeps it from there. */
-  readonly mayPut?: () => void;
+  /** Called before anything is written, and just before it is put in its place; what it throws keeps it from there. */
+  readonly mayPut?: () => Promise<void>;
 }

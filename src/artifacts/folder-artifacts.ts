@@ -168,8 +168,7 @@ export class FolderArtifacts implements PlacedArtifacts {
     try {
       const result = await write(unfinished);
       await flush(unfinished);
-      this.#options.mayPut?.();
-      await place(unfinished, target, this.#options.root);
+      await place(unfinished, target, this.#options);
       await flush(dirname(target));
       return result;
     } catch (error) {
@@ -180,7 +179,7 @@ export class FolderArtifacts implements PlacedArtifacts {
 
   async #work(): Promise<string> {
     const folder = workOf(this.#options);
-    this.#options.mayPut?.();
+    await this.#options.mayPut?.();
     await makeFolder(folder, this.#options.root);
     return folder;
   }
@@ -191,10 +190,16 @@ export class FolderArtifacts implements PlacedArtifacts {
 }
 
 /** A file takes the place of another in one step; a folder that is replaced is what a lost attempt left, in nobody's use. */
-async function place(unfinished: string, target: string, root: string): Promise<void> {
+async function place(
+  unfinished: string,
+  target: string,
+  { root, mayPut }: Pick<FolderArtifactsOptions, "root" | "mayPut">,
+): Promise<void> {
   const isFolder = (await stat(unfinished)).isDirectory();
   for (let tried = 1; ; tried++) {
     await makeFolder(dirname(target), root);
+    // As late as can be: whoever sleeps after it for longer than a lease may take the place of a successor's.
+    await mayPut?.();
     if (isFolder) await rm(target, { recursive: true, force: true });
     try {
       return await rename(unfinished, target);

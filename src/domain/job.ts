@@ -411,8 +411,14 @@ export interface JobReport {
     counts: JobCounts,
     metrics: Readonly<Record<string, number>>,
   ): Promise<void>;
-  /** After the start. @throws ServiceError `conflict` where the job is another server's by now: nothing may be published */
+  /** After the start. @throws ServiceError as `requireOwned` */
   entered(phase: JobPhase): Promise<void>;
+  /**
+   * To be called before anything is put where others read it: it would take the place of what a successor put there.
+   *
+   * @throws ServiceError `conflict` where the job is another server's by now
+   */
+  requireOwned(): Promise<void>;
   /**
    * `gradient_step` number `index`, from 0; every value is finite.
    *

@@ -53,6 +53,9 @@ export function createReport(
     await jobs.advance(jobId, owner, progress, counts);
     onAdvanced();
   };
+  const requireOwned = async (): Promise<void> => {
+    if ((await jobs.findRunning(jobId, owner)) === null) throw notOwned(jobId);
+  };
   const after = (seconds: number | undefined): Date | null =>
     seconds === undefined ? null : new Date(clock.now().getTime() + seconds * 1000);
   return {
@@ -79,9 +82,9 @@ export function createReport(
     entered: async (phase) => {
       trace?.enter(phase);
       await update({ phase });
-      // What is published next would take the place of what another server published, which took the job since.
-      if ((await jobs.findRunning(jobId, owner)) === null) throw notOwned(jobId);
+      await requireOwned();
     },
+    requireOwned,
     stepped: async (index, metrics, secondsLeft) => {
       present(counts, "a runner reports its start first");
       const total = progress.gradientStepCountTotal ?? 0;

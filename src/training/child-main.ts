@@ -47,7 +47,11 @@ interface LoadedModel extends LoadedTrainers {
 serveParent<TrainingProtocol>(async (options, emitMeasured) => {
   const emit = (event: TrainingEvent): Promise<void> =>
     emitMeasured({ ...event, heldBytes: process.memoryUsage.rss() });
-  const model = await load(options, () => void emit({ kind: "alive" }));
+  const ownership = new Ownership(() => emit({ kind: "asks-for-job" }));
+  const model = await load(options, {
+    onSign: () => void emit({ kind: "alive" }),
+    mayPut: () => ownership.require(),
+  });
   // Programs keep the memory that they have had; where they are closed the next job makes them again.
   const keptBytes = programsKeptShare * options.settings.memoryBytes;
   const idle = new WhenIdle(systemClock, programsKeptMs, async () => {
@@ -60,7 +64,10 @@ serveParent<TrainingProtocol>(async (options, emitMeasured) => {
   return {
     ready: null,
     // The parent may send the next job before it is known here that it has the last one's outcome.
-    receive: (request) => void idle.during(() => answer(request)),
+    receive: (request) => {
+      if (request.kind === "job-is-owned") ownership.confirm();
+      else void idle.during(() => answer(request));
+    },
     stop: async () => undefined,
   };
 });
@@ -116,6 +123,8 @@ function reportTo({ emit }: Context): JobReport {
     },
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
     entered: async (phase) => void emit({ kind: "entered", phase }),
+    // Whatever is put asks by itself.
+    requireOwned: async () => undefined,
     stepped: async (index, metrics, secondsLeft) => {
       void emit({ kind: "stepped", index, metrics, secondsLeft });
       await flushMessages();
@@ -136,6 +145,7 @@ function unread({ emit }: Context): JobReport {
     prepared: alive,
     started: alive,
     entered: alive,
+    requireOwned: alive,
     stepped: alive,
     saved: alive,
     warned: alive,
@@ -151,8 +161,40 @@ function flushMessages(): Promise<void> {
 /** So that serving has the cores first. */
 const niceness = 10;
 
-/** @param onSign called whenever a trainer elsewhere shows that it is there */
-async function load(options: TrainingLoad, onSign: () => void): Promise<LoadedModel> {
+/** Asks the parent whether the job is still its own. One whose job another server has ends this process. */
+class Ownership {
+  readonly #ask: () => Promise<void>;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(ask: () => Promise<void>) {
+    this.#ask = ask;
+  }
+
+  async require(): Promise<void> {
+    refuseOrphan();
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      void this.#ask();
+    });
+  }
+
+  /** Answers come in the order of the questions. */
+  confirm(): void {
+    this.#waiting.shift()?.();
+  }
+}
+
+async function load(
+  options: TrainingLoad,
+  {
+    onSign,
+    mayPut,
+  }: {
+    /** Called whenever a trainer elsewhere shows that it is there. */
+    readonly onSign: () => void;
+    readonly mayPut: () => Promise<void>;
+  },
+): Promise<LoadedModel> {
   setPriority(niceness);
   const { baseModel, settings, elsewhere } = options;
   const { folder, toolsAsText } = baseModel;
@@ -161,7 +203,7 @@ async function load(options: TrainingLoad, onSign: () => void): Promise<LoadedMo
   const config = { ...whole, contextLength: Math.min(whole.contextLength, settings.sequenceLengthMax) };
   const tokenizer = await loadTokenizer(folder);
   const { server } = options.artifacts;
-  const artifacts = openArtifacts(options.artifacts, { server: () => server, mayPut: refuseOrphan });
+  const artifacts = openArtifacts(options.artifacts, { server: () => server, mayPut });
   const template = await loadChatTemplate(folder, { toolsAsText });
   // What computes is loaded where it does.
   const trainers =

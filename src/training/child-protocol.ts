@@ -36,10 +36,16 @@ export interface LoadedTrainers {
 
 /** One job; the next one comes when it has ended. */
 export interface RunRequest extends RunDescription {
+  readonly kind: "run";
   /** Runs that come first, of which nothing is reported: each goes on from the result of the one before, as this one does. */
   readonly earlier: readonly RunDescription[];
   /** The key of a version's adapter that the result is compared with; null where there is none. */
   readonly comparedWith: string | null;
+}
+
+/** The answer to a process that asks for its job; one whose job is another server's is ended instead. */
+export interface JobIsOwned {
+  readonly kind: "job-is-owned";
 }
 
 export interface RunDescription {
@@ -92,6 +98,8 @@ export type TrainingEvent =
   | { readonly kind: "saved"; readonly stepCount: number }
   | { readonly kind: "warned"; readonly warning: string }
   | { readonly kind: "noted"; readonly message: string }
+  /** Waits to hear that the job is still the server's. */
+  | { readonly kind: "asks-for-job" }
   /** Nothing but that there is progress. */
   | { readonly kind: "alive" }
   | { readonly kind: "finished"; readonly outcome: JobOutcome }
@@ -103,6 +111,6 @@ export type MeasuredEvent = TrainingEvent & { readonly heldBytes: number };
 export interface TrainingProtocol {
   readonly load: TrainingLoad;
   readonly ready: null;
-  readonly request: RunRequest;
+  readonly request: RunRequest | JobIsOwned;
   readonly event: MeasuredEvent;
 }

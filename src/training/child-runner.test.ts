@@ -660,6 +660,21 @@ test("what was published for a model that is gone is removed by another server's
   assert.deepEqual(await artifacts.names("adapters/m"), ["1", "2"]);
 });
 
+test("a process whose job another server has puts nothing where that puts its own, and ends", async (t) => {
+  const bench = new Bench(t);
+  let isOthers = false;
+  const message = "It is another server's.";
+  const on = {
+    entered: async (phase: string) => void (isOthers = phase === "publishing"),
+    requireOwned: async () => {
+      if (isOthers) throw new ServiceError({ code: "conflict", message });
+    },
+  };
+  await assert.rejects(bench.run(1, {}, { on }), { code: "conflict", message });
+  assert.equal(existsSync(join(bench.dataFolder, "adapters", "m", "1")), false);
+  assert.deepEqual(bench.runner.processIds(), []);
+});
+
 test("silence beyond the deadline is a lost attempt", async (t) => {
   const clock = new FakeClock();
   const bench = new Bench(t, goldenGroups(), { clock, settings: { ...settings, stallDeadlineMs: 1000 } });

@@ -280,7 +280,7 @@ class ProcessJobRunner implements ChildJobRunner {
     for (const [index, run] of request.earlier.entries())
       earlier.push(await written(run, present(replay?.earlier[index], "a run to repeat").job.id));
     const { comparedWith } = request;
-    return { ...(await written(request, job.replayOf ?? job.id)), earlier, comparedWith };
+    return { kind: "run", ...(await written(request, job.replayOf ?? job.id)), earlier, comparedWith };
   }
 
   /** A process that has just this loaded: the one that waits for work, else a new one. */

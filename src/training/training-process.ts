@@ -147,6 +147,11 @@ export class TrainingProcess {
             return pass(() => report.warned(event.warning));
           case "noted":
             return pass(() => report.noted(event.message));
+          case "asks-for-job":
+            return pass(async () => {
+              await report.requireOwned();
+              child.send({ kind: "job-is-owned" });
+            });
           case "alive":
             return;
           case "finished":

@@ -88,7 +88,8 @@ export async function startServer(
     await start(serviceOf("database", { stop: () => stores.close() }));
     const root = rootOf(process.number);
     const server = (): string => lease.id;
-    const artifacts = new FolderArtifacts({ root: `${root}/${sharedFolder}`, server });
+    const shared = { root: `${root}/${sharedFolder}`, server };
+    const artifacts = new FolderArtifacts(shared);
     const dataFolder = `${root}/data-${place.number}`;
     const folder = new ServerFolder({ root: dataFolder, server });
     const lease = new ServerLease(
@@ -108,7 +109,13 @@ export async function startServer(
       clock,
       onFault: (error) => logger.warn({ err: error }, "uses"),
     });
-    const runner = createSimulatedRunner({ ...place, artifacts, folder, process });
+    const runner = createSimulatedRunner({
+      ...place,
+      artifacts,
+      openArtifacts: (mayPut) => new FolderArtifacts({ ...shared, mayPut }),
+      folder,
+      process,
+    });
     const jobQueue = new JobQueue(
       {
         jobs: stores.jobs,

@@ -19,6 +19,8 @@ import type { Scheduler } from "./world/scheduler.ts";
 
 export interface TrainerPlace {
   readonly artifacts: ArtifactStore;
+  /** The same as a training process has them. */
+  readonly openArtifacts: (mayPut: () => Promise<void>) => ArtifactStore;
   readonly folder: ServerFolder;
   readonly process: SimulatedProcess;
   readonly scheduler: Scheduler;
@@ -92,7 +94,8 @@ async function run(
   report: JobReport,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
-  const { artifacts, folder, process, scheduler } = place;
+  const { folder, process, scheduler } = place;
+  const artifacts = place.openArtifacts(() => report.requireOwned());
   const { job, pins, from } = assignment;
   await mkdir(folder.jobFolder(job.id), { recursive: true });
   await writeFile(join(folder.jobFolder(job.id), "lines.jsonl"), "what it trains on\n");

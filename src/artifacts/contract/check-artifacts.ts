@@ -118,7 +118,7 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     let isOrphan = false;
     const orphan = open({
       server: () => "one",
-      mayPut: () => {
+      mayPut: async () => {
         if (isOrphan) throw new ServiceError({ code: "cancelled", message: "nobody waits" });
       },
     });

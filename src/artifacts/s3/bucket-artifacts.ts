@@ -137,7 +137,7 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   async hold(key: string): Promise<void> {
-    this.#options.mayPut?.();
+    await this.#options.mayPut?.();
     await this.#work.hold(this.#options.server(), key);
   }
 
@@ -187,7 +187,7 @@ export class BucketArtifacts implements PlacedArtifacts {
   async #store(key: string, path: string): Promise<void> {
     const isFolder = (await stat(path)).isDirectory();
     const names = isFolder ? await readdir(path) : [""];
-    this.#options.mayPut?.();
+    await this.#options.mayPut?.();
     const noted = { server: this.#options.server(), key, content: newUuid() };
     await this.#work.note(noted);
     const { content } = noted;
@@ -200,7 +200,7 @@ export class BucketArtifacts implements PlacedArtifacts {
         );
       before = await this.#index.find(key);
       if (before !== null) await this.#work.note({ ...noted, content: before.content });
-      this.#options.mayPut?.();
+      await this.#options.mayPut?.();
     } catch (error) {
       // What is left now goes with the lease of this server.
       await this.#work.settle(noted).catch(() => undefined);

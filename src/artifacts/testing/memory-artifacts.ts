@@ -24,7 +24,7 @@ export function sharedMemory(): SharedMemory {
 /** @param scratch an empty folder of the server's own */
 export function memoryArtifacts(
   { id, files, held }: SharedMemory,
-  { scratch, server, mayPut = () => undefined }: ArtifactWriter & { readonly scratch: string },
+  { scratch, server, mayPut = async () => undefined }: ArtifactWriter & { readonly scratch: string },
 ): ArtifactStore {
   const isBelow = (path: string, key: string): boolean => path === key || path.startsWith(`${key}/`);
   const below = (key: string): readonly string[] => [...files.keys()].filter((path) => isBelow(path, key));
@@ -46,7 +46,7 @@ export function memoryArtifacts(
     try {
       prepare(place);
       const result = await write(place);
-      mayPut();
+      await mayPut();
       remove(key);
       const found = statSync(place).isDirectory() ? readdirSync(place) : [""];
       for (const name of found)

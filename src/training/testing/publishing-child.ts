@@ -22,7 +22,7 @@ const trainer = {
   saveState: async () => "",
 };
 const { signal } = new AbortController();
-const artifacts = new FolderArtifacts({ root, server: () => "server", mayPut: refuseOrphan });
+const artifacts = new FolderArtifacts({ root, server: () => "server", mayPut: async () => refuseOrphan() });
 await publishVersion(trainer, { artifacts, adapterFolder: "adapters/m/1" }, { signal }).then(
   () => process.stdout.write("published"),
   (error: unknown) => process.stdout.write(error instanceof ServiceError ? error.code : String(error)),

@@ -7,6 +7,7 @@ export function silentReport(seen: Partial<JobReport> = {}): JobReport {
     prepared: unseen,
     started: unseen,
     entered: unseen,
+    requireOwned: unseen,
     stepped: unseen,
     saved: unseen,
     warned: unseen,
