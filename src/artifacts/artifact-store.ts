@@ -10,8 +10,14 @@ export interface ArtifactStore {
   /**
    * Has `write` fill an empty folder, and keeps its files under the key: whole or not at all, also where the power fails, in
    * place of what is there and below. What `write` throws leaves what was there, so it may check what it wrote.
+   *
+   * @param options.mayPut as the writer's
    */
-  put<Result>(key: string, write: (folder: string) => Promise<Result>): Promise<Result>;
+  put<Result>(
+    key: string,
+    write: (folder: string) => Promise<Result>,
+    options?: Pick<ArtifactWriter, "mayPut">,
+  ): Promise<Result>;
   /** The same of a single file. */
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result>;
   /**

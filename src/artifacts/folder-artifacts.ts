@@ -63,17 +63,22 @@ export class FolderArtifacts implements PlacedArtifacts {
     return this.placeId();
   }
 
-  put<Result>(key: string, write: (folder: string) => Promise<Result>): Promise<Result> {
-    return this.#put(key, async (folder) => {
+  put<Result>(
+    key: string,
+    write: (folder: string) => Promise<Result>,
+    options: Pick<ArtifactWriter, "mayPut"> = {},
+  ): Promise<Result> {
+    const writeFlushed = async (folder: string): Promise<Result> => {
       await mkdir(folder);
       const result = await write(folder);
       for (const name of await readdir(folder)) await flush(join(folder, name));
       return result;
-    });
+    };
+    return this.#put(key, writeFlushed, options);
   }
 
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result> {
-    return this.#put(key, write);
+    return this.#put(key, write, {});
   }
 
   async path(key: string, seal: Seal | null): Promise<string> {
@@ -162,13 +167,21 @@ export class FolderArtifacts implements PlacedArtifacts {
     return removed;
   }
 
-  async #put<Result>(key: string, write: (unfinished: string) => Promise<Result>): Promise<Result> {
+  async #put<Result>(
+    key: string,
+    write: (unfinished: string) => Promise<Result>,
+    own: Pick<ArtifactWriter, "mayPut">,
+  ): Promise<Result> {
     const target = this.#pathOf(key);
     const unfinished = join(await this.#work(), `${nameOf(key)}.${newUuid()}`);
     try {
       const result = await write(unfinished);
       await flush(unfinished);
-      await place(unfinished, target, this.#options);
+      const mayPut = async (): Promise<void> => {
+        await this.#options.mayPut?.();
+        await own.mayPut?.();
+      };
+      await place(unfinished, target, { root: this.#options.root, mayPut });
       await flush(dirname(target));
       return result;
     } catch (error) {
@@ -193,13 +206,13 @@ export class FolderArtifacts implements PlacedArtifacts {
 async function place(
   unfinished: string,
   target: string,
-  { root, mayPut }: Pick<FolderArtifactsOptions, "root" | "mayPut">,
+  { root, mayPut }: { readonly root: string; readonly mayPut: () => Promise<void> },
 ): Promise<void> {
   const isFolder = (await stat(unfinished)).isDirectory();
   for (let tried = 1; ; tried++) {
     await makeFolder(dirname(target), root);
     // As late as can be: whoever sleeps after it for longer than a lease may take the place of a successor's.
-    await mayPut?.();
+    await mayPut();
     if (isFolder) await rm(target, { recursive: true, force: true });
     try {
       return await rename(unfinished, target);

@@ -50,11 +50,12 @@ export async function importAdapter(
     await rm(sent);
     const { hash: adapterHash } = await check(scratch);
     const draft = { id: newUuid(), modelId, metrics: {}, base, adapterHash, createdAt };
-    const place = async (step: number): Promise<string> => {
+    const place = async (step: number, mayPut: () => Promise<void>): Promise<string> => {
       const adapterFolder = adapterFolderOf(modelId, step);
-      await artifacts.put(adapterFolder, async (target) => {
+      const write = async (target: string): Promise<void> => {
         for (const name of Object.values(adapterFiles)) await move(join(scratch, name), join(target, name));
-      });
+      };
+      await artifacts.put(adapterFolder, write, { mayPut });
       return adapterFolder;
     };
     return { version: await store.addVersion(draft, place), ignored };

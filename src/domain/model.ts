@@ -255,11 +255,15 @@ export interface ModelStore {
   /**
    * Adds the model's next version, which jobs then start from.
    *
-   * @param place puts its adapter where it stays, and returns the folder; called once, and again only after a failure
+   * @param place puts its adapter where it stays, and returns the folder; called once, and again only after a failure. What
+   *   it gets throws where the step is another's by now: to be called just before
    * @throws ServiceError `not_found` when there is no such model; `conflict` when a job of it has begun and not ended,
    *   whose version is the next
    */
-  addVersion(draft: VersionDraft, place: (step: number) => Promise<string>): Promise<ModelVersion>;
+  addVersion(
+    draft: VersionDraft,
+    place: (step: number, requireStep: () => Promise<void>) => Promise<string>,
+  ): Promise<ModelVersion>;
   /** Pins a version or unpins it; returns it as it is then, null when there is none. */
   pinVersion(modelId: string, step: number, isPinned: boolean): Promise<ModelVersion | null>;
   /** The trainer's states of all versions of the model but the newest `keptCount` that have one, deleted ones not counted. */

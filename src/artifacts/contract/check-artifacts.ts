@@ -129,6 +129,18 @@ export function checkArtifacts(name: string, make: MakeArtifacts): void {
     });
     await assert.rejects(publishing, { code: "cancelled" });
     assert.deepEqual(readdirSync(await successor.path("adapters/m/1", null)), ["of its successor"]);
+    // The same where what is put has a condition of its own, which holds until it is written.
+    let isWritten = false;
+    const write = async (folder: string): Promise<void> => {
+      writeFileSync(join(folder, "of another"), "");
+      isWritten = true;
+    };
+    const mayPut = async (): Promise<void> => {
+      assert.ok(isWritten);
+      throw new ServiceError({ code: "conflict", message: "it is another's" });
+    };
+    await assert.rejects(successor.put("adapters/m/1", write, { mayPut }), { code: "conflict" });
+    assert.deepEqual(readdirSync(await successor.path("adapters/m/1", null)), ["of its successor"]);
   });
 
   test(`${name}: a server that starts leaves what another is putting, and removes what one that is gone was`, async (t) => {

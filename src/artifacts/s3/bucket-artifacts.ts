@@ -71,15 +71,20 @@ export class BucketArtifacts implements PlacedArtifacts {
     return bucketUrl(this.#options.bucket);
   }
 
-  put<Result>(key: string, write: (folder: string) => Promise<Result>): Promise<Result> {
-    return this.#put(key, async (folder) => {
+  put<Result>(
+    key: string,
+    write: (folder: string) => Promise<Result>,
+    options: Pick<ArtifactWriter, "mayPut"> = {},
+  ): Promise<Result> {
+    const writeFolder = async (folder: string): Promise<Result> => {
       await mkdir(folder);
       return write(folder);
-    });
+    };
+    return this.#put(key, writeFolder, options);
   }
 
   putFile<Result>(key: string, write: (file: string) => Promise<Result>): Promise<Result> {
-    return this.#put(key, write);
+    return this.#put(key, write, {});
   }
 
   async path(key: string, seal: Seal | null): Promise<string> {
@@ -172,11 +177,15 @@ export class BucketArtifacts implements PlacedArtifacts {
     return removed;
   }
 
-  async #put<Result>(key: string, write: (unfinished: string) => Promise<Result>): Promise<Result> {
+  async #put<Result>(
+    key: string,
+    write: (unfinished: string) => Promise<Result>,
+    own: Pick<ArtifactWriter, "mayPut">,
+  ): Promise<Result> {
     const unfinished = await this.#cache.unfinished();
     try {
       const result = await write(unfinished);
-      await this.#store(key, unfinished);
+      await this.#store(key, unfinished, own);
       return result;
     } finally {
       await this.#cache.discard(unfinished);
@@ -184,7 +193,7 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   /** @param path of the folder or file, which this takes */
-  async #store(key: string, path: string): Promise<void> {
+  async #store(key: string, path: string, own: Pick<ArtifactWriter, "mayPut">): Promise<void> {
     const isFolder = (await stat(path)).isDirectory();
     const names = isFolder ? await readdir(path) : [""];
     await this.#options.mayPut?.();
@@ -201,6 +210,7 @@ export class BucketArtifacts implements PlacedArtifacts {
       before = await this.#index.find(key);
       if (before !== null) await this.#work.note({ ...noted, content: before.content });
       await this.#options.mayPut?.();
+      await own.mayPut?.();
     } catch (error) {
       // What is left now goes with the lease of this server.
       await this.#work.settle(noted).catch(() => undefined);

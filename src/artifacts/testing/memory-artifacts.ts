@@ -41,12 +41,14 @@ export function memoryArtifacts(
     key: string,
     write: (place: string) => Promise<Result>,
     prepare: (place: string) => void,
+    mayPutOwn: () => Promise<void> = async () => undefined,
   ): Promise<Result> => {
     const place = join(scratch, `writing-${writing++}`);
     try {
       prepare(place);
       const result = await write(place);
       await mayPut();
+      await mayPutOwn();
       remove(key);
       const found = statSync(place).isDirectory() ? readdirSync(place) : [""];
       for (const name of found)
@@ -61,7 +63,7 @@ export function memoryArtifacts(
   };
   return {
     placeId: async () => id,
-    put: (key, write) => put(key, write, (place) => mkdirSync(place)),
+    put: (key, write, options) => put(key, write, (place) => mkdirSync(place), options?.mayPut),
     putFile: (key, write) => put(key, write, () => undefined),
     path: async (key, seal) => {
       const path = join(scratch, "read", key);

@@ -307,16 +307,19 @@ async function startStepsOfJobs(
 async function addVersion(
   transaction: Transaction<Schema>,
   draft: VersionDraft,
-  place: (step: number) => Promise<string>,
+  place: (step: number, requireStep: () => Promise<void>) => Promise<string>,
 ): Promise<ModelVersion> {
   const { modelId } = draft;
-  if (!(await lockModel(transaction, modelId))) throw notFound("model", modelId);
+  const requireModel = async (): Promise<void> => {
+    if (!(await lockModel(transaction, modelId))) throw notFound("model", modelId);
+  };
+  await requireModel();
   if ((await startStepsOfJobs(transaction, modelId)).size > 0) throw versionIsTaken();
   const step = (await greatestStep(transaction, modelId)) + 1;
   const version = {
     ...draft,
     step,
-    adapterFolder: await place(step),
+    adapterFolder: await place(step, requireModel),
     trainerState: null,
     jobId: null,
     isPinned: false,

@@ -124,7 +124,7 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         if (startStepsOfJobs(tables, modelId).size > 0) throw versionIsTaken();
         return greatestStep(tables, modelId) + 1;
       });
-      const adapterFolder = await place(step);
+      const adapterFolder = await place(step, async () => undefined);
       const version = {
         ...draft,
         step,
