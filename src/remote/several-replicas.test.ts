@@ -8,6 +8,7 @@ import { fakeShape } from "../engine/testing/fake-runner.ts";
 import { requestOf, type ShortRequest } from "../engine/testing/run-loop.ts";
 import { adapterHash } from "../model/hashes/adapter-hash.ts";
 import type { RemoteSettings } from "./settings.ts";
+import type { SentCompletion } from "./testing/stub-completions.ts";
 import { StubVllm, type StubFault } from "./testing/stub-vllm.ts";
 import { remoteEngine } from "./testing/stubbed-engine.ts";
 
@@ -90,7 +91,7 @@ test("a request that a server fails before its first token is answered by anothe
   for (const first of firsts(20)) assert.equal((await answer([first, 1])).failure, null);
   assert.ok(answeredBy(one) > 0);
   assert.ok(answeredBy(one) < 20 && answeredBy(other) === 20);
-  // It says that it is well, and gets a request now and then.
+  // It says that it is well.
   assert.equal(engine.status().state.kind, "ready");
   assert.equal((await answer([5], { adapter })).failure, null);
 });
@@ -149,6 +150,35 @@ test("a server that is gone gets nothing until it is back, with its adapters", a
   for (const first of firsts(30)) assert.equal((await answer([first, 1], { adapter })).failure, null);
   assert.ok(answeredBy(one) > 0);
   assert.equal(one.adapters.length, 1);
+});
+
+test("a server that says that it is well and failed requests gets none until it computes a token again", async (t) => {
+  const { stubs, engine, answer } = await setUp(t, 2);
+  const [one] = stubs;
+  const bodies = () =>
+    one.asked.filter(({ path }) => path === "/v1/completions").map(({ body }) => body as SentCompletion);
+  const countOf = (isCounted: (id: string) => boolean) =>
+    bodies().filter(({ request_id: id }) => isCounted(id)).length;
+  const isProbe = (id: string) => id.startsWith("probe-");
+  const probeCount = () => countOf(isProbe);
+  // What it is asked of its limits is refused before anything is computed.
+  const requestCount = () => countOf((id) => !isProbe(id) && id !== "limits");
+  const isReady = () =>
+    engine
+      .status()
+      .gauges()
+      .some(({ name, value }) => name === "replicas_ready" && value === 2);
+  one.fault = (path, ...exchange) => bodies().at(-1)?.request_id !== "limits" && breaks(path, ...exchange);
+  for (const first of firsts(40)) assert.equal((await answer([first, 1])).failure, null);
+  await until(() => probeCount() >= 3);
+  const before = requestCount();
+  assert.ok(before >= 3 && before < 20, `${before} requests`);
+  for (const first of firsts(40)) assert.equal((await answer([first, 2])).failure, null);
+  assert.deepEqual([requestCount(), isReady()], [before, false]);
+  one.fault = () => false;
+  await until(isReady);
+  for (const first of firsts(40)) await answer([first, 3]);
+  assert.ok(requestCount() > before);
 });
 
 test("where all are gone a request is refused, and says so", async (t) => {

@@ -1,6 +1,7 @@
 // One of the servers that compute a base: what is known of it, whether it answers, and what runs on it.
 import type { AdapterPlace } from "../adapters/adapter-place.ts";
 import { LoadedAdapters } from "../adapters/loaded-adapters.ts";
+import { probeBody } from "../vllm/completion-body.ts";
 import { readServerFacts, type ServerFacts } from "../vllm/server-facts.ts";
 import type { VllmServer } from "../vllm/vllm-server.ts";
 import { hashOf } from "./choose-replica.ts";
@@ -54,27 +55,29 @@ export class Replica {
     return this.#failureTotal;
   }
 
-  /** How often it was found out since it last answered a request. */
+  /** How often it went since it last answered a request. */
   get absenceCount(): number {
     return this.#absenceCount;
   }
 
   /**
-   * Asks it who it is, and takes over which adapters it has: it may have been started again.
+   * Asks it who it is, and takes over which adapters it has: it may have been started again. One that failed requests has to
+   * compute a token first, so that no other request finds out whether it can.
    *
    * @throws ServiceError as `readServerFacts`; it does not answer then
    */
   async join(options: { readonly signal: AbortSignal }): Promise<ServerFacts> {
     try {
       const limits = { vocabularySize: this.#vocabularySize };
+      const { server } = this;
       // One that drains tells all else as ever.
-      await this.server.health(options);
-      const facts = await readServerFacts(this.server, limits, options);
+      await server.health(options);
+      const facts = await readServerFacts(server, limits, options);
+      if (this.#failureCount > 0) await server.answer(probeBody(facts.model, limits), options);
       this.adapters.reconcile(facts.adapters);
       this.#fault = "";
       return (this.#facts = facts);
     } catch (error) {
-      if (this.#facts === null) this.#absenceCount += 1;
       this.leave(error);
       throw error;
     }

@@ -2,6 +2,7 @@
 // model's generation_config.json is said, so that nothing of it counts.
 import { createHash } from "node:crypto";
 import type { GenerationRequest } from "../../domain/generation.ts";
+import { newUuid } from "../../domain/ids.ts";
 import type { PassedParameters } from "../../domain/prompt-transfer.ts";
 import { plainSampling } from "../../domain/sampling.ts";
 import { structuredOutputs, type StructuredOutputs } from "./structured-outputs.ts";
@@ -106,6 +107,23 @@ export function promptBody(
     choices: { kind: "sample", count: 1 },
   };
   return { ...completionBody(alone, model, limits), prompt_logprobs: promptLogprobCount };
+}
+
+/** What asks for one token of no use to anybody: a server that computes nothing may still say that it is well. */
+export function probeBody(model: string, limits: { readonly vocabularySize: number }): CompletionBody {
+  const probe: GenerationRequest = {
+    id: `probe-${newUuid()}`,
+    prompt: { tokenIds: [0], adapter: null },
+    sampling: { ...plainSampling, temperature: 0, seed: 0 },
+    constraint: null,
+    stopping: { maxTokens: 1, minTokens: 0, stopTokenIds: [] },
+    outputs: { topLogprobCount: null, promptLogprobCount: null },
+    choices: { kind: "sample", count: 1 },
+    priority: 0,
+    cacheOwner: "probe",
+    cacheSalt: null,
+  };
+  return completionBody(probe, model, limits);
 }
 
 /** Where every token that may come is a stop token, one comes before the least length too; vLLM would draw any. */
