@@ -30,6 +30,7 @@ import { createFeedbackStore } from "./feedback/feedback-store.ts";
 import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
 import { createJobStore } from "./jobs/job-store.ts";
+import { keepFoundKeys } from "./keys/found-keys.ts";
 import { createKeyStore } from "./keys/key-store.ts";
 import { createLimitStore } from "./keys/limit-store.ts";
 import { createUsageStore } from "./keys/usage-store.ts";
@@ -109,15 +110,20 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   }
   const outbox = createOutbox(connection, clock);
   let closing: Promise<void> | null = null;
-  const announced = {
+  const ofKeys = {
     keys: createKeyStore(queries),
+    limits: createLimitStore(queries, !connection.isExclusive),
+  };
+  const { keys, limits } = connection.isExclusive ? keepFoundKeys(ofKeys) : ofKeys;
+  const announced = {
+    keys,
     models: createModelStore(queries),
     jobs: createJobStore(connection, outbox),
   };
   return {
     ...announcingStores(announced, connection.announcer),
     usage: createUsageStore(queries),
-    limits: createLimitStore(queries, !connection.isExclusive),
+    limits,
     trajectories: createTrajectoryStore(queries),
     completions: createCompletionStore(queries),
     feedback: createFeedbackStore(connection, outbox),

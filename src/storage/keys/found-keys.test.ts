@@ -1,0 +1,63 @@
+// What is kept of keys holds no longer than what is stored: in every order in which one is looked for and changed.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { moment, sampleKey } from "../contract/storage-under-test.ts";
+import { openSqlite } from "../sqlite/sqlite-dialect.ts";
+import { openStores, type Stores } from "../stores.ts";
+import { keepFoundKeys } from "./found-keys.ts";
+
+async function setUp(t: TestContext) {
+  const stores = await openStores(openSqlite({ file: ":memory:", isShared: true }));
+  t.after(() => stores.close());
+  await stores.keys.create(sampleKey("a", {}));
+  let lookups = 0;
+  const counted: Stores["keys"] = {
+    ...stores.keys,
+    findByHash: (hash) => {
+      lookups += 1;
+      return stores.keys.findByHash(hash);
+    },
+  };
+  const kept = keepFoundKeys({ keys: counted, limits: stores.limits });
+  const lookupsOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = lookups;
+    await work();
+    return lookups - before;
+  };
+  return { stores, ...kept, lookupsOf, find: () => kept.keys.findByHash("hash of a") };
+}
+
+test("a key is looked for once, and one that is not there each time", async (t) => {
+  const { find, keys, lookupsOf } = await setUp(t);
+  const first = await find();
+  assert.equal(first?.id, "a");
+  assert.equal(await lookupsOf(async () => assert.deepEqual(await find(), first)), 0);
+  const findNone = () => keys.findByHash("hash of none");
+  assert.equal(await lookupsOf(async () => [await findNone(), await findNone()]), 2);
+});
+
+test("every change of keys and limits is seen by whoever looks next", async (t) => {
+  const { find, keys, limits } = await setUp(t);
+  await find();
+  await keys.change("a", { name: "other" });
+  assert.equal((await find())?.name, "other");
+  await limits.changeEntityLimits(sampleKey("a", {}).entity, { requestsPerMinute: 7 });
+  assert.equal((await find())?.entityLimits.requestsPerMinute, 7);
+  await keys.markUsed(["a"], moment(5));
+  assert.deepEqual((await find())?.lastUsedAt, moment(5));
+  await keys.rotate("a", "hash of another", moment(90));
+  assert.equal((await find())?.secretHash, "hash of another");
+  await keys.revoke("a", moment(20));
+  assert.equal(await find(), null);
+  await keys.create(sampleKey("b", {}));
+  assert.equal((await keys.findByHash("hash of b"))?.id, "b");
+});
+
+test("what is looked for while it changes is looked for again", async (t) => {
+  const { find, keys } = await setUp(t);
+  const before = find();
+  const revoked = keys.revoke("a", moment(20));
+  const within = find();
+  await Promise.all([before, revoked, within]);
+  assert.equal(await find(), null);
+});
