@@ -21,13 +21,14 @@ export function openEventStream(
 ): EventStream {
   reply.hijack();
   reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });
-  reply.raw.flushHeaders();
-  return new EventStream(reply.raw, {
+  const stream = new EventStream(reply.raw, {
     ...form,
     clock,
     idleMs: settings.idleStreamSeconds * 1000,
     keepAliveMs: settings.keepAliveSeconds * 1000,
   });
+  reply.raw.flushHeaders();
+  return stream;
 }
 
 /**

@@ -10,6 +10,15 @@ class FakeSink extends EventEmitter implements EventSink {
   readonly texts: string[] = [];
   isFull = false;
   destroyed = false;
+  corks = 0;
+
+  cork(): void {
+    this.corks += 1;
+  }
+
+  uncork(): void {
+    this.corks -= 1;
+  }
 
   write(text: string | Uint8Array): boolean {
     this.texts.push(typeof text === "string" ? text : new TextDecoder().decode(text));
@@ -18,6 +27,8 @@ class FakeSink extends EventEmitter implements EventSink {
 
   end(text: string): void {
     this.texts.push(text);
+    // As streams do.
+    this.corks = 0;
     if (!this.isFull) this.emit("close");
   }
 
@@ -54,6 +65,21 @@ test("writes one data line an event, and [DONE]", async () => {
   await events.send({ a: "\n" });
   await events.done();
   assert.deepEqual(sink.texts, ['data: {"a":"\\n"}\n\n', "data: [DONE]\n\n"]);
+});
+
+test("what is written before the event loop goes on is gathered, and sent then", async () => {
+  const { sink, events } = stream();
+  assert.equal(sink.corks, 1);
+  await events.send({ a: 1 });
+  await events.send({ a: 2 });
+  assert.equal(sink.corks, 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(sink.corks, 0);
+  await events.send({ a: 3 });
+  assert.equal(sink.corks, 1);
+  await events.done();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(sink.corks, 0);
 });
 
 test("events that came at once are written at once, but a long one among them in pieces of its own", async () => {

@@ -1,6 +1,7 @@
 // Server-sent events as OpenAI's clients read them: `data: <JSON>` lines and `[DONE]` at the end, or events named by their
 // type, of which the last one says that it is. Waits when the client reads slowly, ends a stream whose client reads nothing
 // for too long, and keeps one alive that has nothing to say for long.
+import { nextTick } from "node:process";
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
 import { waitOver } from "../domain/waiting/wait-over.ts";
@@ -11,6 +12,9 @@ export interface EventSink {
   write(text: string | Uint8Array): boolean;
   end(text: string): void;
   destroy(): void;
+  /** What is written is gathered until as many calls of `uncork`. */
+  cork(): void;
+  uncork(): void;
   readonly destroyed: boolean;
   once(event: "drain" | "close", listener: () => void): void;
   off(event: "drain" | "close", listener: () => void): void;
@@ -46,6 +50,8 @@ export class EventStream {
   readonly #over = new AbortController();
   #sentAtMs: number;
   #isFull = false;
+  #isGathering = false;
+  #hasEnded = false;
   #isWithinEvent = false;
 
   constructor(sink: EventSink, options: EventStreamOptions) {
@@ -60,6 +66,7 @@ export class EventStream {
     if (sink.destroyed) this.#over.abort(waitOver);
     else sink.once("close", () => this.#over.abort(waitOver));
     void this.#keepAlive(options.keepAliveMs);
+    this.#gather();
   }
 
   /** True once the client went away; sending then does nothing. */
@@ -110,7 +117,20 @@ export class EventStream {
   async #write(text: string | Uint8Array): Promise<void> {
     if (this.#sink.destroyed) return;
     this.#sentAtMs = this.#clock.monotonicMs();
+    this.#gather();
     if (!this.#sink.write(text)) await this.#drained();
+  }
+
+  /** What is written before the event loop goes on is sent as one: each call of the system takes longer than making an event. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#sink.cork();
+    nextTick(() => {
+      this.#isGathering = false;
+      // Its end has sent all.
+      if (!this.#hasEnded) this.#sink.uncork();
+    });
   }
 
   /** Sends the last event, and ends; returns when the client has it, or has had its time. */
@@ -118,6 +138,7 @@ export class EventStream {
     this.#over.abort(waitOver);
     if (this.#sink.destroyed) return;
     const isClosed = this.#first("close");
+    this.#hasEnded = true;
     this.#sink.end(this.#isNamed ? "" : "data: [DONE]\n\n");
     if ((await isClosed) === "idle") this.#sink.destroy();
   }

@@ -3,6 +3,7 @@
 import { assert } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { waitOver } from "../../domain/waiting/wait-over.ts";
 import { planRoom, type RoomLimits, type Tenant } from "./plan-room.ts";
 
 export interface MemoryOptions {
@@ -112,7 +113,7 @@ export class ModelMemory {
 
   #settle(): void {
     const { clock, limits } = this.#options;
-    this.#waking.abort();
+    this.#waking.abort(waitOver);
     const waking = (this.#waking = new AbortController());
     const nowMs = clock.monotonicMs();
     const waiting = this.#places
@@ -238,7 +239,7 @@ export class Place {
     return new Promise((resolve, reject) => {
       const patience = new AbortController();
       const leave = (): void => {
-        patience.abort();
+        patience.abort(waitOver);
         signal.removeEventListener("abort", cancel);
         this.#waiters.delete(waiter);
       };

@@ -4,6 +4,7 @@ import type { KeyStore } from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Announcements } from "../../domain/servers/announcements.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { waitOver } from "../../domain/waiting/wait-over.ts";
 import { Notifier } from "../../jobs/notifier.ts";
 
 /** How long an answer that runs may outlive its key, where nobody announces that it changed. */
@@ -42,7 +43,7 @@ export class RevocationWatch {
     return () => {
       this.#running.delete(entry);
       if (this.#running.size > 0) return;
-      this.#asking?.end.abort();
+      this.#asking?.end.abort(waitOver);
       this.#asking = null;
     };
   }

@@ -3,6 +3,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { serviceOf, type Service } from "../../domain/lifecycle.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { waitOver } from "../../domain/waiting/wait-over.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import type { PromptThreads } from "../../chat/prompts/prompt-threads.ts";
 import type { ReplyAbilities } from "../../chat/reply-abilities.ts";
@@ -54,7 +55,7 @@ export function createBaseTexts({ open, isOpenAtStart, isLoaded, clock }: BaseTe
     await closing?.prompts.stop();
   };
   const letGo = (): void => {
-    waking.abort();
+    waking.abort(waitOver);
     if (isOver) return;
     waking = new AbortController();
     clock.sleep(idleMs, { signal: waking.signal }).then(
@@ -72,7 +73,7 @@ export function createBaseTexts({ open, isOpenAtStart, isLoaded, clock }: BaseTe
   };
   const use: BaseTexts["use"] = async () => {
     if (isOver) throw new ServiceError({ code: "unavailable", message: "The server is stopping." });
-    waking.abort();
+    waking.abort(waitOver);
     useCount += 1;
     let isUsed = true;
     const release = (): void => {
@@ -96,7 +97,7 @@ export function createBaseTexts({ open, isOpenAtStart, isLoaded, clock }: BaseTe
       },
       stop: async () => {
         isOver = true;
-        waking.abort();
+        waking.abort(waitOver);
         await opened?.catch(() => undefined);
         await close();
       },
