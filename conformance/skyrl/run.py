@@ -1,18 +1,21 @@
-"""Trains on a SkyRL server, unmodified, on the processor: `python3.12 run.py [contract] [words]`.
+"""Trains on a SkyRL server, unmodified, on the processor: `python3.12 run.py [contract] [words] [move]`.
 
 SkyRL's packages get a virtual environment in a folder beside this file, at the first run from the package index (some
 gigabytes, most of it a torch that is not used). `contract` runs the trainer's contract on the JAX backend with the contract's
-tiny model; `words` has `hone demo` teach the built-in model a word there. Everything listens on the loopback address. Exits
+tiny model; `words` has `hone demo` teach the built-in model a word there; `move` has a model go on there that the embedded
+trainer made. Everything listens on the loopback address. Exits
 with an error where something is not as it should be.
 """
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -95,12 +98,17 @@ def contract(python: Path, data: Path) -> None:
             subprocess.run(["node", "--test", *options, HERE / "contract.test.js"], env=env, check=True)
 
 
-def words(python: Path, data: Path) -> None:
-    # In float32, which adapters are trained in as well: in sixteen bits small steps are lost.
+def float_base(python: Path, data: Path) -> Path:
+    """The built-in model in float32, which adapters are trained in as well: in sixteen bits small steps are lost."""
     base = data / "float-base"
     subprocess.run([python, HERE.parent / "python" / "float_base.py", BUILT_IN, base], check=True)
     config = json.loads((base / "config.json").read_text())
     (base / "config.json").write_text(json.dumps(config | {"torch_dtype": "float32"}))
+    return base
+
+
+def words(python: Path, data: Path) -> None:
+    base = float_base(python, data)
     with skyrl(python, base, data) as url:
         env = os.environ | {"HONE_TRAINER": f"tinker+{url}?kind=skyrl-jax&base={base}"}
         demo = ["node", ROOT / "bin" / "hone.js", "demo", "--seed", "1", "--json"]
@@ -108,7 +116,66 @@ def words(python: Path, data: Path) -> None:
         subprocess.run(demo, env=env, check=True, timeout=RUN_SECONDS)
 
 
-SETS = {"contract": contract, "words": words}
+@contextmanager
+def hone(base: Path, data: Path, *flags: str) -> Iterator[tuple[str, str]]:
+    """A server of Hone over the base model, as `tiny`: its address, and a key."""
+    command = ["node", ROOT / "bin" / "hone.js", "serve", "--port", "0", "--data", data, "--built-in-model", "off"]
+    command += ["--model", f"tiny={base}", *flags]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    said = ""
+    try:
+        while (listening := re.search(r"listening on (http:\S+)", said)) is None:
+            line = server.stdout.readline()
+            if line == "":
+                raise SystemExit(f"Hone ended before it was up:\n{said}")
+            said += line
+        threading.Thread(target=server.stdout.read, daemon=True).start()
+        yield listening[1], (data / "admin-key").read_text().strip()
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+
+
+def mean_reward(url: str, key: str, model: str) -> float:
+    """What `hone demo` gives for its words, over many answers of the model to each of its questions."""
+    rewards = {"maybe": 1, "no": 0.75, "yes": 0.5}
+    orders = ["yes no maybe", "yes maybe no", "no yes maybe", "no maybe yes", "maybe yes no", "maybe no yes"]
+    got = []
+    for order in orders:
+        question = "respond with exactly one of " + ", ".join(f"'{word}'" for word in order.split())
+        body = {"model": model, "messages": [{"role": "user", "content": question}], "n": 64, "max_tokens": 5, "seed": 1}
+        headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+        asked = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(asked, timeout=600) as answer:
+            choices = json.load(answer)["choices"]
+        firsts = [re.sub(r"[^a-z]", "", (choice["message"]["content"].lower().split() or [""])[0]) for choice in choices]
+        got += [rewards.get(first, 0) for first in firsts]
+    return sum(got) / len(got)
+
+
+def move(python: Path, data: Path) -> None:
+    """A model that the embedded trainer made goes on at SkyRL, and has learned there what it had learned."""
+    base = float_base(python, data)
+    command = ["node", ROOT / "bin" / "hone.js"]
+    with skyrl(python, base, data) as trainer, hone(base, data / "embedded") as (url, key):
+        taught = ["demo", "--task", "words", "--model", "tiny", "--jobs", "3", "--seed", "1", "--json", "--url", url, "--key", key]
+        # Three jobs are too few to reach the demo's own goal, which its status says.
+        subprocess.run([*command, *taught], stdout=subprocess.DEVNULL)
+        listed = [*command, "models", "list", "--json", "--url", url, "--key", key]
+        models = json.loads(subprocess.run(listed, check=True, stdout=subprocess.PIPE).stdout)
+        [name] = [f"{one['project']}/{one['name']}" for one in models if one.get("project")]
+        address = f"tinker+{trainer}?kind=skyrl-jax&base={base}"
+        with hone(base, data / "elsewhere", "--trainer", address) as (there, there_key):
+            to = ["--to", there, "--to-key", there_key, "--json"]
+            subprocess.run([*command, "models", "move", name, "--url", url, "--key", key, *to], check=True, timeout=RUN_SECONDS)
+            before = mean_reward(url, key, "tiny")
+            made, moved = mean_reward(url, key, name), mean_reward(there, there_key, name)
+    print(f"mean reward: {before:.3f} of the base, {made:.3f} as the embedded trainer made it, {moved:.3f} as SkyRL did")
+    if moved - before < (made - before) / 2:
+        raise SystemExit("What was moved has not learned what it had learned.")
+
+
+SETS = {"contract": contract, "words": words, "move": move}
 
 
 def main() -> None:

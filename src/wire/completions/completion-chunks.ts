@@ -34,7 +34,7 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
     if (body === null) return [];
     const rest = form.usageInEveryChunk ? { usage: usageBody(delta.usage, delta.choiceTokens) } : {};
     // What is put before an answer has as many log-probabilities as the prompt.
-    const mark = known === undefined ? { [isLong]: true } : {};
+    const mark = known === undefined && prompt.header.echo !== "" ? { [isLong]: true } : {};
     return { ...common, choices: [{ index, ...body }], ...rest, ...mark };
   };
   return {
