@@ -1,0 +1,79 @@
+// A prompt that one vLLM computes and another answers, through a Hone before both, whose models `prefill` and `decode` they are.
+// vLLM 0.32 does not count what it fetched among the cached tokens of an answer; its metrics do.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+const { HONE_URL: url, HONE_KEY: key, DECODE_URL: decodeUrl } = process.env;
+
+const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+
+function ask(body) {
+  return fetch(`${url}/v1/completions`, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+async function answered(body) {
+  const answer = await ask(body);
+  const text = await answer.text();
+  assert.ok(answer.ok, `${answer.status} ${text}`);
+  return JSON.parse(text);
+}
+
+/** A prompt that no server has computed. */
+const newPrompt = () => Array.from({ length: 200 }, () => 20 + Math.floor(400 * Math.random()));
+const greedy = { max_tokens: 16, temperature: 0, logprobs: 0, return_token_ids: true };
+
+/** Tokens of prompts that the second server has had from the first. */
+async function fetchedCount() {
+  const metrics = await (await fetch(`${decodeUrl}/metrics`)).text();
+  return Number(
+    /^vllm:prompt_tokens_by_source_total\{.*source="external_kv_transfer"\} (.*)$/m.exec(metrics)?.[1] ?? 0,
+  );
+}
+
+/** What the first server answers for the second. */
+async function heldOf(prompt) {
+  const body = {
+    ...greedy,
+    model: "prefill",
+    prompt,
+    max_tokens: 1,
+    kv_transfer_params: { do_remote_decode: true },
+  };
+  const { kv_transfer_params: held } = await answered(body);
+  assert.equal(typeof held.hone_seal, "string");
+  assert.equal(held.do_remote_prefill, true);
+  return held;
+}
+
+test("a prompt that another server computed is answered as one that the server computed itself", async () => {
+  for (const salt of ["one", "two", "three"]) {
+    const prompt = newPrompt();
+    const body = { ...greedy, model: "decode", prompt };
+    const before = await fetchedCount();
+    const there = await answered({ ...body, kv_transfer_params: await heldOf(prompt) });
+    const fetched = (await fetchedCount()) - before;
+    // The last token of a prompt is computed where the answer is.
+    assert.ok(
+      fetched >= prompt.length - 1,
+      `${fetched} of ${prompt.length} tokens came from the other server`,
+    );
+    // Of another salt nothing that is there may be used.
+    const own = await answered({ ...body, cache_salt: salt });
+    assert.equal(await fetchedCount(), before + fetched);
+    const [one, other] = [there.choices[0], own.choices[0]];
+    assert.deepEqual(one.token_ids, other.token_ids);
+    for (const [index, logprob] of one.logprobs.token_logprobs.entries())
+      assert.ok(Math.abs(logprob - other.logprobs.token_logprobs[index]) < 1e-4);
+  }
+});
+
+test("what a server said is passed on once, and unchanged", async () => {
+  const prompt = newPrompt();
+  const held = await heldOf(prompt);
+  const body = { ...greedy, model: "decode", prompt };
+  const changed = await ask({ ...body, kv_transfer_params: { ...held, remote_host: "127.0.0.2" } });
+  assert.equal(changed.status, 400, await changed.text());
+  await answered({ ...body, kv_transfer_params: held });
+  const again = await ask({ ...body, kv_transfer_params: held });
+  assert.equal(again.status, 400, await again.text());
+});
