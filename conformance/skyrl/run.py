@@ -160,10 +160,8 @@ def move(python: Path, data: Path) -> None:
     with skyrl(python, base, data) as trainer, hone(base, data / "embedded") as (url, key):
         taught = ["demo", "--task", "words", "--model", "tiny", "--jobs", "3", "--seed", "1", "--json", "--url", url, "--key", key]
         # Three jobs are too few to reach the demo's own goal, which its status says.
-        subprocess.run([*command, *taught], stdout=subprocess.DEVNULL)
-        listed = [*command, "models", "list", "--json", "--url", url, "--key", key]
-        models = json.loads(subprocess.run(listed, check=True, stdout=subprocess.PIPE).stdout)
-        [name] = [f"{one['project']}/{one['name']}" for one in models if one.get("project")]
+        demo = json.loads(subprocess.run([*command, *taught], stdout=subprocess.PIPE).stdout)
+        name = f"{demo['model']['project']}/{demo['model']['name']}"
         address = f"tinker+{trainer}?kind=skyrl-jax&base={base}"
         with hone(base, data / "elsewhere", "--trainer", address) as (there, there_key):
             to = ["--to", there, "--to-key", there_key, "--json"]
