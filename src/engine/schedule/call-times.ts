@@ -37,8 +37,12 @@ export function expectedMs({ callMs, tokenMs, pairMs }: CallCost, work: CallWork
   return callMs + tokenMs * work.tokenCount + pairMs * work.pairCount;
 }
 
+/** So many of the first calls of a kind may be all that is known of it, and held up by something. */
+const firstCalls = 8;
+
 export class CallTimes {
   readonly #costs: Record<CallKind, CallCost | null> = { first: null, later: null, decode: null };
+  readonly #callCounts: Record<CallKind, number> = { first: 0, later: 0, decode: 0 };
 
   get costs(): CallCosts {
     return { ...this.#costs };
@@ -49,13 +53,14 @@ export class CallTimes {
     // In units that weigh about the same, so that no part of the line learns for the others.
     const features = [tokensPerCall, tokenCount, pairCount / pairsPerToken] as const;
     const known = this.#costs[kind];
+    this.#callCounts[kind] += 1;
     if (known === null) {
       const unitMs = ms / (features[0] + features[1] + features[2]);
       this.#costs[kind] = costOf([unitMs, unitMs, unitMs]);
       return;
     }
     const expected = expectedMs(known, { tokenCount, pairCount });
-    if (ms < errorPartMax * expected) {
+    if (ms < errorPartMax * expected && this.#callCounts[kind] <= firstCalls) {
       // What is known is of calls that something held up, such as the first of their kind.
       const part = ms / expected;
       const { callMs, tokenMs, pairMs } = known;
