@@ -169,7 +169,7 @@ test("recorded chats are listed, filtered, read with their tokens, and judged", 
   const [newest] = await hone.recordings.list({ feedback: "any" }).all();
   assert.equal(newest?.prompt, "Second question");
   await page.getByRole("link", { name: "All", exact: true }).click();
-  await page.getByLabel("Feedback").selectOption("none");
+  await page.getByRole("combobox", { name: "Feedback" }).selectOption("none");
   await page.getByRole("cell", { name: "First question" }).waitFor();
   await page.getByRole("cell", { name: "Second question" }).waitFor({ state: "detached" });
   assert.deepEqual(await seriousFaults(page), []);
