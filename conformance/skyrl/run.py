@@ -3,8 +3,7 @@
 SkyRL's packages get a virtual environment in a folder beside this file, at the first run from the package index (some
 gigabytes, most of it a torch that is not used). `contract` runs the trainer's contract on the JAX backend with the contract's
 tiny model; `words` has `hone demo` teach the built-in model a word there; `move` has a model go on there that the embedded
-trainer made. Everything listens on the loopback address. Exits
-with an error where something is not as it should be.
+trainer made. Everything listens on the loopback address. Exits with an error where something is not as it should be.
 """
 
 import json

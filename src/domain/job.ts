@@ -411,14 +411,8 @@ export interface JobReport {
     counts: JobCounts,
     metrics: Readonly<Record<string, number>>,
   ): Promise<void>;
-  /** After the start. @throws ServiceError as `requireOwned` */
+  /** After the start. @throws ServiceError `conflict` where the job is another server's by now: nothing may be published */
   entered(phase: JobPhase): Promise<void>;
-  /**
-   * To be called before anything is put where others read it: it would take the place of what a successor put there.
-   *
-   * @throws ServiceError `conflict` where the job is another server's by now
-   */
-  requireOwned(): Promise<void>;
   /**
    * `gradient_step` number `index`, from 0; every value is finite.
    *
@@ -452,6 +446,16 @@ export interface JobOutcome {
 /** What of a job's pins the runner knows. */
 export type RunnerPins = Pick<JobPins, "settings" | "baseHash" | "trainerBuild">;
 
+/** What an attempt's runner tells, and may ask. */
+export interface AttemptReport extends JobReport {
+  /**
+   * To be called before anything is put where others read it: it would take the place of what a successor put there.
+   *
+   * @throws ServiceError `conflict` where the job is another server's by now
+   */
+  requireOwned(): Promise<void>;
+}
+
 export interface JobRunner {
   /** Who trains; jobs that it cannot do are refused as they come. */
   readonly trainer: TrainerProfile;
@@ -467,7 +471,7 @@ export interface JobRunner {
    */
   run(
     assignment: JobAssignment,
-    report: JobReport,
+    report: AttemptReport,
     options: { readonly signal: AbortSignal },
   ): Promise<JobOutcome>;
   /** Says that what an attempt made is a version's, or the next attempt's, or nothing. */

@@ -1,7 +1,7 @@
 // What an attempt reports, made durable: the job's events, its progress with the time it has left, its warnings.
 import { assert, present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { JobCounts, JobProgress, JobReport, JobStore, TrainingJob } from "../domain/job.ts";
+import type { AttemptReport, JobCounts, JobProgress, JobStore, TrainingJob } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { AttemptMetrics } from "./attempt-metrics.ts";
@@ -33,7 +33,7 @@ const tenthsLinesMin = 1000;
 export function createReport(
   { id: jobId, progress: earlier }: TrainingJob,
   { jobs, owner, clock, metrics: meter, trace, logger, onEvent, onAdvanced }: ReportDependencies,
-): JobReport {
+): AttemptReport {
   // An earlier attempt reported what it kept; this one reports at once if it cannot go on from there.
   const savedEarlierCount = earlier?.savedStepCount ?? 0;
   let progress: JobProgress = {

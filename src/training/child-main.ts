@@ -123,8 +123,6 @@ function reportTo({ emit }: Context): JobReport {
     },
     started: async (stepCount, counts, metrics) => void emit({ kind: "started", stepCount, counts, metrics }),
     entered: async (phase) => void emit({ kind: "entered", phase }),
-    // Whatever is put asks by itself.
-    requireOwned: async () => undefined,
     stepped: async (index, metrics, secondsLeft) => {
       void emit({ kind: "stepped", index, metrics, secondsLeft });
       await flushMessages();
@@ -145,7 +143,6 @@ function unread({ emit }: Context): JobReport {
     prepared: alive,
     started: alive,
     entered: alive,
-    requireOwned: alive,
     stepped: alive,
     saved: alive,
     warned: alive,

@@ -8,7 +8,14 @@ import type { PlacedArtifacts } from "../artifacts/artifact-place.ts";
 import { jobKey, type ServerFolder } from "../artifacts/server-folder.ts";
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { JobAssignment, JobOutcome, JobReport, JobRunner, JobTask, RunnerPins } from "../domain/job.ts";
+import type {
+  AttemptReport,
+  JobAssignment,
+  JobOutcome,
+  JobRunner,
+  JobTask,
+  RunnerPins,
+} from "../domain/job.ts";
 import { unfolded } from "../domain/text/folded-lines.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
@@ -130,7 +137,7 @@ class ProcessJobRunner implements ChildJobRunner {
 
   async run(
     assignment: JobAssignment,
-    report: JobReport,
+    report: AttemptReport,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<JobOutcome> {
     const eitherSignal = AbortSignal.any([signal, this.#stopping.signal]);
@@ -186,7 +193,7 @@ class ProcessJobRunner implements ChildJobRunner {
     await Promise.all([...this.#idle.values()].map((training) => training.end()));
   }
 
-  async #run(assignment: JobAssignment, report: JobReport, signal: AbortSignal): Promise<JobOutcome> {
+  async #run(assignment: JobAssignment, report: AttemptReport, signal: AbortSignal): Promise<JobOutcome> {
     const { artifacts, folder, logger } = this.#options;
     const { model } = assignment;
     const load = await this.#loadFor(assignment);

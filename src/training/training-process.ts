@@ -2,7 +2,7 @@
 // stays idle.
 import { present } from "../domain/assert.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { JobOutcome, JobReport } from "../domain/job.ts";
+import type { AttemptReport, JobOutcome } from "../domain/job.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { startChild, type Child } from "../processes/child.ts";
 import { errorOf } from "../processes/carried-error.ts";
@@ -83,7 +83,7 @@ export class TrainingProcess {
    */
   async run(
     request: RunRequest,
-    report: JobReport,
+    report: AttemptReport,
     { signal }: { readonly signal: AbortSignal },
   ): Promise<JobOutcome> {
     this.#idling.abort();
@@ -124,7 +124,7 @@ export class TrainingProcess {
     await this.#child?.stop(stopDeadlineMs);
   }
 
-  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: JobReport): Promise<JobOutcome> {
+  #listen(child: Child<TrainingProtocol>, request: RunRequest, report: AttemptReport): Promise<JobOutcome> {
     return new Promise((resolve, reject) => {
       let reported: Promise<void> = Promise.resolve();
       const pass = (action: () => Promise<void>): void => {

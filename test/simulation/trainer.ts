@@ -6,7 +6,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../../src/artifacts/artifact-store.ts";
 import { jobKey, type ServerFolder } from "../../src/artifacts/server-folder.ts";
-import type { JobAssignment, JobCounts, JobOutcome, JobReport, JobRunner } from "../../src/domain/job.ts";
+import type { AttemptReport, JobAssignment, JobCounts, JobOutcome, JobRunner } from "../../src/domain/job.ts";
 import { fullDiskError } from "../../src/domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../src/domain/service-error.ts";
 import { ownState, storedState } from "../../src/domain/trainer/state.ts";
@@ -91,7 +91,7 @@ export function createSimulatedRunner(place: TrainerPlace): JobRunner {
 async function run(
   place: TrainerPlace,
   assignment: JobAssignment,
-  report: JobReport,
+  report: AttemptReport,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const { folder, process, scheduler } = place;

@@ -1,7 +1,7 @@
 // A report that nobody reads, but for what a test wants to see of it.
-import type { JobReport } from "../../domain/job.ts";
+import type { AttemptReport } from "../../domain/job.ts";
 
-export function silentReport(seen: Partial<JobReport> = {}): JobReport {
+export function silentReport(seen: Partial<AttemptReport> = {}): AttemptReport {
   const unseen = async (): Promise<void> => undefined;
   return {
     prepared: unseen,
