@@ -6,10 +6,13 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { ensureGgufFolder, keptGgufFolder } from "../model-files/gguf/gguf-model.ts";
 import { readGguf } from "../model-files/gguf/gguf-file.ts";
-import { readFloats } from "../model-files/stored-tensor.ts";
+import { readFloats, type StoredTensor, type StoredType } from "../model-files/stored-tensor.ts";
+import { type WrittenValue, writeGguf } from "../model-files/testing/write-gguf.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
+import type { WeightSource } from "../graph/weight-source.ts";
 import { readModelConfig } from "./config/read-config.ts";
 import { baseHashes } from "./hashes/base-hashes.ts";
+import { modelParameters } from "./parameters.ts";
 import { inverseFrequencies } from "./rotary.ts";
 import { readModelWeights } from "./weights.ts";
 
@@ -20,7 +23,7 @@ after(() => rmSync(scratch, { recursive: true }));
 
 const ggufFolder = (name: string): string => ensureGgufFolder(join(fixtures, `${name}.gguf`), scratch);
 
-for (const name of [
+const names = [
   "llama3-rope",
   "qwen2",
   "qwen3",
@@ -30,7 +33,54 @@ for (const name of [
   "olmo2",
   "phi3",
   "phi3-sliding",
-]) {
+];
+
+/** The same model with every tensor of the types that `typeFor` returns; the numbers are those of `name`.gguf. */
+function rewritten(name: string, variant: string, typeFor: (tensor: StoredTensor) => StoredType): string {
+  const { metadata, tensors } = readGguf(join(fixtures, `${name}.gguf`));
+  const file = join(scratch, `${name}-${variant}.gguf`);
+  writeGguf(file, {
+    metadata: Object.fromEntries<WrittenValue>(metadata),
+    tensors: [...tensors.values()].map((tensor) => ({
+      name: tensor.name,
+      shape: tensor.shape,
+      type: typeFor(tensor),
+      data: readFloats(tensor),
+    })),
+  });
+  return file;
+}
+
+function valuesOf(source: WeightSource<"float32">, size: number): Float32Array {
+  if ("data" in source) return source.data;
+  const bytes = readFileSync(source.file).subarray(source.offset, source.offset + 4 * size);
+  return new Float32Array(new Uint8Array(bytes).buffer);
+}
+
+for (const name of names) {
+  test(`${name} computes with the same weights from a file of float32, of bfloat16 and of both`, () => {
+    const folder = join(goldens, name);
+    const config = readModelConfig(folder);
+    const wanted = readModelWeights(folder, config, { cacheFolder: null });
+    const types: Readonly<Record<string, (tensor: StoredTensor) => StoredType>> = {
+      float32: () => "F32",
+      bfloat16: ({ shape }) => (shape.length === 1 ? "F32" : "BF16"),
+      mixed: (tensor) => (tensor.name === "token_embd.weight" ? "BF16" : "F32"),
+    };
+    for (const [variant, typeFor] of Object.entries(types)) {
+      for (const memoryBytesMax of [0, undefined]) {
+        const ours = ensureGgufFolder(rewritten(name, variant, typeFor), join(scratch, `kept-${variant}`));
+        const cacheFolder = join(scratch, "weights");
+        const weights = readModelWeights(ours, config, { cacheFolder, memoryBytesMax });
+        for (const { name: parameter, shape } of modelParameters(config)) {
+          const size = shape.reduce((product, length) => product * length, 1);
+          const [found, right] = [weights.get(parameter)!, wanted.get(parameter)!];
+          assert.deepEqual(valuesOf(found, size), valuesOf(right, size), `${parameter}, ${variant}`);
+        }
+      }
+    }
+  });
+
   test(`${name} is the same model in a GGUF file: configuration, and every weight`, () => {
     const [ours, theirs] = [ggufFolder(name), join(goldens, name)];
     const { rotaries, ...config } = readModelConfig(ours);

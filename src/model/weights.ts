@@ -161,10 +161,10 @@ export function readModelWeights(
   { cacheFolder, isReadOnly, memoryBytesMax = defaultMemoryBytesMax }: ReadWeightsOptions,
 ): ReadonlyMap<string, FloatSource> {
   const stored = checkedTensors(folder, config);
-  const isMappable = stored.every(({ type, offset }) => type === "F32" && offset % 4 === 0);
+  const isMappable = stored.every((tensor) => isUsableInPlace(tensor, config));
   const isLarge = stored.reduce((sum, tensor) => sum + floatBytes(tensor), 0) > memoryBytesMax;
   const sourceOf = new Map<string, FloatSource>(rotarySources(config));
-  if (isMappable && !config.isNormOffset) {
+  if (isMappable) {
     for (const { name, file, offset } of stored) sourceOf.set(name, { file, offset });
   } else if (cacheFolder !== null && isLarge) {
     const place = { modelFolder: folder, cacheFolder, isReadOnly, ending: ".f32", format: "hone-f32-1" };
@@ -220,6 +220,13 @@ function checkedTensors(folder: string, config: ModelConfig): readonly StoredTen
 /** Older files store what follows from the rest: rotary frequencies, and tied output projections. */
 function isRedundant(name: string, config: ModelConfig): boolean {
   return name.endsWith("rotary_emb.inv_freq") || (config.isTied && name === "lm_head.weight");
+}
+
+/** True if the file's own bytes are the values that {@link converted} returns. */
+function isUsableInPlace({ name, type, offset, rearranged }: StoredTensor, config: ModelConfig): boolean {
+  const isWidened = type !== "F32";
+  const isChanged = rearranged !== undefined || (config.isNormOffset && isNormWeight(name));
+  return !isWidened && !isChanged && offset % 4 === 0;
 }
 
 function converted(tensor: StoredTensor, config: ModelConfig): Float32Array {
