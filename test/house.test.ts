@@ -31,7 +31,7 @@ const house: Readonly<Record<string, Room>> = {
       "@opentelemetry/sdk-trace",
     ],
   },
-  processes: { rank: 1, mayImport: ["domain"], vendors: [] },
+  processes: { rank: 2, mayImport: ["domain", "telemetry"], vendors: [] },
   storage: { rank: 1, mayImport: ["domain"], vendors: ["kysely", "libsql", "pg"] },
   client: {
     rank: 1,

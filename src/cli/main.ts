@@ -1,9 +1,7 @@
 // The `hone` command: runs one command line. Errors are one line, and a status.
-import { fullDiskError } from "../domain/obstacles/full-disk.ts";
-import { ServiceError } from "../domain/service-error.ts";
-import { HoneError } from "../client/hone-error.ts";
 import type { ServerLimits } from "../server/server.ts";
 import { endWithoutReader, goOnWithoutReader } from "./closed-output.ts";
+import { errorText } from "./error-text.ts";
 import { createProgram } from "./program.ts";
 
 /**
@@ -20,13 +18,7 @@ export async function main(words: readonly string[], limits: ServerLimits = {}):
     if (words[0] === "--version") await sayVersion();
     else await program.parseAsync([...words], { from: "user" });
   } catch (cause) {
-    const error = fullDiskError(cause) ?? cause;
-    if (error instanceof ServiceError || error instanceof HoneError)
-      process.stderr.write(`hone: ${error.message}\n`);
-    else
-      process.stderr.write(
-        `hone: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-      );
+    process.stderr.write(errorText(cause));
     process.exitCode = 1;
   }
 }

@@ -2,10 +2,13 @@
 // parent, and keeps it alive only while it loads, works or ends. What follows from its death is decided elsewhere.
 import { fork, type ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { standardStream } from "../telemetry/standard-streams.ts";
 import { errorOf } from "./carried-error.ts";
 import { lastWordsLength, memoryLack } from "./memory-lack.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
@@ -86,17 +89,18 @@ function takenOrForked(module: URL, hint: unknown): ChildProcess {
 function forked(module: URL): ChildProcess {
   return fork(fileURLToPath(module), [], {
     serialization: "advanced",
-    // Flags of this process, such as a test runner's, are not the child's; standard output stays the command's own.
+    // Flags of this process, such as a test runner's, are not the child's.
     execArgv: [],
-    stdio: ["ignore", 2, "pipe", "ipc"],
+    // Both outputs are read here and go to standard error: a child that wrote there itself would wait for its reader.
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
 }
 
 /** Whether this process goes on for as long as the child is there. */
 function keepParentAlive(child: ChildProcess, isKept: boolean): void {
-  // A pipe of the child's is a socket, which the type does not say.
-  const words = child.stderr as Socket | null;
-  for (const handle of [child, child.channel, words]) {
+  // Safe casts: a pipe of a child is a socket, which the type does not say.
+  const outputs = [child.stdout, child.stderr] as (Socket | null)[];
+  for (const handle of [child, child.channel, ...outputs]) {
     if (isKept) handle?.ref();
     else handle?.unref();
   }
@@ -152,9 +156,9 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     const { module, hint, clock, silenceDeadlineMs: deadlineMs } = options;
     this.#options = options;
     this.#process = takenOrForked(module, hint);
-    this.#process.stderr?.on("data", (words: Buffer) => {
-      process.stderr.write(words);
-      this.#lastWords = `${this.#lastWords}${words.toString()}`.slice(-lastWordsLength);
+    forwardLines(this.#process.stdout);
+    forwardLines(this.#process.stderr, (text) => {
+      this.#lastWords = `${this.#lastWords}${text}`.slice(-lastWordsLength);
     });
     this.#silence = new SilenceWatch({
       clock,
@@ -264,6 +268,27 @@ class ForkedChild<P extends Protocol> implements Child<P> {
     // A failure means that the process has just died; its end says the rest.
     if (this.#process.connected) this.#process.send(message, () => undefined);
   }
+}
+
+/** Of a line without an end: more of it is written as it comes. */
+const lineLengthMax = 64 * 1024;
+
+/** Writes the lines of a child's output to standard error of this process, which never blocks. */
+function forwardLines(from: Readable | null, onText: (text: string) => void = () => undefined): void {
+  const decoder = new StringDecoder("utf8");
+  let begun = "";
+  from?.on("data", (bytes: Buffer) => {
+    const text = decoder.write(bytes);
+    onText(text);
+    begun += text;
+    const end = begun.length > lineLengthMax ? begun.length : begun.lastIndexOf("\n") + 1;
+    if (end === 0) return;
+    standardStream(2).write(begun.slice(0, end));
+    begun = begun.slice(end);
+  });
+  from?.on("end", () => {
+    if (begun !== "") standardStream(2).write(`${begun}\n`);
+  });
 }
 
 async function startDeadline<P extends Protocol>(

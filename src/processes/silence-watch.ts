@@ -42,7 +42,10 @@ export class SilenceWatch {
     for (;;) {
       const remainingMs = this.#heardAtMs + deadlineMs - clock.monotonicMs();
       if (remainingMs <= 0) return;
+      const wakeAtMs = clock.monotonicMs() + remainingMs;
       await clock.sleep(remainingMs, { signal });
+      // This process was held up itself (stopped by a terminal, say): what was said meanwhile has not been read yet.
+      if (clock.monotonicMs() - wakeAtMs > deadlineMs / 2) this.hear();
     }
   }
 }

@@ -16,6 +16,7 @@ import { createAuditLog, trimAudit, type AuditLog } from "../telemetry/audit-log
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { startOpenTelemetry } from "../telemetry/open-telemetry/open-telemetry.ts";
+import { standardStream } from "../telemetry/standard-streams.ts";
 import type { Telemetry } from "../telemetry/tracing.ts";
 import type { Stores } from "../storage/stores.ts";
 import { hasWeights } from "../model-files/weight-files.ts";
@@ -238,6 +239,7 @@ async function build(
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
   const logger = createLogger(log);
   const metrics = createMetrics({ processMetrics: true });
+  countDroppedLines(metrics);
   const telemetry = await startOpenTelemetry(config.openTelemetry, {
     version: packageVersion(),
     clock: systemClock,
@@ -864,6 +866,16 @@ function beginning(bases: readonly EngineBase[]): Service {
 function weightless(models: readonly BaseModel[]): ReadonlySet<string> {
   const without = models.filter(({ engine, folder }) => engine.kind !== "embedded" && !hasWeights(folder));
   return new Set(without.map(({ name }) => name));
+}
+
+function countDroppedLines(metrics: Metrics): void {
+  metrics.countedElsewhere(
+    {
+      name: "hone_log_lines_dropped_total",
+      help: "Log lines dropped since nobody read the log in time, or it could not be written.",
+    },
+    () => [{ value: standardStream(2).droppedCount }],
+  );
 }
 
 /** `auto` is open where only this machine is served, or where nothing asks for a key. */

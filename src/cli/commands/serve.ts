@@ -12,6 +12,7 @@ import {
   type HoneConfig,
 } from "../../server/config.ts";
 import type { ServerLimits } from "../../server/server.ts";
+import { errorText } from "../error-text.ts";
 import { startSummary } from "../start-summary.ts";
 import { addSettingOptions, asSpelled } from "../setting-options.ts";
 
@@ -35,7 +36,13 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
         process.stdout.write(`${JSON.stringify(shownConfig(config), null, 2)}\n`);
         return;
       }
-      await serveUntilStopped(config, limits);
+      const { endProcess, printError, printUnexpected } = await import("../../server/serving-process.ts");
+      printUnexpected();
+      await serveUntilStopped(config, limits).catch((error: unknown) => {
+        printError(errorText(error));
+        process.exitCode = 1;
+      });
+      await endProcess(Number(process.exitCode ?? 0));
     });
   addSettingOptions(command);
 }
@@ -47,6 +54,7 @@ async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Prom
     startEnginesAhead(config, limits);
   }
   const { createServer } = await import("../../server/server.ts");
+  const { printAnswer } = await import("../../server/serving-process.ts");
   const server = createServer(config, limits);
   const signalled = new Promise<void>((resolve) => {
     process.on("SIGTERM", () => resolve());
@@ -60,12 +68,12 @@ async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Prom
     const isUp = await Promise.race([up, signalled.then(() => false), outdated]);
     if (isUp) {
       if (server.newAdminKey !== null) {
-        process.stdout.write(
+        printAnswer(
           `admin key (shown once, kept in ${config.server.data}/admin-key): ${server.newAdminKey}\n`,
         );
       }
-      process.stdout.write(`listening on ${server.url}\n`);
-      if (server.logFormat === "people") process.stdout.write(startSummary(server, config.server));
+      printAnswer(`listening on ${server.url}\n`);
+      if (server.logFormat === "people") printAnswer(startSummary(server, config.server));
       await Promise.race([signalled, outdated]);
     }
   } catch (error) {
@@ -73,7 +81,6 @@ async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Prom
   } finally {
     await server.stop();
   }
-  process.exit(process.exitCode ?? 0);
 }
 
 /** What is served is kept track of, from the start on. */

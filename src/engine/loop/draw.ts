@@ -105,7 +105,7 @@ export class Drawer {
   }
 }
 
-/** Blocks the thread until it is known what may come next for each of them, at most for the time. */
+/** Blocks the engine's thread until each of them has its mask, at most for the time, which they share: 1 or 2 ms. */
 function waitFor(waiting: readonly DrawnSequence[], ms: number): void {
   const endMs = systemClock.monotonicMs() + ms;
   for (const { sequence } of waiting) sequence.cursor?.waitUntil(endMs);

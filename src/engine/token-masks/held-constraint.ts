@@ -92,7 +92,7 @@ class HeldCursor implements ConstraintCursor {
 
   waitUntil(endMs: number): void {
     if (this.#place !== null) this.#place.waitUntil(endMs);
-    // What it moves by is a message, which comes between steps.
+    // It moves by a message, which comes between steps. Bounded by the caller's time, which is a few milliseconds.
     else Atomics.wait(nothing, 0, 0, endMs - systemClock.monotonicMs());
   }
 

@@ -25,7 +25,7 @@ export class ThreadSignals {
     return Atomics.load(this.#words, bell);
   }
 
-  /** Blocks the thread until it rings once more than so often. */
+  /** Blocks the thread until it rings once more than so often; for the thread that has no other work than what is rung for. */
   sleepSince(ringCount: number): void {
     Atomics.wait(this.#words, bell, ringCount);
   }

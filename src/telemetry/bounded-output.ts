@@ -1,0 +1,158 @@
+// Lines on their way to a reader that may stop reading. They wait in a buffer of bounded size; lines beyond it are dropped,
+// and a notice in their place says how many are missing. Never blocks, never throws. Does not know descriptors.
+
+/** Where lines go. */
+export interface OutputChannel {
+  /** Writes all of the text; calls back once, with an error if part of it is lost. May call back before it returns. */
+  write(text: string, done: (error: Error | null) => void): void;
+}
+
+export interface BoundedOutputOptions {
+  /** Bytes that may wait. */
+  readonly bytesMax: number;
+  /** The line that stands in place of dropped lines, with its line break. */
+  readonly noticeOf: (missingCount: number) => string;
+}
+
+interface Piece {
+  readonly text: string;
+  readonly bytes: number;
+  /** Lines that are missing if it is lost: its own, or those that it announces. */
+  readonly lineCount: number;
+  /** Those of them that are not counted as dropped yet. */
+  readonly uncountedCount: number;
+}
+
+/** Bytes of one write. */
+const chunkBytes = 16 * 1024;
+
+export class BoundedOutput {
+  readonly #channel: OutputChannel;
+  readonly #options: BoundedOutputOptions;
+  #waiting: Piece[] = [];
+  /** Bytes that wait, and those being written. */
+  #bytes = 0;
+  #missingCount = 0;
+  #droppedCount = 0;
+  /** True from the first dropped line until half of the buffer is free, so that notices are rare. */
+  #isFull = false;
+  #isWriting = false;
+  #onEmpty: (() => void)[] = [];
+
+  constructor(channel: OutputChannel, options: BoundedOutputOptions) {
+    this.#channel = channel;
+    this.#options = options;
+  }
+
+  /** How many lines were dropped. */
+  get droppedCount(): number {
+    return this.#droppedCount;
+  }
+
+  /** Appends whole lines. */
+  write(text: string): void {
+    const lineCount = linesIn(text);
+    const piece = { text, bytes: Buffer.byteLength(text), lineCount, uncountedCount: lineCount };
+    this.#isFull ||= this.#bytes + piece.bytes > this.#options.bytesMax;
+    if (this.#isFull) {
+      this.#drop(piece);
+      this.#makeRoom();
+      return;
+    }
+    this.#announceMissing();
+    this.#add(piece);
+    this.#writeNext();
+  }
+
+  /** Resolves once nothing waits, or after the deadline. */
+  async flush(deadlineMs: number): Promise<void> {
+    if (this.#bytes === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, deadlineMs);
+      this.#onEmpty.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  /** Removes and returns the text that waits, for a last attempt of a process that ends. */
+  takeWaiting(): string {
+    const text = this.#waiting.map((piece) => piece.text).join("");
+    this.#waiting = [];
+    return text;
+  }
+
+  #add(piece: Piece): void {
+    this.#waiting.push(piece);
+    this.#bytes += piece.bytes;
+  }
+
+  #drop({ lineCount, uncountedCount }: Piece): void {
+    this.#droppedCount += uncountedCount;
+    this.#missingCount += lineCount;
+  }
+
+  #announceMissing(): void {
+    if (this.#missingCount === 0) return;
+    const text = this.#options.noticeOf(this.#missingCount);
+    const bytes = Buffer.byteLength(text);
+    this.#add({ text, bytes, lineCount: this.#missingCount, uncountedCount: 0 });
+    this.#missingCount = 0;
+  }
+
+  /** Ends the dropping once half of the buffer is free. */
+  #makeRoom(): void {
+    if (!this.#isFull || this.#bytes > this.#options.bytesMax / 2) return;
+    this.#isFull = false;
+    this.#announceMissing();
+    this.#writeNext();
+  }
+
+  /** Writes what waits, one chunk at a time; a loop, since a channel may be done at once. */
+  #writeNext(): void {
+    while (!this.#isWriting && this.#waiting.length > 0) {
+      const chunk = this.#takeChunk();
+      let isInCall = true;
+      this.#isWriting = true;
+      this.#channel.write(chunk.text, (error) => {
+        this.#isWriting = false;
+        this.#settle(chunk, error);
+        if (!isInCall) this.#writeNext();
+      });
+      isInCall = false;
+    }
+  }
+
+  #takeChunk(): Piece {
+    let [count, bytes] = [0, 0];
+    while (
+      count < this.#waiting.length &&
+      (count === 0 || bytes + this.#waiting[count].bytes <= chunkBytes)
+    ) {
+      bytes += this.#waiting[count].bytes;
+      count += 1;
+    }
+    const pieces = this.#waiting.splice(0, count);
+    const sumOf = (field: "lineCount" | "uncountedCount"): number =>
+      pieces.reduce((sum, piece) => sum + piece[field], 0);
+    const text = pieces.map((piece) => piece.text).join("");
+    return { text, bytes, lineCount: sumOf("lineCount"), uncountedCount: sumOf("uncountedCount") };
+  }
+
+  #settle(chunk: Piece, error: Error | null): void {
+    this.#bytes -= chunk.bytes;
+    if (error === null) this.#makeRoom();
+    else {
+      // Announced with the next line: a notice of its own would fail like this chunk, again and again.
+      this.#isFull = false;
+      this.#drop(chunk);
+    }
+    if (this.#bytes > 0) return;
+    for (const resolve of this.#onEmpty.splice(0)) resolve();
+  }
+}
+
+function linesIn(text: string): number {
+  return Math.max(1, text.split("\n").length - 1);
+}

@@ -1,0 +1,13 @@
+// A program that logs more than any pipe holds, then says in a file that it is still there, and ends.
+import { writeFileSync } from "node:fs";
+import { createLogger } from "../logger.ts";
+import { flushStandardStreams, standardStream } from "../standard-streams.ts";
+
+const [aliveFile, lineCount] = process.argv.slice(2);
+const logger = createLogger({ level: "info", format: "json" });
+for (let number = 0; number < Number(lineCount); number++)
+  logger.info({ number, filler: "x".repeat(200) }, "line");
+await new Promise((resolve) => setImmediate(resolve));
+writeFileSync(aliveFile, `${standardStream(2).droppedCount}`);
+await flushStandardStreams(100);
+process.exit(0);
