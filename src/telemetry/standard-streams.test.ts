@@ -83,7 +83,7 @@ test("a file gets every line in order", (t) => {
   const folder = newFolder(t);
   const [file, alive] = [join(folder, "log"), join(folder, "alive")];
   const descriptor = openSync(file, "w");
-  const { status } = spawnSync(process.execPath, [program, alive, "2000"], {
+  const { status } = spawnSync(process.execPath, [program, alive, "1000"], {
     stdio: ["ignore", descriptor, descriptor],
   });
   closeSync(descriptor);
@@ -91,7 +91,7 @@ test("a file gets every line in order", (t) => {
   const numbers = linesOf(readFileSync(file, "utf8")).map(({ number }) => number);
   assert.deepEqual(
     numbers,
-    Array.from({ length: 2000 }, (_, number) => number),
+    Array.from({ length: 1000 }, (_, number) => number),
   );
 });
 

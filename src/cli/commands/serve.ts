@@ -36,7 +36,7 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
         process.stdout.write(`${JSON.stringify(shownConfig(config), null, 2)}\n`);
         return;
       }
-      const { endProcess, printError, printUnexpected } = await import("../../server/serving-process.ts");
+      const { endProcess, printError, printUnexpected } = await import("../../server/process/serving-process.ts");
       printUnexpected();
       await serveUntilStopped(config, limits).catch((error: unknown) => {
         printError(errorText(error));
@@ -54,7 +54,7 @@ async function serveUntilStopped(config: HoneConfig, limits: ServerLimits): Prom
     startEnginesAhead(config, limits);
   }
   const { createServer } = await import("../../server/server.ts");
-  const { printAnswer } = await import("../../server/serving-process.ts");
+  const { printAnswer } = await import("../../server/process/serving-process.ts");
   const server = createServer(config, limits);
   const signalled = new Promise<void>((resolve) => {
     process.on("SIGTERM", () => resolve());

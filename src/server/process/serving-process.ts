@@ -1,6 +1,6 @@
 // The process that serves, apart from the server in it: what it prints, and how it ends. Nothing here waits for a reader, so
 // that neither a paused log viewer nor a stopped terminal holds up the server, its end, or its restart after a crash.
-import { flushStandardStreams, standardStream } from "../telemetry/standard-streams.ts";
+import { flushStandardStreams, standardStream } from "../../telemetry/standard-streams.ts";
 
 /** How long the last lines may take before the process ends without them. */
 const lastLinesMs = 2000;
