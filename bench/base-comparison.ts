@@ -71,7 +71,7 @@ async function measure(
   folder: string,
   { rounds, threads }: { readonly rounds: number; readonly threads: number },
 ): Promise<Measurement> {
-  const trainers = benchTrainers(folder, { rows, length }, { rank: 8, threads });
+  const trainers = await benchTrainers(folder, { rows, length }, { rank: 8, threads });
   const trainer = await trainers.open(
     { kind: "new", seed: "bench" },
     { id: "bench", signal: new AbortController().signal },

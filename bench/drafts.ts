@@ -21,6 +21,7 @@ import { draftTexts, type DraftText } from "./draft-texts.ts";
 import { median } from "./median.ts";
 import { runBench, type BenchOptions } from "./run-bench.ts";
 import { draftedStepCosts } from "./runner-times.ts";
+import { integerKernels } from "../src/runtime/integer-kernels.ts";
 
 const settings = engineSettingsWith();
 const answerLength = 128;
@@ -85,7 +86,11 @@ async function openModel({ model, quantize, threads }: BenchOptions, cacheFolder
   const folder = statSync(model).isFile() ? ensureGgufFolder(model, cacheFolder) : model;
   const config = readModelConfig(folder);
   const quantization = quantize ?? "off";
-  const { sources: weights, forms } = readQuantizedWeights(folder, config, { cacheFolder, quantization });
+  const { sources: weights, forms } = readQuantizedWeights(folder, config, {
+    cacheFolder,
+    quantization,
+    kernels: await integerKernels(cacheFolder),
+  });
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 0 });
   return { runner, tokenizer: await loadTokenizer(folder) };
 }

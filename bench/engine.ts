@@ -42,7 +42,7 @@ await runBench<Report>({ script: import.meta.url, help, measure: measureAll, tex
 
 async function measureAll(options: BenchOptions): Promise<readonly Report[]> {
   const reports: Report[] = [];
-  for (const subject of subjects(options)) {
+  for await (const subject of subjects(options)) {
     const limits: Limits = { matMulFlopsPerSecond: 0, memoryBytesPerSecond: 0 };
     const times = await measure(subject, limits, options);
     reports.push(reportOf(subject, times, limits, options.threads));

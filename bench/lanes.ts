@@ -23,7 +23,7 @@ await runBench<LaneReport>({
   help,
   measure: async (options) => {
     const reports: LaneReport[] = [];
-    for (const subject of subjects(options)) reports.push(await measureSubject(subject, options));
+    for await (const subject of subjects(options)) reports.push(await measureSubject(subject, options));
     return reports;
   },
   textOf: ({ name, stepMs }) =>

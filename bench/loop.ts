@@ -41,7 +41,7 @@ await runBench<LoopReport>({
   help,
   measure: async (options) => {
     const reports: LoopReport[] = [];
-    for (const subject of subjects(options)) reports.push(await measureSubject(subject, options));
+    for await (const subject of subjects(options)) reports.push(await measureSubject(subject, options));
     return reports;
   },
   textOf: ({

@@ -22,6 +22,7 @@ import { silentLogger } from "../src/telemetry/testing/silent-logger.ts";
 import { endlessLlama135m, removeModel } from "./endless-model.ts";
 import { llama135m } from "./llama-135m.ts";
 import { ownFolder, runComparingBench, type BenchOptions, type Report } from "./run-bench.ts";
+import { integerKernels } from "../src/runtime/integer-kernels.ts";
 
 const help = `Usage: node dist/bench/memory.js [flags]
 Starts the engine of a Llama of 135 M random weights in a process of its own, the second time over what the first start left
@@ -116,7 +117,10 @@ async function measureBuild(
     stage("one with an adapter", await chats(engine, { count: 1, promptLength: 1900, adapter }));
     await engine.stop();
     const { modelFolder, quantization, threads } = model;
-    const { bytes: estimate } = engineMemory({ folder: modelFolder, quantization }, settingsFor(threads));
+    const { bytes: estimate } = engineMemory(
+      { folder: modelFolder, quantization, kernels: await integerKernels(null) },
+      settingsFor(threads),
+    );
     const estimateRatio = estimate / Math.max(...stages.map(({ bytes }) => bytes));
     return { name, firstReadyMs, readyMs, readyCpuMs, weightBytes, estimateRatio, stages };
   } finally {

@@ -30,7 +30,7 @@ await runBench<Measurement>({
   help,
   measure: async (options) => {
     const measurements: Measurement[] = [];
-    for (const subject of subjects(options)) {
+    for await (const subject of subjects(options)) {
       for (const [name, load] of Object.entries(loads))
         measurements.push(await compare(`${subject.name}, ${name}`, subject, options, load(subject)));
       measurements.push(await compareLengths(subject, options));

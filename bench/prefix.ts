@@ -57,7 +57,7 @@ await runComparingBench<PrefixReport>({
   help,
   measure: async (options) => {
     const reports: PrefixReport[] = [];
-    for (const subject of subjects(options)) {
+    for await (const subject of subjects(options)) {
       const { name, size, config, weights, forms } = subject;
       const { threads } = options;
       const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 0 });

@@ -8,6 +8,7 @@ import { readModelConfig } from "../src/model/config/read-config.ts";
 import { readInt8TrainingWeights, readModelWeights } from "../src/model/weights.ts";
 import { EmbeddedTrainers } from "../src/training/embedded/embedded-trainer.ts";
 import type { TrainingSequence } from "../src/training/trainer.ts";
+import { integerKernels } from "../src/runtime/integer-kernels.ts";
 
 export interface RandomRows {
   readonly rows: number;
@@ -31,7 +32,7 @@ export function randomRows(
 }
 
 /** Trainers that compute all of these rows at once, each whole. */
-export function benchTrainers(
+export async function benchTrainers(
   folder: string,
   { rows, length }: RandomRows,
   {
@@ -39,13 +40,14 @@ export function benchTrainers(
     threads,
     basePrecision = "float32",
   }: { readonly rank: number; readonly threads: number; readonly basePrecision?: BasePrecision },
-): EmbeddedTrainers {
+): Promise<EmbeddedTrainers> {
+  const kernels = await integerKernels(null);
   const config = readModelConfig(folder);
   return new EmbeddedTrainers({
     config,
     weights: readModelWeights(folder, config, { cacheFolder: null }),
     ...(basePrecision === "int8" && {
-      int8Base: readInt8TrainingWeights(folder, config, { cacheFolder: join(folder, ".cache") }),
+      int8Base: readInt8TrainingWeights(folder, config, { cacheFolder: join(folder, ".cache"), kernels }),
     }),
     lora: { rank, alpha: 16, targets: projectionNames },
     baseModelName: "bench",

@@ -2,15 +2,16 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import type { Quantization } from "../src/domain/model.ts";
 import { ensureGgufFolder } from "../src/model-files/gguf/gguf-model.ts";
 import type { ModelConfig } from "../src/model/config.ts";
 import { readModelConfig } from "../src/model/config/read-config.ts";
 import { createRandomWeights, writeModelWeights } from "../src/model/testing/random-weights.ts";
 import type { WeightSource } from "../src/graph/weight-source.ts";
+import type { FormChoice } from "../src/model/quantized/choose-forms.ts";
 import type { WeightForms } from "../src/model/quantized/weight-forms.ts";
 import { type ModelWeights, readModelWeights, readQuantizedWeights } from "../src/model/weights.ts";
 import { weightsInMemory } from "../src/model/testing/weights-in-memory.ts";
+import { integerKernels } from "../src/runtime/integer-kernels.ts";
 import { llama135m } from "./llama-135m.ts";
 import { type BenchOptions, ownFolder } from "./run-bench.ts";
 
@@ -24,19 +25,24 @@ export interface Subject {
 }
 
 /** The model of `--model`, where it is given, stands in for the random weights. */
-export function* subjects({
+export async function* subjects({
   only,
   quantize,
   model = null,
-}: Pick<BenchOptions, "only" | "quantize"> & Partial<Pick<BenchOptions, "model">>): Generator<Subject> {
-  if (only !== "tiny" && model !== null) yield modelOfFile(model, quantize ?? "off");
+}: Pick<BenchOptions, "only" | "quantize"> & Partial<Pick<BenchOptions, "model">>): AsyncGenerator<Subject> {
+  const kernels = await integerKernels(null);
+  if (only !== "tiny" && model !== null)
+    yield modelOfFile(model, { quantization: quantize ?? "off", kernels });
   else if (only !== "tiny") {
     const config = llama135m();
     const random = createRandomWeights(config, { seed: 1 });
     if (quantize === null)
       yield { name: "llama-135m (random)", size: "135m", config, weights: weightsInMemory(config, random) };
     else {
-      const { sources: weights, forms } = quantizedInMemory(config, random, quantize);
+      const { sources: weights, forms } = quantizedInMemory(config, random, {
+        quantization: quantize,
+        kernels,
+      });
       yield { name: `llama-135m (random, ${quantize} bits)`, size: "135m", config, weights, forms };
     }
   }
@@ -49,25 +55,25 @@ export function* subjects({
 }
 
 /** Of a GGUF file; what is made of its weights is kept while the process runs. */
-function modelOfFile(file: string, quantization: Quantization): Subject {
+function modelOfFile(file: string, choice: FormChoice): Subject {
   const cacheFolder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   process.once("exit", () => rmSync(cacheFolder, { recursive: true, force: true }));
   const folder = ensureGgufFolder(file, cacheFolder);
   const config = readModelConfig(folder);
-  const { sources: weights, forms } = readQuantizedWeights(folder, config, { cacheFolder, quantization });
-  return { name: `${basename(file)} (${quantization})`, size: "135m", config, weights, forms };
+  const { sources: weights, forms } = readQuantizedWeights(folder, config, { cacheFolder, ...choice });
+  return { name: `${basename(file)} (${choice.quantization})`, size: "135m", config, weights, forms };
 }
 
 /** Rounded as a folder's weights are. */
 function quantizedInMemory(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
-  quantization: "8" | "4",
+  choice: FormChoice,
 ): ModelWeights {
   const folder = mkdtempSync(join(tmpdir(), "hone-bench-"));
   try {
     writeModelWeights(folder, config, { weights, type: "F32" });
-    return readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    return readQuantizedWeights(folder, config, { cacheFolder: null, ...choice });
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -12,7 +12,8 @@ import type { StepJob } from "./step-process.ts";
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 // What `StepProcess` writes.
 const job = JSON.parse((await lines.next()).value as string) as StepJob;
-const trainer = await benchTrainers(job.folder, job, job).open(
+const trainers = await benchTrainers(job.folder, job, job);
+const trainer = await trainers.open(
   { kind: "new", seed: "bench" },
   { id: "bench", signal: new AbortController().signal },
 );

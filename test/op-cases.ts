@@ -100,6 +100,23 @@ const severalBlocks = {
 };
 const severalBlocksHeads = { queryHeads: 2, kvHeads: 1, scale: 2 };
 
+const codeTypes = ["int8", "uint8"] as const;
+
+/**
+ * Weights in 8-bit codes. Signed ones are halved: sums of pairs then fit 16 bits, and are exact on every processor.
+ *
+ * @param numbers up to 127 either way
+ */
+function codesOf(
+  b: GraphBuilder,
+  dtype: (typeof codeTypes)[number],
+  shape: readonly number[],
+  numbers: readonly number[],
+): Value {
+  const codes = numbers.map((number) => (dtype === "int8" ? Math.trunc(number / 2) : number + 128));
+  return b.constant(dtype, shape, codes);
+}
+
 export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
   input: [{ inputs: matrix, build: (_, value) => value("x") }],
   parameter: [],
@@ -259,51 +276,51 @@ export const opCases: { readonly [K in OpKind]: readonly OpCase[] } = {
       build: (b, value) => b.gatherRows(value("table"), value("ids")),
     },
   ],
-  int8MatMul: [
-    {
-      inputs: floats("x", [2, 3, 4], { shape: ["B", "T", 4] }),
-      build: (b, value) => {
-        const weight = b.constant("int8", [4, 2], [1, -127, 127, 0, -50, 3, 90, 77]);
-        const scales = b.constant("float32", [2], [0.02, 0.5]);
-        const source = value("x");
-        const back = b.constant("int8", [2, 4], [127, 3, -1, 90, 0, 50, -127, 77]);
-        const learned = {
-          source,
-          weight: back,
-          scales: b.constant("float32", [4], [0.02, 0.01, 0.03, 0.04]),
-        };
-        const x = b.negate(source);
-        // Two products of one operand, whose codes are made once; and rows of zeros.
-        return [
-          b.int8MatMul(x, weight, scales, learned),
-          b.int8MatMul(x, b.constant("int8", [4, 1], [5, 100, -127, 3]), b.full([1], 0.1)),
-          b.int8MatMul(b.multiply(x, 0), weight, scales),
-        ];
-      },
-    },
-  ],
-  int8LinearLogprob: [2, 300].map((count): OpCase => ({
-    inputs: {
-      ...floats("x", [count, 3], { shape: ["N", 3] }),
-      ...ints(
-        "ids",
-        [count],
-        Array.from({ length: count }, (_, row) => (3 * row) % 5),
-        ["N"],
-      ),
-    },
+  int8MatMul: codeTypes.map((dtype): OpCase => ({
+    inputs: floats("x", [2, 3, 4], { shape: ["B", "T", 4] }),
     build: (b, value) => {
-      const codes = [10, -127, 127, 0, -50, 3, 90, 77, -5, 64, 31, -100, 8, 55, -9];
-      const columns = [0, 1, 2].flatMap((channel) => codes.filter((_, index) => index % 3 === channel));
-      const weight = {
-        rows: b.constant("int8", [5, 3], codes),
-        columns: b.constant("int8", [3, 5], columns),
-        scales: b.constant("float32", [5], [0.002, 0.001, 0.003, 0.004, 0.002]),
+      const weight = codesOf(b, dtype, [4, 2], [1, -127, 127, 0, -50, 3, 90, 77]);
+      const scales = b.constant("float32", [2], [0.02, 0.5]);
+      const source = value("x");
+      const back = codesOf(b, dtype, [2, 4], [127, 3, -1, 90, 0, 50, -127, 77]);
+      const learned = {
+        source,
+        weight: back,
+        scales: b.constant("float32", [4], [0.02, 0.01, 0.03, 0.04]),
       };
-      const { logprobs, entropies } = b.int8LinearLogprob(value("x"), weight, value("ids"));
-      return [logprobs, entropies];
+      const x = b.negate(source);
+      // Two products of one operand, whose codes are made once; and rows of zeros.
+      return [
+        b.int8MatMul(x, weight, scales, learned),
+        b.int8MatMul(x, codesOf(b, dtype, [4, 1], [5, 100, -127, 3]), b.full([1], 0.1)),
+        b.int8MatMul(b.multiply(x, 0), weight, scales),
+      ];
     },
   })),
+  int8LinearLogprob: [2, 300].flatMap((count) =>
+    codeTypes.map((dtype): OpCase => ({
+      inputs: {
+        ...floats("x", [count, 3], { shape: ["N", 3] }),
+        ...ints(
+          "ids",
+          [count],
+          Array.from({ length: count }, (_, row) => (3 * row) % 5),
+          ["N"],
+        ),
+      },
+      build: (b, value) => {
+        const codes = [10, -127, 127, 0, -50, 3, 90, 77, -5, 64, 31, -100, 8, 55, -9];
+        const columns = [0, 1, 2].flatMap((channel) => codes.filter((_, index) => index % 3 === channel));
+        const weight = {
+          rows: codesOf(b, dtype, [5, 3], codes),
+          columns: codesOf(b, dtype, [3, 5], columns),
+          scales: b.constant("float32", [5], [0.002, 0.001, 0.003, 0.004, 0.002]),
+        };
+        const { logprobs, entropies } = b.int8LinearLogprob(value("x"), weight, value("ids"));
+        return [logprobs, entropies];
+      },
+    })),
+  ),
   int4MatMul: [
     {
       inputs: floats("x", [5, 64], { shape: ["N", 64] }),

@@ -8,6 +8,7 @@ import { ensureGgufFolder } from "../../src/model-files/gguf/gguf-model.ts";
 import { readModelConfig } from "../../src/model/config/read-config.ts";
 import { readQuantizedWeights } from "../../src/model/weights.ts";
 import { bestDecodeMs, bestPrefillMs } from "../runner-times.ts";
+import { integerKernels } from "../../src/runtime/integer-kernels.ts";
 
 export interface RunnerJob {
   /** A GGUF file. */
@@ -48,7 +49,12 @@ async function openRunner({ file, folder, threads, quantization }: RunnerJob) {
   const cacheFolder = join(folder, "cache");
   const modelFolder = ensureGgufFolder(file, cacheFolder);
   const config = readModelConfig(modelFolder);
-  const { sources, forms } = readQuantizedWeights(modelFolder, config, { cacheFolder, quantization });
+  const kernels = await integerKernels(cacheFolder);
+  const { sources, forms } = readQuantizedWeights(modelFolder, config, {
+    cacheFolder,
+    quantization,
+    kernels,
+  });
   return createGraphRunner({ config, weights: sources, forms, threads, adapterCountMax: 1 });
 }
 

@@ -9,7 +9,6 @@ import { largeWeightBytes } from "../model/large-weights.ts";
 import { loraFormOf, type LoraForm } from "../model/lora.ts";
 import { keptBytes } from "../model/quantized/weight-forms.ts";
 import { cacheNames, laterPartCount } from "../model/serving-graphs.ts";
-import { requireExactIntegerProducts } from "../runtime/integer-products.ts";
 import { groupName, pairedGroups } from "../model/serving/paired-graph.ts";
 import { feedsOf } from "./adapters/read-adapter.ts";
 import { AdapterCache } from "./adapters/adapter-cache.ts";
@@ -50,9 +49,7 @@ export interface GraphRunnerOptions extends SessionsOptions {
 
 /** A runner for weights that are at hand; the graphs that every request needs are ready when it returns. */
 export async function createGraphRunner(options: GraphRunnerOptions): Promise<ModelRunner> {
-  const { forms, clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
-  if (forms !== undefined && forms.size > 0)
-    await requireExactIntegerProducts("Serve with --quantize off, which computes in float32.");
+  const { clock, preparesAhead = true, arrangedCache, device = "cpu" } = options;
   const graphs = graphsOfEveryRequest(options);
   // They are arranged for the kernels of the processor.
   const isArranged = arrangedCache !== undefined && device === "cpu";

@@ -17,6 +17,7 @@ import { KvLane } from "./cache/kv-lane.ts";
 import { createGraphRunner } from "./graph-runner.ts";
 import type { DecodingRows, LoadedAdapter, ModelRunner, PromptPart } from "./model-runner.ts";
 import { searchedOf, searchSeeds } from "../domain/testing/search.ts";
+import { integerKernels } from "../runtime/integer-kernels.ts";
 
 const batchSizes = [1, 2, 3, 4, 8, 16, 33, 64];
 
@@ -83,7 +84,8 @@ for (const quantization of searchedOf(["8", "4"] as const, 1)) {
     const folder = mkdtempSync(join(tmpdir(), "hone-rows-"));
     const weights = createRandomWeights(config, { seed: 1, deviation: 0.2 });
     writeModelWeights(folder, config, { weights, type: "F32" });
-    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
     rmSync(folder, { recursive: true });
     const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1, pairsAdapters: true };
     const runner = await createGraphRunner(options);
@@ -202,7 +204,8 @@ for (const [name, quantization] of [
   test(`${name}, ${quantization}: parts of prompts give the rows of whole prompts, cut and grouped in any way, and rows of two lanes those of each`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
-    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
     const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1, pairsAdapters: true };
     const runner = await createGraphRunner(options);
     const small = randomAdapter(config, 4);

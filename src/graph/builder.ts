@@ -294,8 +294,8 @@ export class GraphBuilder {
   /**
    * x · (weight · scales) as a product of integers, for which each row of x is rounded to 255 steps.
    *
-   * @param x [..., K]; weight int8 [K, N]; scales [N]
-   * @param learned what has a gradient: the source [..., K] that x is another form of, and the weights int8 [N, K] with their
+   * @param x [..., K]; weight int8 or uint8 [K, N]; scales [N]
+   * @param learned what has a gradient: the source [..., K] that x is another form of, and the weights [N, K] with their
    *   scales [K] that take the gradient of the result to that of the source; without it there is no gradient
    */
   int8MatMul(
@@ -389,7 +389,7 @@ export class GraphBuilder {
    * As `linearLogprob`, with products of integers.
    *
    * @param x [N, D]
-   * @param weight [V, D] as columns int8 [D, V], the same as rows int8 [V, D], and scales [V]
+   * @param weight [V, D] as columns [D, V], the same codes as rows [V, D], both int8 or uint8, and scales [V]
    * @param ids int64 [N]
    */
   int8LinearLogprob(

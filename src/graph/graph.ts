@@ -106,10 +106,10 @@ export interface OpAttributes {
   readonly gemm: { readonly alpha: number };
 
   /**
-   * (x [..., K], weight int8 [K, N], scales [N]) → x · (weight · scales). Each row of x is taken as 127 steps up to its
-   * largest magnitude, and the sums are of integers: a row is the same in any batch. With (source [..., K], back int8 [N, K],
-   * back scales [K]) behind them, x stands for the source, of which alone it has a gradient: that of the result, rounded in
-   * the same way, times (back · back scales).
+   * (x [..., K], weight codes [K, N], scales [N]) → x · (weight · scales). Codes are int8, or uint8 with a zero point of 128;
+   * both give the same bits. Each row of x is rounded to 127 steps up to its largest magnitude, and the sums are integers, so a
+   * row is the same in any batch. With (source [..., K], back codes [N, K], back scales [K]) behind them, x stands for the
+   * source, the only operand with a gradient: that of the result, rounded in the same way, times (back · back scales).
    */
   readonly int8MatMul: None;
   /**
@@ -145,8 +145,9 @@ export interface OpAttributes {
    */
   readonly linearLogprob: None;
   /**
-   * (x [N, D], columns int8 [D, V], scales [V], rows int8 [V, D], ids [N]) → as `linearLogprob` with the weight rows · scales,
-   * of which the columns are the transpose: x is rounded as for `int8MatMul`, and probabilities for the gradients to 16 bits.
+   * (x [N, D], columns [D, V], scales [V], rows [V, D], ids [N]) → as `linearLogprob` with the weight rows · scales, of which
+   * the columns are the transpose. Codes are as for `int8MatMul`, and so is x rounded; probabilities are rounded to 16 bits for
+   * the gradients.
    */
   readonly int8LinearLogprob: None;
   /** (x [..., D], weight [D]) → x / rms(x) · weight; second output 1 / rms(x), [..., 1]. */

@@ -256,7 +256,7 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     const name = "int8LinearLogprob";
     const { dtype, shape } = requireType(name, x, "float32");
     const scores = int8Product(name, x, columns, scales);
-    const rowShape = requireType(name, rows, "int8").shape;
+    const rowShape = requireCodes(name, rows).shape;
     const idShape = requireType(name, ids, "int64").shape;
     const fits =
       shape.length === 2 &&
@@ -399,13 +399,13 @@ export function replaceAt(shape: Shape, axis: number, size: Dimension): Shape {
   return shape.map((old, other) => (other === axis ? size : old));
 }
 
-/** x [..., K] by a weight int8 [K, N] whose columns have scales [N]. */
+/** x [..., K] by a weight of 8-bit codes [K, N] whose columns have scales [N]. */
 function int8Product(
   operation: string,
   ...[x, weight, scales]: readonly (TensorType | undefined)[]
 ): TensorType {
   const { shape } = requireType(operation, x, "float32");
-  const weightShape = requireType(operation, weight, "int8").shape;
+  const weightShape = requireCodes(operation, weight).shape;
   const scaleShape = requireType(operation, scales, "float32").shape;
   const fits =
     shape.length >= 2 &&
@@ -417,6 +417,11 @@ function int8Product(
     `${operation}: ${formatShape(shape)} by ${formatShape(weightShape)} with scales ${formatShape(scaleShape)}`,
   );
   return { dtype: "float32", shape: replaceAt(shape, shape.length - 1, dimensionAt(weightShape, 1)) };
+}
+
+/** Codes of 8 bits: int8, or uint8 with a zero point of 128. */
+function requireCodes(operation: string, operand: TensorType | undefined): TensorType {
+  return requireType(operation, operand, operand?.dtype === "uint8" ? "uint8" : "int8");
 }
 
 function requireType(operation: string, operand: TensorType | undefined, dtype: DataType): TensorType {

@@ -7,7 +7,7 @@ import type { Value } from "../graph/graph.ts";
 import { dimensionAt } from "../graph/shape-rules.ts";
 import { embeddingName, loraNames, type Projection } from "./parameters.ts";
 import { rotationMatrix, rotationSize } from "./quantized/rotation.ts";
-import { blockSize, partNames, type WeightForms } from "./quantized/weight-forms.ts";
+import { blockSize, isCodes, partNames, type WeightForms } from "./quantized/weight-forms.ts";
 
 /** The low-rank matrices of a graph. */
 export interface DecoderLora {
@@ -81,9 +81,10 @@ export function embeddingRows(
   const part = (name: string): Value => present(values.get(name), name);
   const form = forms.get(embeddingName) ?? "float32";
   if (form === "float32") return builder.gatherRows(part(embeddingName), tokens);
-  assert(form === "int8", "an embedding has at least 8 bits");
+  assert(isCodes(form), "an embedding has at least 8 bits");
   const { rows, scales } = partNames(embeddingName);
-  const codes = builder.cast(builder.gatherRows(part(rows), tokens), "float32");
+  const stored = builder.cast(builder.gatherRows(part(rows), tokens), "float32");
+  const codes = form === "uint8" ? builder.subtract(stored, 128) : stored;
   const rowScales = builder.gatherRows(part(scales), tokens);
   return rotate(builder, builder.multiply(codes, builder.reshape(rowScales, [...tokens.shape, 1])));
 }
@@ -104,7 +105,7 @@ export function outputLogprobs(
   const part = (partName: string): Value => present(values.get(partName), partName);
   const form = forms.get(name) ?? "float32";
   if (form === "float32") return builder.linearLogprob(x, part(name), targets);
-  assert(form === "int8", "an output projection has at least 8 bits");
+  assert(isCodes(form), "an output projection has at least 8 bits");
   const { columns, rows, scales } = partNames(name);
   const weight = { columns: part(columns), rows: part(rows), scales: part(scales) };
   return builder.int8LinearLogprob(rotate(builder, x), weight, targets);
@@ -135,6 +136,7 @@ function weightProduct(
     case "float32":
       return builder.matMul(x, part(name), { transposeB: true });
     case "int8":
+    case "uint8":
       return builder.int8MatMul(
         rotate(builder, x),
         part(names.columns),

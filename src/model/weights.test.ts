@@ -24,6 +24,8 @@ import {
   readQuantizedWeights,
 } from "./weights.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
+import { everyKernel } from "../domain/integer-kernels.ts";
+import { integerKernels } from "../runtime/integer-kernels.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-weights-"));
 after(() => rmSync(scratch, { recursive: true }));
@@ -151,7 +153,12 @@ test("quantized weights are made once for each model, and anew for other bits", 
   const config = readModelConfig(folder);
   const cacheFolder = join(scratch, "quantized-cache");
   const read = (quantization: Quantization, folderOfCache: string | null): ModelWeights =>
-    readQuantizedWeights(folder, config, { cacheFolder: folderOfCache, memoryBytesMax: 1000, quantization });
+    readQuantizedWeights(folder, config, {
+      cacheFolder: folderOfCache,
+      memoryBytesMax: 1000,
+      quantization,
+      kernels: everyKernel,
+    });
   const filesOf = (): readonly string[] => readdirSync(cacheFolder);
   for (const quantization of ["8", "4"] as const) {
     const { sources, forms } = read(quantization, cacheFolder);
@@ -178,10 +185,14 @@ test("quantized weights are made once for each model, and anew for other bits", 
 });
 
 test("training over 8 bits has what is served in them, and one more file for gradients", () => {
-  for (const name of ["llama", "qwen2"]) {
+  for (const [name, codes] of [
+    ["llama", "int8"],
+    ["qwen2", "uint8"],
+  ] as const) {
+    const kernels = { codes, fourBits: false };
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
-    const options = { cacheFolder: join(scratch, `int8-cache-${name}`), memoryBytesMax: 1000 };
+    const options = { cacheFolder: join(scratch, `int8-cache-${name}`), memoryBytesMax: 1000, kernels };
     const served = readQuantizedWeights(folder, config, { ...options, quantization: "8" });
     const { sources, forms } = readInt8TrainingWeights(folder, config, options);
     assert.deepEqual(forms, served.forms);
@@ -221,16 +232,20 @@ function feedsOf(kind: "prompt" | "token", config: ModelConfig): Readonly<Record
   };
 }
 
-for (const [quantization, kind] of [
-  ["8", "prompt"],
-  ["8", "token"],
-  ["4", "prompt"],
-  ["4", "token"],
+for (const [quantization, kind, codes] of [
+  ["8", "prompt", "of this machine"],
+  ["8", "token", "of this machine"],
+  ["8", "prompt", "uint8"],
+  ["8", "token", "uint8"],
+  ["4", "prompt", "of this machine"],
+  ["4", "token", "of this machine"],
 ] as const) {
-  test(`the built graph of a ${kind} over ${quantization} bits computes what the interpreter makes of the same codes`, async () => {
+  test(`the built graph of a ${kind} over ${quantization} bits computes what the interpreter makes of the same codes, ${codes}`, async () => {
     const folder = "test/fixtures/goldens/models/llama";
     const config = readModelConfig(folder);
-    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const kernels = codes === "uint8" ? { codes, fourBits: false } : await integerKernels(null);
+    const read = { cacheFolder: null, quantization, kernels };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
     const build = kind === "prompt" ? buildPrefillGraph : buildDecodeGraph;
     const graph = build(config, { lora: null, forms });
     const feeds = feedsOf(kind, config);
@@ -256,7 +271,11 @@ for (const [quantization, kind] of [
 test("prompts and decoded tokens over 4 bits are of one model", () => {
   const folder = "test/fixtures/goldens/models/llama";
   const config = readModelConfig(folder);
-  const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization: "4" });
+  const { sources, forms } = readQuantizedWeights(folder, config, {
+    cacheFolder: null,
+    quantization: "4",
+    kernels: everyKernel,
+  });
   const dataOf = (name: string): ArrayLike<number> => {
     const source = sources.get(name)!;
     assert("data" in source, name);

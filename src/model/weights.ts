@@ -11,9 +11,9 @@ import { ggufFilesOf } from "../model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
 import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
-import { chooseForms, precisionLabel } from "./quantized/choose-forms.ts";
-import { int8GradientParts, quantizedParts } from "./quantized/quantized-parts.ts";
-import { gradientParts, keptParts, useOf, type WeightForms } from "./quantized/weight-forms.ts";
+import { chooseForms, precisionLabel, type FormChoice } from "./quantized/choose-forms.ts";
+import { codeGradientParts, quantizedParts } from "./quantized/quantized-parts.ts";
+import { gradientParts, isCodes, keptParts, useOf, type WeightForms } from "./quantized/weight-forms.ts";
 import { rotaryTables } from "./rotary.ts";
 import { parameterTensors, storedParameters } from "./stored-projections.ts";
 import { ensureCached, type CacheEntry, type CachePlace } from "./weights-cache.ts";
@@ -47,12 +47,11 @@ const defaultMemoryBytesMax = 64 * 1024 * 1024;
 export function readQuantizedWeights(
   folder: string,
   config: ModelConfig,
-  options: ReadWeightsOptions & { readonly quantization: Quantization },
+  options: ReadWeightsOptions & FormChoice,
 ): ModelWeights {
-  const { quantization } = options;
   const stored = checkedTensors(folder, config);
   const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
-  const forms = chooseForms(config, byName, quantization);
+  const forms = chooseForms(config, byName, options);
   if (forms.size === 0) return { sources: readModelWeights(folder, config, options), forms };
   const entries = modelParameters(config).map((parameter): CacheEntry => {
     const tensor = present(byName.get(parameter.name), parameter.name);
@@ -68,26 +67,29 @@ export function readQuantizedWeights(
 
 /**
  * Reads the weights of a model folder all in 8 bits, with what gradients take that go through them. The first part is that of
- * {@link readQuantizedWeights}, and the same file where the model is served in 8 bits too.
+ * {@link readQuantizedWeights}, and the same file where the model is served in 8 bits too. On a machine without an exact
+ * kernel for 8 bits, all are in float32.
  *
  * @throws ServiceError as {@link readModelWeights}
  */
 export function readInt8TrainingWeights(
   folder: string,
   config: ModelConfig,
-  options: ReadWeightsOptions,
+  options: ReadWeightsOptions & Pick<FormChoice, "kernels">,
 ): ModelWeights {
   const { sources, forms } = readQuantizedWeights(folder, config, { ...options, quantization: "8" });
   const stored = checkedTensors(folder, config);
   const byName = new Map(stored.map((tensor) => [tensor.name, tensor]));
   const entries = modelParameters(config).flatMap((parameter): readonly CacheEntry[] => {
     const use = useOf(parameter.name, config);
-    const parts = gradientParts(parameter, forms.get(parameter.name) ?? "float32", use);
-    if (parts.length === 0) return [];
+    const form = forms.get(parameter.name) ?? "float32";
+    const parts = gradientParts(parameter, form, use);
+    if (parts.length === 0 || !isCodes(form)) return [];
     const tensor = present(byName.get(parameter.name), parameter.name);
-    return [{ parts, make: () => int8GradientParts(tensor, use) }];
+    return [{ parts, make: () => codeGradientParts(tensor, { form, use }) }];
   });
-  const place = { modelFolder: folder, ending: ".int8-back", format: "hone-int8-back-1" };
+  const format = `hone-int8-back-1 ${options.kernels.codes}`;
+  const place = { modelFolder: folder, ending: ".int8-back", format };
   return { sources: new Map([...sources, ...kept(place, stored, entries, { config, ...options })]), forms };
 }
 
@@ -96,21 +98,20 @@ export function readInt8TrainingWeights(
  *
  * @throws ServiceError as {@link readModelWeights}
  */
-export function readPrecision(
-  folder: string,
-  config: ModelConfig,
-  quantization: Quantization,
-): string | undefined {
-  // Other folders hold no quantized types.
-  if (quantization === "off" || (quantization === "as-stored" && ggufFilesOf(folder) === null))
-    return undefined;
-  return precisionLabel(config, readForms(folder, config, quantization), quantization);
+export function readPrecision(folder: string, config: ModelConfig, choice: FormChoice): string | undefined {
+  if (!mayBeRounded(folder, choice.quantization)) return undefined;
+  return precisionLabel(config, readForms(folder, config, choice), choice.quantization);
+}
+
+/** False if a model is computed in float32 on every machine: only GGUF files hold quantized types. */
+export function mayBeRounded(folder: string, quantization: Quantization): boolean {
+  return quantization !== "off" && (quantization !== "as-stored" || ggufFilesOf(folder) !== null);
 }
 
 /** The forms of {@link readQuantizedWeights}; reads no weights, and throws as that does. */
-export function readForms(folder: string, config: ModelConfig, quantization: Quantization): WeightForms {
+export function readForms(folder: string, config: ModelConfig, choice: FormChoice): WeightForms {
   const stored = new Map(checkedTensors(folder, config).map((tensor) => [tensor.name, tensor]));
-  return chooseForms(config, stored, quantization);
+  return chooseForms(config, stored, choice);
 }
 
 /** How often what the files hold has changed. */
@@ -118,7 +119,7 @@ const quantizedFormat = "hone-quantized-2";
 
 /** Weights that are all in 8 bits have a file of their own: training may want it beside what is served. */
 function quantizedPlace(folder: string, forms: WeightForms): Omit<CachePlace, "cacheFolder"> {
-  const isInt8 = [...forms.values()].every((form) => form === "int8");
+  const isInt8 = [...forms.values()].every(isCodes);
   const format = `${quantizedFormat} ${JSON.stringify([...forms])}`;
   return { modelFolder: folder, ending: isInt8 ? ".int8" : ".quantized", format };
 }

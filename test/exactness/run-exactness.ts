@@ -16,6 +16,7 @@ import { ensureGgufFolder } from "../../src/model-files/gguf/gguf-model.ts";
 import { exactRequests } from "./exact-requests.ts";
 import { alone, modes, type Mode } from "./modes.ts";
 import { runMode, type Answer } from "./run-mode.ts";
+import { integerKernels } from "../../src/runtime/integer-kernels.ts";
 
 /** What serving computes in, by how `--quantize` calls it. */
 export const precisions = ["off", "8", "4"] as const satisfies readonly Quantization[];
@@ -56,7 +57,7 @@ export async function* checkExactness(options: ExactnessOptions): AsyncGenerator
   const folder = mkdtempSync(join(tmpdir(), "hone-exact-"));
   const modelFolder = model.endsWith(".gguf") ? ensureGgufFolder(model, folder) : model;
   const config = readModelConfig(modelFolder);
-  const read = { cacheFolder: folder, quantization: precision };
+  const read = { cacheFolder: folder, quantization: precision, kernels: await integerKernels(null) };
   const { sources: weights, forms } = readQuantizedWeights(modelFolder, config, read);
   const runner = await createGraphRunner({ config, weights, forms, threads, adapterCountMax: 2 });
   const blocks = await BlockSession.open(config.vocabularySize, threads);

@@ -1,6 +1,9 @@
-// What the process does in which a device is tried. A driver that crashes ends that process, and no engine.
+// The tasks of a process that tries what this machine computes with: a device, and kernels. A driver that crashes ends that
+// process, and no engine.
+import type { KernelMeasurement } from "../../domain/integer-kernels.ts";
 import type { Device } from "../../domain/model.ts";
 import type { TaskHandlers } from "../../processes/tasks.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 import { deviceFault } from "./compare-devices.ts";
 
 export interface DeviceTasks {
@@ -8,8 +11,15 @@ export interface DeviceTasks {
     readonly task: { readonly device: Device; readonly modelFolder: string };
     readonly result: string | null;
   };
+  readonly measureKernels: {
+    readonly task: { readonly cacheFolder: string | null };
+    readonly result: KernelMeasurement;
+  };
 }
 
 export function openTasks(): TaskHandlers<DeviceTasks> {
-  return { try: ({ device, modelFolder }) => deviceFault(modelFolder, device) };
+  return {
+    try: ({ device, modelFolder }) => deviceFault(modelFolder, device),
+    measureKernels: ({ cacheFolder }) => integerKernels(cacheFolder),
+  };
 }

@@ -16,6 +16,7 @@ import { feedsOf } from "../adapters/read-adapter.ts";
 import { KvLane } from "../cache/kv-lane.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { LoadedAdapter, ModelRunner } from "../model-runner.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 
 function randomAdapter(config: ModelConfig, rank: number): LoadedAdapter {
   const adapter = createRandomAdapter(config, { rank, alpha: 2 * rank, seed: rank });
@@ -86,7 +87,8 @@ async function checkModel(
   folder: string,
   { quantization, name }: { readonly quantization: "off" | "8" | "4"; readonly name: string },
 ): Promise<void> {
-  const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+  const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+  const { sources, forms } = readQuantizedWeights(folder, config, read);
   for (const threads of [1, 2]) {
     const options = { config, weights: sources, forms, threads, adapterCountMax: 1 };
     const runner = await createGraphRunner(options);

@@ -19,6 +19,7 @@ import { FakeRunner, fakeShape } from "../testing/fake-runner.ts";
 import { KnownDrafter } from "../testing/known-drafter.ts";
 import { LateConstraints } from "../testing/late-constraints.ts";
 import { observedLoop, requestOf, smallLimits, type Transcript } from "../testing/run-loop.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 
 const constraints = [regex("[a-f]{3,12}"), regex("(ab|c)*z"), choice("abc", "abd", "xyz")];
 
@@ -159,7 +160,8 @@ for (const [name, quantization, threads] of [
   test(`${name}, ${quantization}, ${threads} threads: answers are the same with drafts`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
-    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
     const options = { config, weights: sources, forms, threads, adapterCountMax: 1 };
     const runner = await createGraphRunner(options);
     const adapters = name === "qwen3" ? [null, null, adapter] : [null];

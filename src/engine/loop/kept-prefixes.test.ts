@@ -22,6 +22,7 @@ import {
   type Transcript,
 } from "../testing/run-loop.ts";
 import type { LoopOptions } from "./engine-loop.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 
 const sharing: LoopOptions = {
   ...smallLimits,
@@ -265,7 +266,8 @@ for (const [name, quantization] of searchedOf(cases, 2)) {
   test(`${name}, ${quantization}: answers are to the last bit those without a prefix cache`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
-    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
     const runner = await createGraphRunner({
       config,
       weights: sources,

@@ -17,6 +17,7 @@ import { FakeRunner, fakeShape } from "../testing/fake-runner.ts";
 import { observedLoop, requestOf, runTogether, smallLimits, type Transcript } from "../testing/run-loop.ts";
 import { TransferStore } from "../transfers/transfer-store.ts";
 import type { LoopOptions } from "./engine-loop.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 
 const origin = { weights: "w", precision: "float32", build: "b", adapter: null };
 const hold = { handle: "h", seconds: 60, origin };
@@ -118,7 +119,8 @@ for (const [name, quantization] of searchedOf(models, 2)) {
   test(`${name}, ${quantization}: answers of a prompt that another loop computed are to the last bit its own`, async () => {
     const folder = `test/fixtures/goldens/models/${name}`;
     const config = readModelConfig(folder);
-    const { sources, forms } = readQuantizedWeights(folder, config, { cacheFolder: null, quantization });
+    const read = { cacheFolder: null, quantization, kernels: await integerKernels(null) };
+    const { sources, forms } = readQuantizedWeights(folder, config, read);
     const options = { config, weights: sources, forms, threads: 2, adapterCountMax: 1 };
     const runner = await createGraphRunner(options);
     for (const seed of searchSeeds(1)) await checkTransfer(runner, seed);

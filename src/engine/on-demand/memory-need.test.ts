@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { readStoredTensors } from "../../model-files/weight-files.ts";
 import { engineSettingsWith } from "../settings.ts";
 import { engineMemory } from "./memory-need.ts";
+import { everyKernel } from "../../domain/integer-kernels.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 /** As its config.json has them. */
@@ -11,7 +12,7 @@ const model = { layerCount: 3, kvHeadCount: 2, headSize: 32, contextLength: 256 
 
 test("the estimate grows by the weights in float32, by the keys and values of as many tokens as may run, and by what one sees", () => {
   const needOf = (given: object): number =>
-    engineMemory({ folder, quantization: "off" }, engineSettingsWith(given)).bytes;
+    engineMemory({ folder, quantization: "off", kernels: everyKernel }, engineSettingsWith(given)).bytes;
   const weightCount = [...readStoredTensors(folder).values()].reduce(
     (sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1),
     0,
@@ -27,15 +28,21 @@ test("the estimate grows by the weights in float32, by the keys and values of as
   assert.equal(needOf({ kvCacheBytesMax: 2 ** 40, contextLengthMax: 64 }) - short, whole / 4);
   assert.equal(needOf({ kvCacheBytesMax: 1000 }) - rest, 1000);
   const limited = engineSettingsWith({ kvCacheBytesMax: 1000 });
-  assert.equal(engineMemory({ folder, quantization: "off" }, limited).keyValueBytes, 1000);
+  assert.equal(
+    engineMemory({ folder, quantization: "off", kernels: everyKernel }, limited).keyValueBytes,
+    1000,
+  );
 });
 
 test("weights in fewer bits take less, and those of 4 bits also what prompts are computed with", () => {
   const settings = engineSettingsWith({ kvCacheBytesMax: 0 });
   const [whole, eight, four] = (["off", "8", "4"] as const).map(
-    (quantization) => engineMemory({ folder, quantization }, settings).bytes,
+    (quantization) => engineMemory({ folder, quantization, kernels: everyKernel }, settings).bytes,
   );
   assert.ok(eight < four && four < whole, `${four} ${eight} ${whole}`);
   // The folder's weights are no quantized ones.
-  assert.equal(engineMemory({ folder, quantization: "as-stored" }, settings).bytes, whole);
+  assert.equal(
+    engineMemory({ folder, quantization: "as-stored", kernels: everyKernel }, settings).bytes,
+    whole,
+  );
 });

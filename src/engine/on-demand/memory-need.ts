@@ -1,9 +1,9 @@
 // How much memory an engine takes for a model folder, known before it is loaded: from configuration and tensors' names alone. An
 // upper bound, since keys and values are counted as if all of their room were used.
-import type { Quantization } from "../../domain/model.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { largeWeightBytes } from "../../model/large-weights.ts";
+import type { FormChoice } from "../../model/quantized/choose-forms.ts";
 import { keptBytes, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { readForms } from "../../model/weights.ts";
 import { keyValueBytesMax } from "../cache/kv-cache.ts";
@@ -47,11 +47,11 @@ export interface EngineMemory {
  * @throws ServiceError where the folder holds no model that can be computed so
  */
 export function engineMemory(
-  { folder, quantization }: { readonly folder: string; readonly quantization: Quantization },
+  { folder, ...choice }: FormChoice & { readonly folder: string },
   settings: Limits,
 ): EngineMemory {
   const config = readModelConfig(folder);
-  const forms: WeightForms = quantization === "off" ? new Map() : readForms(folder, config, quantization);
+  const forms: WeightForms = choice.quantization === "off" ? new Map() : readForms(folder, config, choice);
   const weightBytes = keptBytes(config, forms);
   const copies = weightBytes < largeWeightBytes ? weightCopies.small : weightCopies.large;
   const ownBytes =

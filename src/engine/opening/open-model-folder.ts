@@ -1,10 +1,12 @@
 // A model folder made ready to compute.
 import { realpathSync } from "node:fs";
 import { systemClock } from "../../domain/clock.ts";
+import { everyKernel, type IntegerKernels } from "../../domain/integer-kernels.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";
-import { readQuantizedWeights } from "../../model/weights.ts";
+import { mayBeRounded, readQuantizedWeights } from "../../model/weights.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { createGraphRunner } from "../graph-runner.ts";
 import type { OpenModel } from "../loop-engine.ts";
@@ -42,7 +44,8 @@ async function open(
   const { weights } = await baseHashes(modelFolder, cacheFolder, { isReadOnly });
   const config = { ...stored, contextLength: Math.min(stored.contextLength, contextLengthMax) };
   const cache = { cacheFolder, isReadOnly };
-  const { sources, forms } = readQuantizedWeights(modelFolder, config, { ...cache, quantization });
+  const kernels = await kernelsFor(opening, { isReadOnly });
+  const { sources, forms } = readQuantizedWeights(modelFolder, config, { ...cache, quantization, kernels });
   const runner = await createGraphRunner({
     config,
     weights: sources,
@@ -63,4 +66,14 @@ async function open(
     },
   });
   return { runner, weights };
+}
+
+/** What is computed in float32 on any machine needs no measurement. */
+async function kernelsFor(
+  { modelFolder, cacheFolder, quantization }: ModelOpening,
+  { isReadOnly }: { readonly isReadOnly: boolean },
+): Promise<IntegerKernels> {
+  return mayBeRounded(modelFolder, quantization)
+    ? await integerKernels(cacheFolder, { isReadOnly })
+    : everyKernel;
 }

@@ -2,7 +2,6 @@
 // for other weights, another kind of processor or another runtime. What they are is known in runtime/.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
-import { cpus } from "node:os";
 import { join } from "node:path";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Graph } from "../../graph/graph.ts";
@@ -10,6 +9,7 @@ import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { WeightSource } from "../../graph/weight-source.ts";
 import { largeWeightBytes } from "../../model/large-weights.ts";
 import { arrangedFormat, withArrangedWeights, writeArrangedWeights } from "../../runtime/arranged-weights.ts";
+import { processorKind } from "../../runtime/processor-kind.ts";
 import type { GraphsOfEveryRequest, SessionsOptions } from "./serving-sessions.ts";
 
 type Weights = ReadonlyMap<string, WeightSource>;
@@ -65,7 +65,7 @@ export async function mappedWeights(
   const modelKey = hashOf([model, shapes]);
   // Converted weights of one model differ by how they were made, and lie in other files then.
   const files = inFiles.map(({ name }) => weights.get(name));
-  const name = `${modelKey}-${hashOf([arrangedFormat, cpus()[0]?.model, weightsHash, files])}.arranged`;
+  const name = `${modelKey}-${hashOf([arrangedFormat, processorKind(), weightsHash, files])}.arranged`;
   const file = join(folder, name);
   const kept = withArrangedWeights(file, weights);
   if (kept !== null) return kept;

@@ -1,5 +1,6 @@
-// Products of integers: rows of numbers as bytes, and what the kernel makes of them and of weights of 8 bits.
-import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
+// Products of integers: rows of numbers as bytes, multiplied with weights in 8-bit codes.
+import type { DataType } from "../graph.ts";
+import { CONTRIB_DOMAIN, dataTypeNumbers, type OnnxModelWriter } from "./onnx-model.ts";
 
 /** What a byte of {@link rowCodes} counts in, as a part of its row's largest magnitude. */
 const step = 1 / 127;
@@ -25,12 +26,39 @@ export function ofCodes(model: OnnxModelWriter, codes: string): string {
   return model.node("DequantizeLinear", [codes, ...stepAndZero(model)]);
 }
 
-/** The codes of rows that are 1 at most times a weight int8 [K, N] whose columns have scales. */
-export function codeProduct(model: OnnxModelWriter, codes: string, weight: string, scales: string): string {
+/** Weights [K, N] in 8-bit codes: int8, or uint8 around 128. */
+export interface WeightCodes {
+  readonly name: string;
+  readonly dtype: DataType;
+}
+
+/** Multiplies the codes of rows whose magnitudes are at most 1 with weights [K, N] that have a scale for each column. */
+export function codeProduct(
+  model: OnnxModelWriter,
+  codes: string,
+  weight: WeightCodes,
+  scales: string,
+): string {
   const [stepName, zeroName] = stepAndZero(model);
-  return model.node("MatMulIntegerToFloat", [codes, weight, stepName, scales, zeroName], {
-    domain: CONTRIB_DOMAIN,
-  });
+  return integerProduct(model, { codes, step: stepName, zero: zeroName }, weight, scales);
+}
+
+/** Rows of codes times weights of codes, as float32 numbers. */
+export function integerProduct(
+  model: OnnxModelWriter,
+  { codes, step: stepName, zero: zeroName }: Readonly<Record<"codes" | "step" | "zero", string>>,
+  weight: WeightCodes,
+  scales: string,
+): string {
+  const weightZero = weight.dtype === "uint8" ? [model.constant("uint8", [], [zero])] : [];
+  const operands = [codes, weight.name, stepName, scales, zeroName, ...weightZero];
+  return model.node("MatMulIntegerToFloat", operands, { domain: CONTRIB_DOMAIN });
+}
+
+/** The signed numbers that codes of weights stand for, as float32. */
+export function signedNumbers(model: OnnxModelWriter, { name, dtype }: WeightCodes): string {
+  const numbers = model.node("Cast", [name], { attributes: { to: dataTypeNumbers.float32 } });
+  return dtype === "uint8" ? model.node("Sub", [numbers, model.constant("float32", [], [zero])]) : numbers;
 }
 
 function stepAndZero(model: OnnxModelWriter): readonly [string, string] {

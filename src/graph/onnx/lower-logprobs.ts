@@ -3,7 +3,9 @@
  * memory at once. How scores are made, in float32 or of integers, is a parameter.
  */
 import { rowsPerBlock } from "./block-sizes.ts";
-import { codeProduct, ofCodes, rowCodes } from "./integer-codes.ts";
+import type { DataType } from "../graph.ts";
+import { codeProduct, integerProduct, ofCodes, rowCodes, signedNumbers } from "./integer-codes.ts";
+import type { WeightCodes } from "./integer-codes.ts";
 import { CONTRIB_DOMAIN, type OnnxModelWriter } from "./onnx-model.ts";
 
 /** The rows of a block, of a tensor that has as many as x. */
@@ -39,23 +41,32 @@ export function floatScores(model: OnnxModelWriter, x: string, weight: string): 
  * Scores by products of integers. Probabilities have few large values and a long tail that 8 bits would lose: they are taken
  * as two numbers of 8 bits each, the second of what the first leaves.
  *
- * @param weight columns int8 [D, V], the same as rows int8 [V, D], and scales [V]
+ * @param weight columns [D, V], the same codes as rows [V, D], and scales [V]
  */
 export function int8Scores(
   model: OnnxModelWriter,
   x: string,
-  { columns, rows, scales }: Readonly<Record<"columns" | "rows" | "scales", string>>,
+  {
+    columns,
+    rows,
+    scales,
+    dtype,
+  }: Readonly<Record<"columns" | "rows" | "scales", string>> & { readonly dtype: DataType },
 ): Scores {
   const { codes, size } = rowCodes(model, x);
   return {
     of: (rowsOf) => {
       const [ownCodes, ownSize] = [rowsOf(codes), rowsOf(size)];
-      const scores = model.node("Mul", [codeProduct(model, ownCodes, columns, scales), ownSize]);
+      const scores = model.node("Mul", [
+        codeProduct(model, ownCodes, { name: columns, dtype }, scales),
+        ownSize,
+      ]);
       return { x: model.node("Mul", [ofCodes(model, ownCodes), ownSize]), scores };
     },
-    mean: (probabilities) => int16Product(model, model.node("Mul", [probabilities, scales]), rows),
+    mean: (probabilities) =>
+      int16Product(model, model.node("Mul", [probabilities, scales]), { name: rows, dtype }),
     weightsAt: (ids) => {
-      const floats = model.node("Cast", [model.node("Gather", [rows, ids])], { attributes: { to: 1 } });
+      const floats = signedNumbers(model, { name: model.node("Gather", [rows, ids]), dtype });
       const ownScales = model.node("Gather", [scales, ids]);
       const column = model.node("Unsqueeze", [ownScales, model.constant("int64", [1], [-1])]);
       return model.node("Mul", [floats, column]);
@@ -64,10 +75,10 @@ export function int8Scores(
 }
 
 /**
- * Rows [M, V] of numbers that are not negative times weights int8 [V, D], each row rounded to 65,025 steps up to its largest
- * number: [M, D].
+ * Rows [M, V] of numbers that are not negative times weights [V, D] in 8-bit codes, each row rounded to 65,025 steps up to its
+ * largest number: [M, D].
  */
-function int16Product(model: OnnxModelWriter, values: string, weights: string): string {
+function int16Product(model: OnnxModelWriter, values: string, weights: WeightCodes): string {
   const last = model.constant("int64", [1], [-1]);
   const flat = model.constant("int64", [1], [-1]);
   const levels = model.constant("float32", [], [255]);
@@ -85,10 +96,8 @@ function int16Product(model: OnnxModelWriter, values: string, weights: string): 
   const rest = model.node("Sub", [values, model.node("DequantizeLinear", [coarse, step, noOffset], byRow)]);
   const fine = model.node("QuantizeLinear", [rest, model.node("Div", [step, levels]), middle], byRow);
   const one = model.constant("float32", [], [1]);
-  const product = (codes: string, scale: string, zero: number): string =>
-    model.node("MatMulIntegerToFloat", [codes, weights, scale, one, model.constant("uint8", [], [zero])], {
-      domain: CONTRIB_DOMAIN,
-    });
+  const product = (codes: string, step: string, zero: number): string =>
+    integerProduct(model, { codes, step, zero: model.constant("uint8", [], [zero]) }, weights, one);
   const whole = product(coarse, one, 0);
   const added = product(fine, model.constant("float32", [], [1 / 255]), 128);
   return model.node("Mul", [model.node("Add", [whole, added]), column]);

@@ -197,14 +197,10 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   gemm: ({ attributes: { alpha } }, operands, lowering) =>
     emit(lowering, "Gemm", operands, { attributes: { transB: 1, alpha: { float: alpha } } }),
 
-  int8MatMul: (_, [x, weight, scales], lowering) => {
+  int8MatMul: ({ inputs }, [x, weight, scales], lowering) => {
     const { codes, size } = rowCodes(lowering.model, present(x, "x"));
-    const product = codeProduct(
-      lowering.model,
-      codes,
-      present(weight, "a weight"),
-      present(scales, "scales"),
-    );
+    const weightCodes = { name: present(weight, "a weight"), dtype: inputs[1].dtype };
+    const product = codeProduct(lowering.model, codes, weightCodes, present(scales, "scales"));
     emit(lowering, "Mul", [product, size]);
   },
   int4MatMul: ({ inputs, outputs }, operands, lowering) => {
@@ -254,8 +250,10 @@ const loweringRules: { readonly [K in OpKind]: LoweringRule<K> } = {
   },
   linearLogprob: (_, [x = "", weight = "", ids = ""], lowering) =>
     emitLogprobs({ x, ids, scores: floatScores(lowering.model, x, weight) }, lowering),
-  int8LinearLogprob: (_, [x = "", columns = "", scales = "", rows = "", ids = ""], lowering) =>
-    emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, { columns, scales, rows }) }, lowering),
+  int8LinearLogprob: ({ inputs }, [x = "", columns = "", scales = "", rows = "", ids = ""], lowering) => {
+    const weight = { columns, scales, rows, dtype: inputs[1].dtype };
+    emitLogprobs({ x, ids, scores: int8Scores(lowering.model, x, weight) }, lowering);
+  },
   rmsNorm: ({ attributes: { epsilon } }, operands, { model, results: [result, inverse] }) => {
     // The first result has to have a name.
     const outputs = [result || `%unused 0 of ${inverse}`, ...(inverse ? [inverse] : [])];

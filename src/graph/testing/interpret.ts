@@ -19,7 +19,7 @@ import type { Dense } from "./dense.ts";
 import { elementCount } from "../tensor.ts";
 import { evaluateDimension, isSymbol } from "../dimension.ts";
 import type { Dimension } from "../dimension.ts";
-import type { Graph, OpAttributes, OpKind } from "../graph.ts";
+import type { Graph, OpAttributes, OpKind, TensorType } from "../graph.ts";
 
 interface Scope {
   readonly feed: (name: string) => Dense;
@@ -30,6 +30,7 @@ type Meaning<K extends OpKind> = (
   operands: readonly Dense[],
   attributes: OpAttributes[K],
   scope: Scope,
+  types: readonly TensorType[],
 ) => readonly Dense[];
 
 /**
@@ -55,7 +56,7 @@ export function interpret(
     // The compiler cannot see that the meaning of this node's kind takes this node.
     const meaning = meanings[node.kind] as Meaning<OpKind>;
     const operands = node.inputs.map(({ id }) => valueOf(id));
-    for (const [index, result] of meaning(operands, node.attributes, scope).entries()) {
+    for (const [index, result] of meaning(operands, node.attributes, scope, node.inputs).entries()) {
       values.set(present(node.outputs[index], "a result").id, result);
     }
   }
@@ -178,11 +179,11 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     return [denseFrom(dims, (at) => elementAt(operand(c), at) + alpha * productAt(at))];
   },
 
-  int8MatMul: ([x, weight, scales]) => {
+  int8MatMul: ([x, weight, scales], _attributes, _scope, types) => {
     const from = operand(x);
     const rows = mapRows(from, (row) => inSteps(row, row.length));
     const [inner = 0, columns = 0] = operand(weight).dims;
-    const weightAt = matrixAt(operand(weight), []);
+    const weightAt = matrixAt(signedCodes(operand(weight), types[1]), []);
     const multiply = (row: Float64Array) =>
       Float64Array.from({ length: columns }, (_, column) => {
         const products = Array.from({ length: inner }, (_, k) => (row[k] ?? 0) * weightAt(k, column));
@@ -242,9 +243,10 @@ const meanings: { readonly [K in OpKind]: Meaning<K> } = {
     return [denseFrom(at.dims, (place) => elementAt(logprobs, [...place, elementAt(at, place)]))];
   },
   linearLogprob: ([x, weight, ids]) => logprobsUnder(operand(x), operand(weight), operand(ids)),
-  int8LinearLogprob: ([x, , scales, rows, ids]) => {
-    const weight = denseFrom(operand(rows).dims, ([id = 0, channel = 0]) => {
-      return elementAt(operand(rows), [id, channel]) * elementAt(operand(scales), [id]);
+  int8LinearLogprob: ([x, , scales, rows, ids], _attributes, _scope, types) => {
+    const codes = signedCodes(operand(rows), types[3]);
+    const weight = denseFrom(codes.dims, ([id = 0, channel = 0]) => {
+      return elementAt(codes, [id, channel]) * elementAt(operand(scales), [id]);
     });
     const rounded = mapRows(operand(x), (row) => inSteps(row, row.length));
     return logprobsUnder(rounded, weight, operand(ids));
@@ -418,6 +420,11 @@ function inSteps(row: Float64Array, blockSize: number): Float64Array {
     const size = Math.max(...row.subarray(start, start + blockSize).map(Math.abs));
     return size === 0 ? 0 : (Math.round((element / size) * 127) / 127) * size;
   });
+}
+
+/** Codes as the numbers that they stand for: unsigned ones count from 128. */
+function signedCodes(codes: Dense, type: TensorType | undefined): Dense {
+  return type?.dtype === "uint8" ? mapDense([codes], (code) => code - 128) : codes;
 }
 
 function rowsAt(table: Dense, ids: Dense): Dense {

@@ -7,6 +7,7 @@ import { readModelConfig } from "../config/read-config.ts";
 import type { ModelConfig } from "../config.ts";
 import { modelParameters } from "../parameters.ts";
 import { chooseForms, precisionLabel, precisionOf } from "./choose-forms.ts";
+import { everyKernel, type IntegerKernels } from "../../domain/integer-kernels.ts";
 
 const llama = readModelConfig("test/fixtures/goldens/models/llama");
 /** Blocks of 32 fit into its rows. */
@@ -24,11 +25,12 @@ function storedAs(typeOf: (name: string) => StoredType): ReadonlyMap<string, Sto
 function formsOf(
   type: StoredType,
   quantization: Quantization,
+  kernels: IntegerKernels = everyKernel,
 ): { readonly label: string | undefined; readonly query: string; readonly embedding: string } {
   const forms = chooseForms(
     config,
     storedAs(() => type),
-    quantization,
+    { quantization, kernels },
   );
   assert(!forms.has("model.norm.weight"), "norms are float32");
   return {
@@ -65,10 +67,24 @@ test("an operator's bits hold for every type", () => {
   assert.equal(formsOf("Q4_0", "4").query, "int4");
 });
 
+test("a machine without exact signed sums has unsigned codes, in which 4 bits are computed too, and one without either float32", () => {
+  const unsigned: IntegerKernels = { codes: "uint8", fourBits: false };
+  const eight = { query: "uint8", embedding: "uint8" };
+  for (const type of ["Q8_0", "Q4_0", "Q4_K", "Q6_K"] as const)
+    assert.deepEqual(formsOf(type, "as-stored", unsigned), { label: "int8-as-stored", ...eight });
+  for (const quantization of ["8", "4"] as const)
+    assert.deepEqual(formsOf("F32", quantization, unsigned), { label: "int8", ...eight });
+  const float = { label: undefined, query: "float32", embedding: "float32" };
+  for (const quantization of ["as-stored", "8", "4", "off"] as const)
+    assert.deepEqual(formsOf("Q4_0", quantization, { codes: null, fourBits: false }), float);
+  const withoutFour = formsOf("Q4_0", "as-stored", { codes: "int8", fourBits: false });
+  assert.deepEqual(withoutFour, { label: "int8-as-stored", query: "int8", embedding: "int8" });
+});
+
 test("rows that are no whole blocks have 8 bits", () => {
   const narrow = { ...config, width: 48 };
   const stored = storedAs(() => "F32");
-  const forms = chooseForms(narrow, stored, "4");
+  const forms = chooseForms(narrow, stored, { quantization: "4", kernels: everyKernel });
   assert.equal(forms.get("model.layers.0.self_attn.q_proj.weight"), "int8");
   assert.equal(forms.get("model.layers.0.mlp.down_proj.weight"), "int4-offset");
 });
@@ -77,7 +93,7 @@ test("the precision is that of most weights", () => {
   const forms = chooseForms(
     config,
     storedAs((name) => (name.includes("down") ? "Q6_K" : "Q4_K")),
-    "as-stored",
+    { quantization: "as-stored", kernels: everyKernel },
   );
   assert.equal(forms.get("model.layers.0.mlp.down_proj.weight"), "int8");
   assert.equal(precisionOf(config, forms), "int4");

@@ -1,5 +1,6 @@
-// Which weights of a model are computed with in how many bits: as its file has them, or as the operator says.
-// Norms and biases are float32 always: they are few, and every token goes through them.
+// Which weights of a model are computed with in how many bits: as its file has them, or as the operator says, as far as the
+// machine has exact kernels. Norms and biases are float32 always: they are few, and every token goes through them.
+import type { IntegerKernels } from "../../domain/integer-kernels.ts";
 import type { Quantization } from "../../domain/model.ts";
 import { hasFourBitBlocks } from "../../model-files/gguf/four-bit-blocks.ts";
 import { isPlainType, type StoredTensor } from "../../model-files/stored-tensor.ts";
@@ -7,25 +8,32 @@ import type { ModelConfig } from "../config.ts";
 import { modelParameters, type ParameterSpec } from "../parameters.ts";
 import { blockSize, useOf, type Precision, type WeightForm, type WeightForms } from "./weight-forms.ts";
 
+/** What decides a form besides the model. */
+export interface FormChoice {
+  readonly quantization: Quantization;
+  readonly kernels: IntegerKernels;
+}
+
 /**
  * The form of each weight.
  *
  * As stored, four bits are taken exactly from the types that blocks of 32 can hold (Q4_0, Q4_1, Q4_K); every other quantized
  * type becomes 8 bits, which lose little of what it has; float32 and 16 bits stay floating point. The embedding and the
- * output projection, which every score goes through, have 8 bits where the others have fewer.
+ * output projection, which every score goes through, have 8 bits where the others have fewer. A machine without a kernel that
+ * keeps a row the same in any batch takes the next form that has one: 8 bits for 4, float32 for 8.
  *
  * @param stored by the names of the model's parameters
  */
 export function chooseForms(
   config: ModelConfig,
   stored: ReadonlyMap<string, StoredTensor>,
-  quantization: Quantization,
+  { quantization, kernels }: FormChoice,
 ): WeightForms {
   return new Map(
     modelParameters(config).flatMap((parameter) => {
       const tensor = stored.get(parameter.name);
       if (parameter.shape.length !== 2 || tensor === undefined) return [];
-      const form = formOf(parameter, tensor, { config, quantization });
+      const form = formOf(parameter, tensor, { config, quantization, kernels });
       return form === "float32" ? [] : [[parameter.name, form] as const];
     }),
   );
@@ -34,18 +42,28 @@ export function chooseForms(
 function formOf(
   { name, shape }: ParameterSpec,
   tensor: StoredTensor,
-  { config, quantization }: { readonly config: ModelConfig; readonly quantization: Quantization },
+  { config, quantization, kernels }: FormChoice & { readonly config: ModelConfig },
 ): WeightForm {
-  if (quantization === "off") return "float32";
+  if (quantization === "off" || kernels.codes === null) return "float32";
   if (quantization === "as-stored" && isPlainType(tensor.type)) return "float32";
   const use = useOf(name, config);
   const isOutput = use.isLookedUp || name === "lm_head.weight";
   const isExact = hasFourBitBlocks(tensor);
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
-  if (!wantsFour || isOutput || shape[1] % blockSize !== 0) return "int8";
+  // Prompts over 4 bits are computed in signed codes (`promptForm`).
+  const hasFour = kernels.fourBits && kernels.codes === "int8";
+  if (!wantsFour || !hasFour || isOutput || shape[1] % blockSize !== 0) return kernels.codes;
   // What is rounded here is so with an offset; of a type without one there is none.
   return isExact && tensor.type === "Q4_0" ? "int4" : "int4-offset";
 }
+
+const precisionOfForm: Readonly<Record<WeightForm, Precision>> = {
+  float32: "float32",
+  int8: "int8",
+  uint8: "int8",
+  int4: "int4",
+  "int4-offset": "int4",
+};
 
 /** How many bits most weights of the projections have. */
 export function precisionOf(config: ModelConfig, forms: WeightForms): Precision {
@@ -53,7 +71,7 @@ export function precisionOf(config: ModelConfig, forms: WeightForms): Precision 
   for (const { name, shape } of modelParameters(config)) {
     if (shape.length !== 2 || useOf(name, config).isLookedUp) continue;
     const form = forms.get(name) ?? "float32";
-    counts[form === "int4-offset" ? "int4" : form] += shape[0] * shape[1];
+    counts[precisionOfForm[form]] += shape[0] * shape[1];
   }
   return (["float32", "int8", "int4"] as const).reduce((most, one) =>
     counts[one] > counts[most] ? one : most,

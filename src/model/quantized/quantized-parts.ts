@@ -7,7 +7,19 @@ import { hasFourBitBlocks, readFourBitBlocks } from "../../model-files/gguf/four
 import { readFloats, type StoredTensor } from "../../model-files/stored-tensor.ts";
 import { blockValues, toInt4, toInt8, toInt8Columns, transposed } from "./quantize.ts";
 import { rotated } from "./rotation.ts";
-import { blockSize, type WeightForm, type WeightUse } from "./weight-forms.ts";
+import {
+  blockSize,
+  isCodes,
+  promptForm,
+  type CodeType,
+  type WeightForm,
+  type WeightUse,
+} from "./weight-forms.ts";
+
+interface CodeOptions {
+  readonly form: CodeType;
+  readonly use: WeightUse;
+}
 
 /** The data of what `keptParts` names, in its order. */
 export function quantizedParts(
@@ -15,12 +27,12 @@ export function quantizedParts(
   form: Exclude<WeightForm, "float32">,
   use: WeightUse,
 ): readonly DataArrays[DataType][] {
-  if (form === "int8") return int8Parts(readFloats(tensor), tensor, use);
+  if (isCodes(form)) return codeParts(readFloats(tensor), tensor, { form, use });
   const { shape } = tensor;
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
   // Of the numbers that the codes stand for: prompts and decoded tokens are of one model.
-  const inPrompts = int8Parts(blockValues(blocks), tensor, use);
+  const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptForm(form), use });
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
     return [scales, codes, ...inPrompts];
@@ -30,21 +42,36 @@ export function quantizedParts(
 }
 
 /** @param values the weight's, [N, K] */
-function int8Parts(
+function codeParts(
   values: Float32Array,
   { shape }: Pick<StoredTensor, "shape">,
-  use: WeightUse,
+  { form, use }: CodeOptions,
 ): readonly DataArrays[DataType][] {
   const { rows, scales } = toInt8(rotated(values, shape[1]), shape);
-  return [scales, ...(use.isLookedUp ? [rows] : []), ...(use.isMultiplied ? [transposed(rows, shape)] : [])];
+  return [
+    scales,
+    ...(use.isLookedUp ? [storedAs(form, rows)] : []),
+    ...(use.isMultiplied ? [storedAs(form, transposed(rows, shape))] : []),
+  ];
 }
 
 /** The data of what `gradientParts` names for a weight of 8 bits, in its order. */
-export function int8GradientParts(tensor: StoredTensor, use: WeightUse): readonly DataArrays[DataType][] {
+export function codeGradientParts(
+  tensor: StoredTensor,
+  { form, use }: CodeOptions,
+): readonly DataArrays[DataType][] {
   if (use.isLookedUp) return [];
-  if (use.isOutput) return [toInt8(rotated(readFloats(tensor), tensor.shape[1]), tensor.shape).rows];
+  if (use.isOutput) {
+    const { rows } = toInt8(rotated(readFloats(tensor), tensor.shape[1]), tensor.shape);
+    return [storedAs(form, rows)];
+  }
   const { codes, scales } = toInt8Columns(readFloats(tensor), tensor.shape);
-  return [scales, codes];
+  return [scales, storedAs(form, codes)];
+}
+
+/** The codes in the type of their form; unsigned ones count from 128. */
+function storedAs(form: CodeType, codes: Int8Array): Int8Array | Uint8Array {
+  return form === "int8" ? codes : Uint8Array.from(codes, (code) => code + 128);
 }
 
 /** [N, blocks] to [blocks, N]. */

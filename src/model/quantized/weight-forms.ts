@@ -1,6 +1,7 @@
 // How the weights of a model are stored for computing: which in float32, which in 8 and which in 4 bits, and of which tensors
 // each then consists. How they are made is in quantize.ts; how they are applied, in ../linear.ts.
 import { assert, unreachable } from "../../domain/assert.ts";
+import type { IntegerKernels } from "../../domain/integer-kernels.ts";
 import type { DataType } from "../../graph/graph.ts";
 import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";
@@ -10,10 +11,13 @@ import { embeddingName, modelParameters, outputProjection, type ParameterSpec } 
 export type Precision = "float32" | "int8" | "int4";
 
 /**
- * How one weight is computed with: `int8` with a scale for each row, `int4` in blocks of 32 of a row with a scale each,
- * `int4-offset` with a number besides that all weights of a block have in common.
+ * How one weight is computed with: `int8` in signed codes with a scale for each row, `uint8` in the same codes counted from 128,
+ * `int4` in blocks of 32 of a row with a scale each, `int4-offset` with a number besides that all weights of a block share.
  */
-export type WeightForm = "float32" | "int8" | "int4" | "int4-offset";
+export type WeightForm = "float32" | CodeType | "int4" | "int4-offset";
+
+/** How 8-bit codes are stored; see `IntegerKernels`. */
+export type CodeType = NonNullable<IntegerKernels["codes"]>;
 
 /** By the names of parameters; those that are absent are float32. */
 export type WeightForms = ReadonlyMap<string, WeightForm>;
@@ -28,9 +32,9 @@ export const blockSize = 32;
 
 /** The names of what a weight [N, K] consists of that is not float32. */
 export function partNames(weight: string): {
-  /** int8 [N, K]: for looking rows up. */
+  /** 8-bit codes [N, K]: for looking rows up. */
   readonly rows: string;
-  /** int8 [K, N]: for products. */
+  /** 8-bit codes [K, N]: for products. */
   readonly columns: string;
   /** float32 [N], of rows and columns. */
   readonly scales: string;
@@ -40,7 +44,7 @@ export function partNames(weight: string): {
   readonly codes: string;
   /** float32 [K/32, N]. */
   readonly offsets: string;
-  /** int8 [N, K], with a scale for each column: for the gradient of what is multiplied with the weight. */
+  /** 8-bit codes [N, K], with a scale for each column: for the gradient of what is multiplied with the weight. */
   readonly back: string;
   /** float32 [K]. */
   readonly backScales: string;
@@ -79,7 +83,15 @@ export function promptForms(forms: WeightForms): WeightForms {
   return new Map([...forms].map(([name, form]) => [name, promptForm(form)]));
 }
 
+/** True for weights in codes of 8 bits. */
+export function isCodes(form: WeightForm): form is CodeType {
+  return form === "int8" || form === "uint8";
+}
+
+type PromptForm<Form> = Form extends "int4" | "int4-offset" ? "int8" : Form;
+
 /** As {@link promptForms}, for one weight. */
+export function promptForm<Form extends WeightForm>(form: Form): PromptForm<Form>;
 export function promptForm(form: WeightForm): WeightForm {
   return form === "int4" || form === "int4-offset" ? "int8" : form;
 }
@@ -97,10 +109,11 @@ export function partsOf(
     case "float32":
       return [{ name, dtype: "float32", shape }];
     case "int8":
+    case "uint8":
       return [
         { name: names.scales, dtype: "float32", shape: [N] },
-        ...(use.isLookedUp ? [{ name: names.rows, dtype: "int8" as const, shape: [N, K] }] : []),
-        ...(use.isMultiplied ? [{ name: names.columns, dtype: "int8" as const, shape: [K, N] }] : []),
+        ...(use.isLookedUp ? [{ name: names.rows, dtype: form, shape: [N, K] }] : []),
+        ...(use.isMultiplied ? [{ name: names.columns, dtype: form, shape: [K, N] }] : []),
       ];
     case "int4":
     case "int4-offset":
@@ -123,13 +136,13 @@ export function gradientParts(
   form: WeightForm,
   use: WeightUse,
 ): readonly WeightPart[] {
-  assert(form === "float32" || form === "int8", "no gradient goes through weights of 4 bits");
+  assert(form === "float32" || isCodes(form), "no gradient goes through weights of 4 bits");
   if (form === "float32" || use.isLookedUp) return [];
   const names = partNames(name);
-  if (use.isOutput) return [{ name: names.rows, dtype: "int8", shape }];
+  if (use.isOutput) return [{ name: names.rows, dtype: form, shape }];
   return [
     { name: names.backScales, dtype: "float32", shape: shape.slice(1) },
-    { name: names.back, dtype: "int8", shape },
+    { name: names.back, dtype: form, shape },
   ];
 }
 

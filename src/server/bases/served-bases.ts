@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Engine } from "../../domain/generation.ts";
+import { everyKernel, kernelsText, type IntegerKernels } from "../../domain/integer-kernels.ts";
 import type { BaseEngine, BaseModel, ComputingPlace, DeviceChoice, EngineOf } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";
@@ -27,6 +28,7 @@ import type { ChatSettings } from "../../chat/settings.ts";
 import type { ConstraintSettings } from "../../engine/token-masks/settings.ts";
 import type { EngineSettings } from "../../engine/settings.ts";
 import { createEmbeddedEngine } from "../../engine/embedded-engine.ts";
+import { machineKernels } from "../../engine/device/machine-kernels.ts";
 import { engineMemory, type EngineMemory } from "../../engine/on-demand/memory-need.ts";
 import { ModelMemory, type MemoryObserver } from "../../engine/on-demand/model-memory.ts";
 import { OnDemandEngine } from "../../engine/on-demand/on-demand-engine.ts";
@@ -38,7 +40,7 @@ import type { RemoteSettings } from "../../remote/settings.ts";
 import { licenseOfFolder } from "../../library/licenses.ts";
 import { hasWeights, weightFilesOf } from "../../model-files/weight-files.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
-import { readPrecision } from "../../model/weights.ts";
+import { mayBeRounded, readPrecision } from "../../model/weights.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
 import type { ModelSettings } from "../../registry/settings.ts";
 import type { Logger, LogStyle } from "../../telemetry/logger.ts";
@@ -86,6 +88,10 @@ interface Options {
   readonly logger: Logger;
 }
 
+interface MeasuredOptions extends Options {
+  readonly kernels: IntegerKernels;
+}
+
 /** Every base with the memory that they share. */
 export interface EngineBases {
   readonly bases: readonly EngineBase[];
@@ -107,18 +113,33 @@ export async function createServedBases(
   );
   const formats = await loadCallFormats(options.settings.chat.toolFormats);
   const memory = sharedMemory(options);
+  const measured = { ...options, kernels: await kernelsFor(models, options) };
   const needs = models.map((model) => ({
     name: model.name,
-    ...kindOf(model).memoryNeed(model, options),
+    ...kindOf(model).memoryNeed(model, measured),
   }));
   const isReady = readyAtStart(needs, memory.bytesMax);
-  const make = baseMaker(options, { memory, formats });
+  const make = baseMaker(measured, { memory, formats });
   const bases = await Promise.all(
     models.map((model, index) =>
       make(model, { ...needs[index], isReadyAtStart: isReady.has(model.name), isDefault: index === 0 }),
     ),
   );
   return { bases, memory };
+}
+
+/** Measures this machine's kernels and logs them in one line, if a model has rounded weights; others are in float32 anyway. */
+async function kernelsFor(
+  models: readonly BaseModel[],
+  { cacheOf, logger }: Options,
+): Promise<IntegerKernels> {
+  const rounded = models.find(
+    ({ folder, engine }) => engine.kind === "embedded" && mayBeRounded(folder, engine.quantization ?? "off"),
+  );
+  if (rounded === undefined) return everyKernel;
+  const kernels = await machineKernels(cacheOf(rounded.folder));
+  logger.info({ kernels }, `kernels of this machine: ${kernelsText(kernels)}`);
+  return kernels;
 }
 
 /** What a base is to be in the memory that all share. */
@@ -129,7 +150,7 @@ interface Share extends EngineMemory {
 
 /** Makes a base of what its folder says without its tokenizer. */
 function baseMaker(
-  options: Options,
+  options: MeasuredOptions,
   { memory, formats }: { readonly memory: ModelMemory; readonly formats: readonly CallFormat[] },
 ): (model: BaseModel, share: Share) => Promise<EngineBase> {
   const { settings, clock, logger } = options;
@@ -245,13 +266,13 @@ function sharedMemory({ settings, clock, observer }: Options): ModelMemory {
 /** What of a base goes by the kind of its engine. */
 interface EngineKind<Kind extends BaseEngine["kind"]> {
   /** How much memory of this machine it takes. */
-  readonly memoryNeed: (base: BaseOf<Kind>, options: Options) => EngineMemory;
+  readonly memoryNeed: (base: BaseOf<Kind>, options: MeasuredOptions) => EngineMemory;
   /** Tokens in prompt and answer that are allowed, whatever the model takes. */
   readonly contextLengthMax: (options: Options) => number;
   /** By what it is computed, and in which precision of its weights; that is undefined for float32. */
   readonly computing: (
     base: BaseOf<Kind>,
-    options: Options,
+    options: MeasuredOptions,
   ) => { readonly weights?: string | undefined; readonly device: ComputingPlace };
   /** Makes it, not started; that it can be computed was seen by its need of memory. */
   readonly make: (base: BaseOf<Kind>, texts: BaseTexts, options: MakeOptions) => Engine;
@@ -259,20 +280,20 @@ interface EngineKind<Kind extends BaseEngine["kind"]> {
 
 type BaseOf<Kind extends BaseEngine["kind"]> = BaseModel & { readonly engine: EngineOf<Kind> };
 
-interface MakeOptions extends Options {
+interface MakeOptions extends MeasuredOptions {
   readonly vocabularySize: number;
 }
 
 const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } = {
   embedded: {
-    memoryNeed: ({ folder, engine: { quantization = "off" } }, { settings }) =>
-      engineMemory({ folder, quantization }, settings.engine),
+    memoryNeed: ({ folder, engine: { quantization = "off" } }, { settings, kernels }) =>
+      engineMemory({ folder, quantization, kernels }, settings.engine),
     contextLengthMax: ({ settings }) => settings.engine.contextLengthMax,
-    computing: (base, { device }) => {
-      const weights = precisionOf(base);
+    computing: (base, { device, kernels }) => {
+      const weights = precisionOf(base, kernels);
       return { weights, device: deviceOf(weights, device) };
     },
-    make: (base, texts, { cacheOf, settings, device, clock, log, logger }) =>
+    make: (base, texts, { cacheOf, settings, device, kernels, clock, log, logger }) =>
       createEmbeddedEngine({
         modelFolder: base.folder,
         cacheFolder: cacheOf(base.folder),
@@ -282,7 +303,7 @@ const engineKinds: { readonly [Kind in BaseEngine["kind"]]: EngineKind<Kind> } =
           release();
           return used.vocabulary;
         },
-        settings: { ...settings.engine, device: deviceOf(precisionOf(base), device).device },
+        settings: { ...settings.engine, device: deviceOf(precisionOf(base, kernels), device).device },
         constraints: settings.constraints,
         clock,
         logger: logger.child({ model: base.name }),
@@ -310,9 +331,9 @@ function kindOf(model: BaseModel): EngineKind<BaseEngine["kind"]> {
   return engineKinds[model.engine.kind] as EngineKind<BaseEngine["kind"]>;
 }
 
-function precisionOf({
-  folder,
-  engine: { quantization = "off" },
-}: Pick<BaseOf<"embedded">, "folder" | "engine">): string | undefined {
-  return quantization === "off" ? undefined : readPrecision(folder, readModelConfig(folder), quantization);
+function precisionOf(
+  { folder, engine: { quantization = "off" } }: Pick<BaseOf<"embedded">, "folder" | "engine">,
+  kernels: IntegerKernels,
+): string | undefined {
+  return readPrecision(folder, readModelConfig(folder), { quantization, kernels });
 }

@@ -14,6 +14,7 @@ import { addressFindings, urlOf, type SeenServer } from "./address.ts";
 import { dataFindings } from "./data-folder.ts";
 import { examine, type Finding } from "./examine.ts";
 import { modelFindings } from "./models.ts";
+import { everyKernel } from "../../domain/integer-kernels.ts";
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-doctor-test-"));
@@ -69,15 +70,18 @@ test("settings that are wrong are a fault, with what is wrong of them", async (t
   assert.ok(!findings.has("database"));
 });
 
+const machineOf = (memoryBytes: number) => ({ memoryBytes, kernels: everyKernel });
+
 test("a model that is not there, or does not fit, is a fault", (t) => {
   const data = newFolder(t);
-  const found = (flags: FlagValues): Findings => check(modelFindings(readConfig({ data, ...flags }), 8e9));
+  const found = (flags: FlagValues): Findings =>
+    check(modelFindings(readConfig({ data, ...flags }), machineOf(8e9)));
   const missing = found({ model: ["no-such-model"] });
   assert.match(missing.get("models")?.message ?? "", /no-such-model/);
   const limited = found({ "models-memory-bytes": "1000" });
   assert.equal(limited.get("model hone-tiny")?.state, "fault");
   assert.match(limited.get("model hone-tiny")?.message ?? "", /more than --models-memory-bytes 1000/);
-  const small = check(modelFindings(readConfig({ data }), 1e6)).get("model hone-tiny");
+  const small = check(modelFindings(readConfig({ data }), machineOf(1e6))).get("model hone-tiny");
   assert.deepEqual([small?.state, small?.message.endsWith("of 1 MB in all")], ["fault", true]);
 });
 

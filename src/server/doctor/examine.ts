@@ -1,8 +1,10 @@
 // What `hone doctor` finds: of the machine, the settings, the data folder, the address and the models, whether a server would
 // work here, and what to do where it would not. Starts no server, and changes nothing.
 import { totalmem } from "node:os";
+import { everyKernel, kernelsText } from "../../domain/integer-kernels.ts";
 import { openFilesMax } from "../open-files.ts";
 import { readConfig, thisMachine, type FlagValues, type HoneConfig } from "../config.ts";
+import { machineKernels } from "../../engine/device/machine-kernels.ts";
 import { triedDevice } from "../../engine/device/usable-device.ts";
 import { builtInModel, nodeVersions } from "../package.ts";
 import { addressFindings, type FindServer, type SeenServer } from "./address.ts";
@@ -19,7 +21,10 @@ export async function* examine(flags: FlagValues, find: FindServer): AsyncGenera
   yield nodeFinding(process.versions.node, nodeVersions());
   yield processorFinding(thisProcessor());
   yield memoryFinding(memoryBytes, totalmem());
-  yield await runtimeFinding();
+  const runtime = await runtimeFinding();
+  yield runtime;
+  const kernels = runtime.state === "ok" ? await machineKernels(null) : null;
+  if (kernels !== null) yield ok("kernels", kernelsText(kernels));
   let config: HoneConfig;
   try {
     config = readConfig(flags);
@@ -31,7 +36,7 @@ export async function* examine(flags: FlagValues, find: FindServer): AsyncGenera
   yield openFilesFinding(config.http.connections, openFilesMax());
   yield* await dataFindings(config);
   yield* await addressFindings(config.server, find);
-  yield* modelFindings(config, memoryBytes);
+  yield* modelFindings(config, { memoryBytes, kernels: kernels ?? everyKernel });
   if (config.server.device !== "cpu") yield await deviceFinding(config.server.device);
 }
 

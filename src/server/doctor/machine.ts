@@ -1,8 +1,8 @@
 // The machine that a server would run on: processor, memory, Node, open files. Takes what it judges as arguments, so that tests
 // have any machine.
-import { readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { sizeText } from "../../domain/text/size-text.ts";
+import { featuresOfLinux } from "../../runtime/processor-kind.ts";
 import { connectionsThatFit } from "../open-files.ts";
 import { fault, ok, warning, type Finding } from "./finding.ts";
 
@@ -17,22 +17,13 @@ export interface Processor {
 
 /** The processor of this machine, with as many cores as this process may use. */
 export function thisProcessor(): Processor {
+  const features = featuresOfLinux();
   return {
     name: cpus()[0]?.model.trim() || "an unknown processor",
     coreCount: availableParallelism(),
     architecture: process.arch,
-    features: featuresOfLinux(),
+    features: features === null ? null : new Set(features),
   };
-}
-
-function featuresOfLinux(): ReadonlySet<string> | null {
-  try {
-    const listed = /^(?:flags|Features)\s*:\s*(.+)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1];
-    return listed === undefined ? null : new Set(listed.trim().split(/\s+/));
-  } catch {
-    // No such file outside of Linux.
-    return null;
-  }
 }
 
 /** What the runtime's kernels choose by, as people know it, and how Linux spells it. */

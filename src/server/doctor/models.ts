@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { IntegerKernels } from "../../domain/integer-kernels.ts";
 import type { BaseModel } from "../../domain/model.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
 import { engineMemory, type EngineMemory } from "../../engine/on-demand/memory-need.ts";
@@ -13,18 +14,27 @@ import { addedBases } from "../library/added-models.ts";
 import { builtInModel } from "../package.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
-/** @param memoryBytes of the machine */
-export function modelFindings(config: HoneConfig, memoryBytes: number): readonly Finding[] {
+/** The machine that models would be served on. */
+export interface ModelMachine {
+  readonly memoryBytes: number;
+  readonly kernels: IntegerKernels;
+}
+
+export function modelFindings(config: HoneConfig, machine: ModelMachine): readonly Finding[] {
   // What is read out of a GGUF file is gone again afterwards.
   const folder = mkdtempSync(join(tmpdir(), "hone-doctor-"));
   try {
-    return findingsWithin(folder, config, memoryBytes);
+    return findingsWithin(folder, config, machine);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function findingsWithin(folder: string, config: HoneConfig, memoryBytes: number): readonly Finding[] {
+function findingsWithin(
+  folder: string,
+  config: HoneConfig,
+  { memoryBytes, kernels }: ModelMachine,
+): readonly Finding[] {
   const { data, model: named, defaultModel, quantize: quantization, builtInModel: builtIn } = config.server;
   let models: readonly BaseModel[];
   try {
@@ -47,7 +57,7 @@ function findingsWithin(folder: string, config: HoneConfig, memoryBytes: number)
   const needs: EngineMemory[] = [];
   const findings = models.map((model) => {
     try {
-      const need = memoryOf(model, config);
+      const need = memoryOf(model, config, kernels);
       if (need === null)
         return ok(`model ${model.name}`, "is computed by vLLM servers, and takes no memory of this machine");
       needs.push(need);
@@ -64,9 +74,14 @@ function findingsWithin(folder: string, config: HoneConfig, memoryBytes: number)
 }
 
 /** Null where another machine computes it. */
-function memoryOf({ folder, engine }: BaseModel, { engine: settings }: HoneConfig): EngineMemory | null {
+function memoryOf(
+  { folder, engine }: BaseModel,
+  { engine: settings }: HoneConfig,
+  kernels: IntegerKernels,
+): EngineMemory | null {
   if (engine.kind !== "embedded") return null;
-  return engineMemory({ folder, quantization: engine.quantization ?? "off" }, engineSettingsWith(settings));
+  const quantization = engine.quantization ?? "off";
+  return engineMemory({ folder, quantization, kernels }, engineSettingsWith(settings));
 }
 
 interface MemoryLimits {

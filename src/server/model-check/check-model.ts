@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { availableParallelism } from "node:os";
 import { ServerFolder } from "../../artifacts/server-folder.ts";
+import type { IntegerKernels } from "../../domain/integer-kernels.ts";
 import type { Quantization } from "../../domain/model.ts";
 import { compareModels, windowTokens, type ModelComparison } from "../../engine/comparison/compare-models.ts";
 import { licenseOfFolder, licenseOfGguf } from "../../library/licenses.ts";
@@ -16,6 +17,7 @@ import { modelParameters } from "../../model/parameters.ts";
 import { precisionLabel } from "../../model/quantized/choose-forms.ts";
 import { keptBytes, type WeightForm, type WeightForms } from "../../model/quantized/weight-forms.ts";
 import { readForms, readQuantizedWeights } from "../../model/weights.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 import { listBaseModels } from "../../registry/base-models.ts";
 import { loadTokenizer } from "../../tokenizer/load-tokenizer.ts";
 import { readClientSettings } from "../config.ts";
@@ -106,7 +108,8 @@ export async function checkModel(
   const tokenizer = await loadTokenizer(folder);
   const tokenIds = tokenizer.encode(sampleText, { addSpecialTokens: false });
   const precisions: CheckedPrecision[] = [];
-  for (const { quantize, forms } of distinctForms(folder, config)) {
+  const kernels = await integerKernels(folders.cacheOf(folder));
+  for (const { quantize, forms } of distinctForms(folder, config, kernels)) {
     const precision = precisionLabel(config, forms, quantize) ?? "float32";
     const facts = { quantize, precision, ...sizesOf(config, forms) };
     if (forms.size === 0) {
@@ -117,7 +120,7 @@ export async function checkModel(
     // No window is longer, and tables of positions are as long as the context.
     const short = { ...config, contextLength: Math.min(config.contextLength, windowTokens) };
     const weightsOf = (quantization: Quantization) =>
-      readQuantizedWeights(folder, short, { cacheFolder: folders.cacheOf(folder), quantization });
+      readQuantizedWeights(folder, short, { cacheFolder: folders.cacheOf(folder), quantization, kernels });
     const comparison = await compareModels(
       short,
       { reference: weightsOf("off"), other: weightsOf(quantize) },
@@ -132,10 +135,11 @@ export async function checkModel(
 function distinctForms(
   folder: string,
   config: ModelConfig,
+  kernels: IntegerKernels,
 ): readonly { readonly quantize: Quantization; readonly forms: WeightForms }[] {
   const known = new Set<string>();
   return (["off", "as-stored", "8", "4"] as const).flatMap((quantize) => {
-    const forms = readForms(folder, config, quantize);
+    const forms = readForms(folder, config, { quantization: quantize, kernels });
     const key = JSON.stringify([...forms]);
     if (known.has(key)) return [];
     known.add(key);
@@ -146,6 +150,7 @@ function distinctForms(
 const bitsOf: { readonly [Form in WeightForm]: number } = {
   float32: 32,
   int8: 8,
+  uint8: 8,
   "int4-offset": 5,
   int4: 4,
 };
@@ -154,7 +159,13 @@ function sizesOf(
   config: ModelConfig,
   forms: WeightForms,
 ): Pick<CheckedPrecision, "weightBytes" | "forms" | "finer"> {
-  const counts: Record<WeightForm, number> = { float32: 0, int8: 0, int4: 0, "int4-offset": 0 };
+  const counts: Record<WeightForm, number> = {
+    float32: 0,
+    int8: 0,
+    uint8: 0,
+    int4: 0,
+    "int4-offset": 0,
+  };
   const matrices = modelParameters(config).filter(({ shape }) => shape.length === 2);
   for (const { name } of matrices) counts[forms.get(name) ?? "float32"]++;
   const most = (Object.keys(counts) as WeightForm[]).reduce((one, other) =>

@@ -31,6 +31,7 @@ import { type Pack, cutIntoPacks } from "../packing/packs.ts";
 import { groupByPrefix, prefixOf, ungrouped } from "../packing/prefix-groups.ts";
 import { type Microbatch, arePlacesDistinct, lossFeeds, tokenFeeds, wantedFeeds } from "./feeds.ts";
 import { buildGradientGraph, buildLogprobGraph, gradientName } from "./training-graphs.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 
 const modelFolder = "test/fixtures/goldens/models/qwen3";
 const adapterFolder = `${goldenTrainingFolder}/adapter`;
@@ -296,7 +297,10 @@ for (const [name, sharesPrefixes] of [
   ["ppo-sequence", true],
 ] as const) {
   test(`over a base in 8 bits the gradient of ${name} points where the reference's does`, async () => {
-    const int8Base = readInt8TrainingWeights(modelFolder, config, { cacheFolder: null });
+    const int8Base = readInt8TrainingWeights(modelFolder, config, {
+      cacheFolder: null,
+      kernels: await integerKernels(null),
+    });
     const trainers = trainersOf({ microbatchTokens: 80, sharesPrefixes }, { int8Base });
     const exact = trainersOf({ microbatchTokens: 80, sharesPrefixes });
     try {

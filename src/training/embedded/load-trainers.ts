@@ -1,9 +1,11 @@
 // The embedded trainer of a training process: it reads the base model's weights, and computes with them.
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
+import type { IntegerKernels } from "../../domain/integer-kernels.ts";
 import { projectionNames } from "../../domain/model.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import type { ModelConfig } from "../../model/config.ts";
 import { readInt8TrainingWeights, readModelWeights } from "../../model/weights.ts";
-import { requireExactIntegerProducts } from "../../runtime/integer-products.ts";
+import { integerKernels } from "../../runtime/integer-kernels.ts";
 import type { LoadedTrainers, TrainingLoad } from "../child-protocol.ts";
 import { EmbeddedTrainers } from "./embedded-trainer.ts";
 
@@ -12,12 +14,11 @@ export async function loadTrainers(
   { config, artifacts }: { readonly config: ModelConfig; readonly artifacts: ArtifactStore },
 ): Promise<LoadedTrainers> {
   const { folder, name, weights } = baseModel;
+  const kernels = settings.basePrecision === "int8" ? await integerKernels(cacheFolder) : null;
   const trainers = new EmbeddedTrainers({
     config,
     weights: readModelWeights(folder, config, { cacheFolder }),
-    ...(settings.basePrecision === "int8" && {
-      int8Base: readInt8TrainingWeights(folder, config, { cacheFolder }),
-    }),
+    ...(kernels !== null && { int8Base: readInt8TrainingWeights(folder, config, { cacheFolder, kernels }) }),
     lora: {
       rank: settings.loraRank,
       alpha: settings.loraAlpha,
@@ -35,9 +36,19 @@ export async function loadTrainers(
   return {
     trainers,
     requireAble: async () => {
-      if (settings.basePrecision === "int8")
-        await requireExactIntegerProducts("Train with base_precision float32, which computes in it.");
+      if (kernels !== null) requireCodes(kernels);
     },
     free: () => trainers.close(),
   };
+}
+
+/** @throws ServiceError `unsupported` on a processor that cannot train as the job asks */
+function requireCodes({ codes }: IntegerKernels): void {
+  if (codes !== null) return;
+  throw new ServiceError({
+    code: "unsupported",
+    message:
+      "base_precision is int8, and this processor multiplies 8-bit weights inexactly in every form. Train with " +
+      "base_precision float32.",
+  });
 }

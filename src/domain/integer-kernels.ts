@@ -1,0 +1,51 @@
+// Which products of rounded weights a machine computes as promised: exact sums, and a row that is the same in any batch.
+// They are measured in runtime/; this file measures nothing.
+
+/** The kernels that a machine may use. */
+export interface IntegerKernels {
+  /**
+   * How 8-bit codes of weights are stored: signed, or unsigned with a zero point of 128, which x86 processors without VNNI
+   * need for exact sums. Both give the same bits. Null if neither is exact: such weights are computed in float32.
+   */
+  readonly codes: "int8" | "uint8" | null;
+  /** True if products of 4-bit weights may be used; without them such weights are computed in 8 bits. */
+  readonly fourBits: boolean;
+}
+
+/** How fast one thread multiplies rows with a weight in one form. */
+export interface KernelRate {
+  readonly form: "float32" | "int8" | "uint8" | "int4";
+  readonly rows: number;
+  /** Billions of multiplications and additions a second. */
+  readonly gigaOps: number;
+}
+
+/** What a measurement of a machine found. */
+export interface KernelMeasurement extends IntegerKernels {
+  /** Of float32, and of every form that may be used. */
+  readonly rates: readonly KernelRate[];
+}
+
+/** The kernels of a processor that has them all, such as x86 with VNNI. */
+export const everyKernel: IntegerKernels = { codes: "int8", fourBits: true };
+
+/** One line for people: the forms that are used for rounded weights, why, and how fast they are. */
+export function kernelsText({ codes, fourBits, rates }: KernelMeasurement): string {
+  const eight = {
+    int8: "8-bit weights in signed codes",
+    uint8: "8-bit weights in unsigned codes (this processor adds signed ones inexactly)",
+    none: "8-bit weights in float32 (no product of integers is exact on this processor)",
+  }[codes ?? "none"];
+  const four = fourBits
+    ? "4-bit weights in 4 bits"
+    : "4-bit weights in the same form (a row of 4-bit products depends on its batch here)";
+  return `${eight}, ${four}; ${ratesText(rates)}`;
+}
+
+function ratesText(rates: readonly KernelRate[]): string {
+  const forms = [...new Set(rates.map(({ form }) => form))];
+  const rateOf = (form: string): string =>
+    rates.flatMap((rate) => (rate.form === form ? [rate.gigaOps.toPrecision(2)] : [])).join("/");
+  const rowCounts = [...new Set(rates.map(({ rows }) => rows))].join("/");
+  return `GOP/s of one thread at ${rowCounts} rows: ${forms.map((form) => `${form} ${rateOf(form)}`).join(", ")}`;
+}
