@@ -163,6 +163,14 @@ async function callAll(hone: Hone, server: Awaited<ReturnType<typeof fakeServer>
   assert.equal((await hone.feedback.createBatch([record, record])).length, 2);
   assert.equal((await hone.feedback.replace({ ...record, feedback_id: id })).id, id);
   assert.equal((await hone.feedback.on("acme/p", record.vendor_ref).all()).length, 4);
+  for (const [reference, count] of [
+    ["hone:///acme/p/call/1", 4],
+    ["hone:///acme/p/call/%31/", 4],
+    ["hone:///acme/p/call/1/attr/choices/index/0", 0],
+    ["hone:///acme/q/call/1", 0],
+    ["hone:///acme/p/call/2", 0],
+  ] as const)
+    assert.equal((await hone.feedback.on("acme/p", reference).all()).length, count, reference);
   assert.deepEqual(
     (await hone.feedback.query({ project_id: "acme/p", fields: ["id"], limit: 3 }).all()).length,
     4,

@@ -148,6 +148,44 @@ test("feedback is given by keys, listed, and one's own taken back", inBrowser, a
   await close();
 });
 
+test("a chat shows all feedback on it, whatever the scheme of its references", inBrowser, async () => {
+  const { server, hone, modelId } = await newWorld();
+  const asked = { model: modelId, max_tokens: 2, seed: 1 };
+  const ask = (content: string, n = 1) =>
+    hone.chat.create({ ...asked, n, messages: [{ role: "user", content }] });
+  const [one, two] = [await ask("One answer"), await ask("Two answers", 2)];
+  const { entity, project } = await hone.models.get(modelId);
+  const path = (chat: { readonly request_id: string }) => `:///${entity}/${project}/call/${chat.request_id}`;
+  const encoded = path(one).replace(/.$/, (last) => `%${last.charCodeAt(0).toString(16)}`);
+  const references = [
+    ...["hone", "weave", "WANDB-artifact", "<scheme>", "a+b.c"].map((scheme) => scheme + path(one)),
+    `hone${encoded}`,
+    `hone${path(one)}/`,
+    `weave${path(one)}/attr/choices/index/0`,
+    `weave${path(one)}/attr/choices/index/0/key/message`,
+    `hone${path(two)}/attr/usage`,
+    `weave${path(two)}/attr/choices/index/1`,
+    `weave${path(two)}/attr/choices/index/10`,
+  ];
+  const givenTo = (reference: string) => ({
+    project_id: `${entity}/${project}`,
+    weave_ref: reference,
+    feedback_type: "score",
+    payload: { on: reference },
+  });
+  await hone.feedback.createBatch(references.map(givenTo));
+  const address = ({ request_id: id }: { readonly request_id: string }) =>
+    `#/chats/${id}?project=${encodeURIComponent(`${entity}/${project}`)}`;
+  const { page, close } = await openPage(server, { at: address(one) });
+  await page.getByText("9 records").waitFor();
+  for (const reference of references.slice(0, 9)) await page.getByText(`"${reference}"`).waitFor();
+  await page.goto(`${server.url}/${address(two)}`);
+  await page.getByRole("region", { name: "Feedback on answer 1" }).getByText("None yet.").waitFor();
+  await page.getByRole("region", { name: "Feedback on answer 2" }).getByText("1 record").waitFor();
+  await page.getByRole("region", { name: "Feedback", exact: true }).getByText("2 records").waitFor();
+  await close();
+});
+
 test("recorded chats are listed, filtered, read with their tokens, and judged", inBrowser, async () => {
   const { server, hone, modelId } = await newWorld();
   const asked = { model: modelId, max_tokens: 6, n: 2, temperature: 1, seed: 1 };

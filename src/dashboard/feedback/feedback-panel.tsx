@@ -13,25 +13,30 @@ import { useFeedback } from "./use-feedback.ts";
 /** By the digit that gives it. */
 const reactions = ["👍", "👎", "🎉", "🤔", "❤️"] as const;
 
-/** @param hasKeys whether the keys of the view are this panel's */
+/**
+ * @param isElsewhere true for records that another panel shows
+ * @param hasKeys whether the keys of the view are this panel's
+ */
 export function FeedbackPanel({
   hone,
   subject,
+  isElsewhere = () => false,
   hasKeys = true,
   label = "Feedback",
 }: {
   readonly hone: Hone;
   readonly subject: Subject;
+  readonly isElsewhere?: (record: FeedbackRecord) => boolean;
   readonly hasKeys?: boolean;
   readonly label?: string;
 }) {
   const feedback = useFeedback(hone, subject);
+  const records = feedback.records.filter((record) => !isElsewhere(record));
   const key = useLoaded((signal) => hone.server.key({ signal }), [hone]);
   const note = useRef<HTMLTextAreaElement>(null);
   const owner = key.value?.owner;
   const isOwn = (record: FeedbackRecord): boolean => record.vendor_user_id === owner;
-  const given = (emoji: string) =>
-    feedback.records.find((record) => isOwn(record) && isReaction(record, emoji));
+  const given = (emoji: string) => records.find((record) => isOwn(record) && isReaction(record, emoji));
   /** Takes one's own reaction back where it was given. */
   const react = (emoji: string): void => {
     const record = given(emoji);
@@ -89,7 +94,7 @@ export function FeedbackPanel({
       <FreeForm onGive={feedback.give} />
       {feedback.failure === null ? (
         <p class="muted" role="status">
-          {feedback.isLoaded ? countText(feedback.records.length, feedback.hasMore) : "Loading …"}
+          {feedback.isLoaded ? countText(records.length, feedback.hasMore) : "Loading …"}
         </p>
       ) : (
         <p class="failure" role="alert">
@@ -97,7 +102,7 @@ export function FeedbackPanel({
         </p>
       )}
       <ul class="records">
-        {feedback.records.map((record) => (
+        {records.map((record) => (
           <RecordItem
             key={record.id}
             record={record}

@@ -14,6 +14,17 @@ export function callIn(
   return { projectId: `${entity}/${project}`, reference: `hone:///${entity}/${project}/call/${id}` };
 }
 
+/** True if a record is on one of the first `choiceCount` choices of its call. */
+export function isOnChoice(
+  { vendor_ref: reference }: { readonly vendor_ref: string },
+  choiceCount: number,
+): boolean {
+  const index = /^[^/]*:\/\/\/[^/]+\/[^/]+\/call\/[^/]+\/attr\/choices\/index\/(\d+)(?:\/|$)/.exec(
+    reference,
+  )?.[1];
+  return index !== undefined && Number(index) < choiceCount;
+}
+
 /**
  * An answer of a model by its name in a chat. What a base model said counts as of a project of its name.
  *

@@ -2,6 +2,7 @@
 import type { RecordedCompletion } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FeedbackPanel } from "../feedback/feedback-panel.tsx";
+import { isOnChoice } from "../feedback/references.ts";
 import { Facts, Shown, View, When } from "../parts/shown.tsx";
 import { RawJson } from "../reading/raw-json.tsx";
 import { LevelLegend } from "../reading/token-text.tsx";
@@ -30,6 +31,7 @@ export function RecordedChat({ hone, requestId }: { readonly hone: Hone; readonl
               <FeedbackPanel
                 hone={hone}
                 subject={{ projectId: chat.project_id, reference: chat.reference }}
+                isElsewhere={(record) => chat.choices.length > 1 && isOnChoice(record, chat.choices.length)}
               />
               {chat.choices.length > 1 &&
                 chat.choices.map(({ index }) => (

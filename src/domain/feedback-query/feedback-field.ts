@@ -1,6 +1,6 @@
 // What of a feedback record a query may name: its texts, its time, and what is in its payload.
 
-/** The fields that hold a text, as {@link FeedbackRecord} names them; those of `nullableTexts` may hold none. */
+/** Text fields, named as in {@link FeedbackRecord}; `callId` is computed from the record's reference (`recordText`). */
 export type TextField =
   | "id"
   | "projectId"
@@ -12,7 +12,8 @@ export type TextField =
   | "runnableRef"
   | "callRef"
   | "triggerRef"
-  | "queueId";
+  | "queueId"
+  | "callId";
 
 /** A step into a payload: the name of a member of an object, or the index of an item of a list. */
 export type PathStep = string | number;

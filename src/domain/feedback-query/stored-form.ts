@@ -1,9 +1,10 @@
 // What a store keeps of a record's content so that queries find it. Texts are kept as queries see them; where that is not what
 // they are, since NUL and half surrogate pairs stay in no text of a database, what they are is kept beside it as JSON, which
 // escapes them. Computed from the record alone, in whichever thread reads it.
-import type { FeedbackContent } from "../feedback.ts";
+import type { FeedbackContent, FeedbackRecord } from "../feedback.ts";
 import { callIdOf, readCallReference } from "../recordings/call-reference.ts";
 import type { JsonObject } from "../trajectory.ts";
+import type { TextField } from "./feedback-field.ts";
 import { numbersIn } from "./payload-numbers.ts";
 import { searchableJson, searchableText } from "./values.ts";
 
@@ -64,6 +65,11 @@ function emojiOf({ emoji }: JsonObject): string | null {
   return typeof emoji === "string" && emoji.length > 0 && emoji.length <= emojiLengthMax
     ? searchableText(emoji)
     : null;
+}
+
+/** Returns the text of a record in one of its text fields; null if it has none. */
+export function recordText(record: FeedbackRecord, field: TextField): string | null {
+  return field === "callId" ? calledBy(record) : record[field];
 }
 
 /** The call that a record is on; null for what is on something else, or in another project. */

@@ -23,6 +23,7 @@ export const textColumns = {
   callRef: "feedback.call_ref",
   triggerRef: "feedback.trigger_ref",
   queueId: "feedback.queue_id",
+  callId: "feedback.call_id",
 } as const satisfies Readonly<Record<TextField, string>>;
 
 const operators: Readonly<Record<Comparison, RawBuilder<unknown>>> = {

@@ -99,7 +99,7 @@ function isSelective(condition: Condition): boolean {
   return (
     left.kind === "field" &&
     left.field.kind === "text" &&
-    ["id", "vendorRef", "queueId"].includes(left.field.name)
+    ["id", "vendorRef", "queueId", "callId"].includes(left.field.name)
   );
 }
 

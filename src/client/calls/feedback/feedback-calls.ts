@@ -73,16 +73,20 @@ export class FeedbackCalls extends CallGroup {
     return this.calls.value("POST /feedback/stats", { body }, sent);
   }
 
-  /** Those on a reference, the oldest first. */
+  /**
+   * Records on a reference, oldest first. A call is found by its project and id: references to it of any scheme match, and
+   * so do references to its parts, such as one of its choices. For a part of a call, only records on that part match.
+   */
   on(projectId: string, reference: string, options?: RequestOptions): Pages<FeedbackRecord> {
+    const call = readCall(projectId, reference);
     const body = {
       project_id: projectId,
-      query: equals("weave_ref", reference),
+      query: call === null ? equals("weave_ref", reference) : equals("call_id", call.id),
       sort_by: [{ field: "created_at", direction: "asc" as const }],
     };
     return new Pages(async (after) => {
       const page = await this.#rows(body, after, options);
-      return { ...page, data: page.data.filter(isWhole) };
+      return { ...page, data: page.data.filter(isWhole).filter((record) => isOn(record, call)) };
     });
   }
 
@@ -124,6 +128,40 @@ export class FeedbackCalls extends CallGroup {
 /** A query that names no fields answers with whole records. */
 function isWhole(row: FeedbackRow): row is FeedbackRecord {
   return "vendor_ref" in row && "payload" in row;
+}
+
+interface Call {
+  /** As the server stores it: percent-encoded. */
+  readonly id: string;
+  /** Steps to a part of the call, such as `/attr/choices/index/0`; empty for the whole. */
+  readonly part: string;
+}
+
+const callPattern = /^[^:/]+:\/\/\/([^/]+\/[^/]+)\/call\/([^/]+)(\/.+?)?\/?$/s;
+
+/** Parses a reference to a call of the project; null for any other reference. */
+function readCall(projectId: string, reference: string): Call | null {
+  const [, project, id, part = ""] = callPattern.exec(reference) ?? [];
+  if (project !== projectId || id === undefined) return null;
+  try {
+    return { id: encodedId(decodeURIComponent(id)), part };
+  } catch {
+    // A percent sign that encodes nothing, or half of a surrogate pair: only the literal reference can match.
+    return null;
+  }
+}
+
+/** Percent-encodes all but letters, digits and `_.-~`, as the server does. */
+function encodedId(id: string): string {
+  return encodeURIComponent(id).replaceAll(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function isOn(record: FeedbackRecord, call: Call | null): boolean {
+  if (call === null || call.part === "") return true;
+  return readCall(record.project_id, record.vendor_ref)?.part === call.part;
 }
 
 /** A field and the text that it is to be, in the language of queries. */

@@ -3,6 +3,7 @@ import type { FeedbackRecord } from "../../feedback.ts";
 import type { Condition, Expression, FieldExpression } from "../../feedback-query/condition.ts";
 import type { FeedbackField } from "../../feedback-query/feedback-field.ts";
 import { holdsOf, orderOf } from "../../feedback-query/make-condition.ts";
+import { recordText } from "../../feedback-query/stored-form.ts";
 import { lowerLatin, numberOfText, searchableText, textOf, valueAt } from "../../feedback-query/values.ts";
 
 /** Whether it is true of the record: neither false nor unknown. */
@@ -86,7 +87,7 @@ function valueOf(expression: Expression, record: FeedbackRecord): Value {
 export function fieldText(field: FeedbackField, record: FeedbackRecord): string | null {
   if (field.kind === "payload") return textOf(valueAt(record.payload, field.path));
   if (field.kind === "createdAt") return record.createdAt.toISOString();
-  const text = record[field.name];
+  const text = recordText(record, field.name);
   return text === null ? null : searchableText(text);
 }
 

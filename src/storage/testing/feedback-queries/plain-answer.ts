@@ -142,6 +142,10 @@ const columns: Readonly<Record<string, keyof FeedbackRecord>> = {
 
 function fieldOperand(name: string, record: FeedbackRecord): Operand {
   if (name === "created_at") return { type: "time", value: record.createdAt.getTime() };
+  if (name === "call_id") {
+    const [, , , entity = "", project = "", , id = null] = record.vendorRef.split("/");
+    return { type: "text", value: `${entity}/${project}` === record.projectId ? id : null };
+  }
   if (name in columns) {
     const text = record[columns[name]] as string | null;
     return { type: "text", value: text === null ? null : clean(text) };

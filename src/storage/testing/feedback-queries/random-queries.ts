@@ -14,6 +14,7 @@ const textFields = [
   "creator",
   "queue_id",
   "call_ref",
+  "call_id",
 ];
 const values: Readonly<Record<string, readonly string[]>> = {
   id: ["r1", "r77", "r1999"],
@@ -21,6 +22,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   feedback_type: ["note", "score", "vendor.reaction.1"],
   wb_user_id: ["ann", "bob"],
   queue_id: ["q1", "q2"],
+  call_id: ["3", "49"],
 };
 const comparisons = ["$eq", "$eq", "$gt", "$gte", "$lt", "$lte"];
 
@@ -41,6 +43,7 @@ export function randomQuery(random: Random): SentQuery {
     "id",
     "feedback_type",
     "creator",
+    "call_id",
     ...payloadPaths.map((path) => `payload.${path}`),
   ];
   const keys = Array.from({ length: Math.floor(random.uniform() * 3) }, () => ({

@@ -17,6 +17,7 @@ const textFields: ReadonlyMap<string, TextField> = new Map([
   ["call_ref", "callRef"],
   ["trigger_ref", "triggerRef"],
   ["queue_id", "queueId"],
+  ["call_id", "callId"],
 ]);
 
 const payload = "payload";

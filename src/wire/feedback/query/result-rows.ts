@@ -1,6 +1,7 @@
 // One row of an answer: all of a record, or the fields that were asked for, each under the name it was asked for by.
 import type { FeedbackRecord } from "../../../domain/feedback.ts";
 import type { FeedbackField } from "../../../domain/feedback-query/feedback-field.ts";
+import { recordText } from "../../../domain/feedback-query/stored-form.ts";
 import { valueAt } from "../../../domain/feedback-query/values.ts";
 import type { Json, JsonObject } from "../../../domain/trajectory.ts";
 import { contentBody } from "../feedback.ts";
@@ -24,7 +25,7 @@ export function rowBody(record: FeedbackRecord, names: readonly string[] | null)
 function fieldValue(record: FeedbackRecord, field: FeedbackField): Json {
   switch (field.kind) {
     case "text":
-      return record[field.name];
+      return recordText(record, field.name);
     case "createdAt":
       return record.createdAt.toISOString();
     default:
