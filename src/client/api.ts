@@ -4553,12 +4553,16 @@ export type TrainingEvent = {
 export type TrainingJob = {
   readonly id: string;
   readonly model_id: string;
+  /** The model as `<entity>/<project>/<name>`; null if it was deleted meanwhile. */
+  readonly model: string | null;
   /** Reinforcement learning, supervised fine-tuning, or preference training. */
   readonly kind: "rl" | "sft" | "preference";
   readonly state: "queued" | "running" | "succeeded" | "failed" | "cancelled";
   readonly created_at: string;
   readonly started_at: string | null;
   readonly ended_at: string | null;
+  /** From its start to its end, or until now; null if it never started. */
+  readonly duration_seconds: number | null;
   /** Why it failed, or that it was cancelled. */
   readonly error_message: string | null;
   /** Attempts begun. */
@@ -4624,6 +4628,17 @@ export type TrainingJob = {
   } | null;
   /** The version that it made. */
   readonly result_step: number | null;
+  /**
+   * Mean rewards of the version that it started from and of the version that it made, one entry for each
+   * metric that has a value. `val/reward` and `train/reward` were logged for the version. `data/reward` is
+   * the reward of the answers that were sampled from the version and then trained on: it has no `after` until
+   * the next job has trained.
+   */
+  readonly rewards: readonly {
+    readonly metric: "val/reward" | "train/reward" | "data/reward";
+    readonly before: number | null;
+    readonly after: number | null;
+  }[];
   /** The job that it repeats, to compare with its version; it makes none itself. */
   readonly replay_of: string | null;
   /** The job that failed or was cancelled and whose data it trains on. */
@@ -6018,6 +6033,8 @@ export interface Operations {
       readonly order?: "asc" | "desc";
       /** Only this model's. */
       readonly model_id?: string;
+      /** The same by any name that a chat may use; not together with `model_id`. */
+      readonly model?: string;
       /** Only those of this kind. */
       readonly kind?: "rl" | "sft" | "preference";
       /** Only those in this state. */

@@ -151,6 +151,9 @@ export type VersionDraft = Pick<
 /** When a version was made. */
 export type VersionTime = VersionKey & Pick<ModelVersion, "createdAt">;
 
+/** Some metrics of a version, by name. */
+export type VersionMetrics = VersionKey & Pick<ModelVersion, "metrics">;
+
 /** What became of versions that were to be deleted, by step. */
 export interface VersionDeletion {
   /** Step 0 counts as deleted and stays. */
@@ -197,6 +200,12 @@ export interface ModelStore {
    */
   create(model: TrainedModel, versionZero: ModelVersion, copied?: ModelVersion): Promise<void>;
   find(id: string): Promise<TrainedModel | null>;
+  /**
+   * The models with these ids that exist, in any order.
+   *
+   * @param ids at most 100
+   */
+  findMany(ids: readonly string[]): Promise<readonly TrainedModel[]>;
   findByName(entity: string, project: string, name: string): Promise<TrainedModel | null>;
   /**
    * Models of this name, in any project where `project` is null and of any entity where `entity` is: the newest first, at
@@ -229,6 +238,13 @@ export interface ModelStore {
     after: VersionKey | null,
     limit: number,
   ): Promise<readonly VersionTime[]>;
+  /**
+   * Reads the named metrics of live versions in one statement. Versions that do not exist are left out, and so are metrics
+   * that a version lacks.
+   *
+   * @param versions at most 300
+   */
+  findMetrics(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
    * Deletes the versions but for those that are pinned, or that a job which has begun and not ended starts from. Step 0 is
    * never removed from serving: asking for it counts as done and changes nothing.

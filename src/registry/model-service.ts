@@ -13,6 +13,8 @@ import {
   stepsAmong,
   type TrainedModel,
   type VersionDeletion,
+  type VersionKey,
+  type VersionMetrics,
   type VersionTime,
 } from "../domain/model.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
@@ -64,6 +66,10 @@ export interface ModelService {
   find(id: string, caller: Caller): Promise<TrainedModel>;
   /** Whom the model belongs to; null when there is no such model. */
   ownerOf(id: string): Promise<Owned | null>;
+  /** Full names of these models, by id; a model that does not exist has none. */
+  namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** See {@link ModelStore.findMetrics}. */
+  metricsOf(versions: readonly VersionKey[], names: readonly string[]): Promise<readonly VersionMetrics[]>;
   /**
    * Those that the caller may reach.
    *
@@ -120,6 +126,9 @@ export function createModelService(dependencies: ModelDependencies): ModelServic
       return model;
     },
     ownerOf: (id) => store.find(id),
+    namesOf: async (ids) =>
+      new Map((await store.findMany(ids)).map((model) => [model.id, fullName(model)] as const)),
+    metricsOf: (versions, names) => store.findMetrics(versions, names),
     list: async (filter, page, caller) => {
       const reach = reachOf(caller);
       const entity = reach?.entity ?? filter.entity;

@@ -117,7 +117,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
   const { keys, limits } = connection.isExclusive ? keepFoundKeys(ofKeys) : ofKeys;
   const announced = {
     keys,
-    models: createModelStore(queries),
+    models: createModelStore(connection),
     jobs: createJobStore(connection, outbox),
   };
   return {

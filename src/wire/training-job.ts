@@ -1,5 +1,6 @@
 // Training jobs as the interface spells them: creation, the job, its events.
 import { Type } from "typebox";
+import { type JobReward, rewardMetrics } from "../domain/rewards/job-rewards.ts";
 import { type JobEvent, jobKinds, type ReplayComparison, type TrainingJob } from "../domain/job.ts";
 import { type BasePrecision, basePrecisions } from "../domain/trainer/base-precision.ts";
 import type { TrainingConfig } from "../domain/training-config.ts";
@@ -29,6 +30,9 @@ const jobPhases = ["preparing", "training", "publishing"] as const;
 export const jobQuerySchema = Type.Object({
   ...pageQueryFields,
   model_id: Type.Optional(Type.String({ description: "Only this model's." })),
+  model: Type.Optional(
+    Type.String({ description: "The same by any name that a chat may use; not together with `model_id`." }),
+  ),
   kind: Type.Optional(Type.Enum([...jobKinds], { description: "Only those of this kind." })),
   state: Type.Optional(Type.Enum([...jobStates], { description: "Only those in this state." })),
 });
@@ -133,6 +137,9 @@ export const trainingJobSchema = Type.Object(
   {
     id: Type.String({ format: "uuid" }),
     model_id: Type.String({ format: "uuid" }),
+    model: orNull(Type.String(), {
+      description: "The model as `<entity>/<project>/<name>`; null if it was deleted meanwhile.",
+    }),
     kind: Type.Enum([...jobKinds], {
       description: "Reinforcement learning, supervised fine-tuning, or preference training.",
     }),
@@ -140,6 +147,9 @@ export const trainingJobSchema = Type.Object(
     created_at: dateTime,
     started_at: orNull(dateTime),
     ended_at: orNull(dateTime),
+    duration_seconds: orNull(Type.Number({ minimum: 0 }), {
+      description: "From its start to its end, or until now; null if it never started.",
+    }),
     error_message: orNull(Type.String(), { description: "Why it failed, or that it was cancelled." }),
     attempts: Type.Integer({ minimum: 0, description: "Attempts begun." }),
     attempts_lost: Type.Integer({
@@ -221,6 +231,17 @@ export const trainingJobSchema = Type.Object(
       }),
     ),
     result_step: orNull(count, { description: "The version that it made." }),
+    rewards: Type.Array(
+      Type.Object({
+        metric: Type.Enum([...rewardMetrics]),
+        before: orNull(Type.Number()),
+        after: orNull(Type.Number()),
+      }),
+      {
+        description:
+          "Mean rewards of the version that it started from and of the version that it made, one entry for each metric that has a value. `val/reward` and `train/reward` were logged for the version. `data/reward` is the reward of the answers that were sampled from the version and then trained on: it has no `after` until the next job has trained.",
+      },
+    ),
     replay_of: orNull(Type.String({ format: "uuid" }), {
       description: "The job that it repeats, to compare with its version; it makes none itself.",
     }),
@@ -237,11 +258,19 @@ export const trainingJobSchema = Type.Object(
 );
 export const trainingJobPageSchema = pageSchema(trainingJobSchema);
 
+/** Facts about a job that other tables hold. */
+export interface JobSurroundings {
+  /** Full name of its model; null if it was deleted. */
+  readonly model: string | null;
+  readonly rewards: readonly JobReward[];
+}
+
 /** @param limits how many attempts may be lost, each in its way */
 export function trainingJobBody(
   job: TrainingJob,
   limits: { readonly attemptsMax: number; readonly startsMax: number },
   now: Date,
+  { model, rewards }: JobSurroundings,
 ): object {
   const { counts, progress, task } = job;
   const isRunning = job.state === "running";
@@ -249,11 +278,16 @@ export function trainingJobBody(
   return {
     id: job.id,
     model_id: job.modelId,
+    model,
     kind: task.kind,
     state: job.state,
     created_at: job.createdAt.toISOString(),
     started_at: job.startedAt?.toISOString() ?? null,
     ended_at: job.endedAt?.toISOString() ?? null,
+    duration_seconds:
+      job.startedAt === null
+        ? null
+        : Math.max(0, ((job.endedAt ?? now).getTime() - job.startedAt.getTime()) / 1000),
     error_message: job.errorMessage,
     attempts: job.attemptCount,
     attempts_lost: job.lostCount,
@@ -306,6 +340,7 @@ export function trainingJobBody(
                   },
           },
     result_step: job.resultStep,
+    rewards,
     replay_of: job.replayOf,
     retry_of: job.retryOf,
     replay: job.comparison === null ? null : replayBody(job.comparison),

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, newDataFolder, removeDataFolder, serverOfFile, startServer } from "../running-server.ts";
-import { model, registerModel, seenModel, submitJob } from "../served-jobs.ts";
+import { Hone } from "../../src/client/hone.ts";
+import { finish, model, registerModel, seenModel, submitJob } from "../served-jobs.ts";
 import { inBrowser, layoutShift, openPage, seriousFaults, setHidden, signIn } from "./page-under-test.ts";
 
 const ofPage = serverOfFile({ flags: seenModel });
@@ -52,6 +53,103 @@ test("a preference job says how many pairs train, and how far apart they come", 
   await page.getByRole("cell", { name: "4 pairs" }).waitFor();
   await close();
 });
+
+test(
+  "jobs are listed with their models and rewards, filtered, and versions with a column a metric",
+  inBrowser,
+  async () => {
+    const server = ofPage();
+    const hone = new Hone({ baseUrl: server.url, apiKey: server.apiKey });
+    const [modelId, otherId] = [
+      await registerModel(server, "measured"),
+      await registerModel(server, "taught"),
+    ];
+    const logged = (step: number, reward: number, split: string) =>
+      hone.trajectories.log(modelId, {
+        split,
+        trajectory_groups: [{ trajectories: [{ reward, final_policy_version: step }] }],
+      });
+    await logged(0, 0.25, "val");
+    await finish(server, await submitJob(server, modelId, 2));
+    await logged(1, 0.75, "val");
+    await finish(server, await submitJob(server, modelId, 2));
+    const pairs = [{ prompt: "a", chosen: "yes", rejected: "no" }];
+    const preferring = await hone.jobs.createPreference({ model_id: otherId, pairs });
+    await finish(server, preferring.id);
+    const name = await hone.models.get(modelId).then(({ entity }) => `${entity}/p/measured`);
+
+    const { page, close } = await openPage(server, { at: "#/jobs" });
+    const jobs = page.getByRole("region", { name: "Jobs" }).getByRole("row");
+    await jobs.filter({ hasText: "p/taught" }).getByText("preference", { exact: true }).waitFor();
+    await page.getByRole("textbox", { name: "Model" }).fill("p/measured");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await jobs.filter({ hasText: "p/taught" }).waitFor({ state: "detached" });
+    assert.match(page.url(), /model=p%2Fmeasured/);
+    const heads = await page.getByRole("columnheader").allTextContents();
+    const wanted = [
+      "job",
+      "model",
+      "kind",
+      "state",
+      "progress",
+      "trains on",
+      "val/reward",
+      "data/reward",
+      "duration",
+    ];
+    assert.deepEqual(heads.slice(0, 9), wanted);
+    const rows = await Promise.all(
+      [2, 1].map(
+        async (place) =>
+          await jobs
+            .nth(3 - place)
+            .getByRole("cell")
+            .allTextContents(),
+      ),
+    );
+    assert.deepEqual(
+      rows.map((cells) => [cells[1], cells[2], cells[3], ...cells.slice(6, 8)]),
+      [
+        [name, "rl", "succeeded", "0.75 → –", "1.5 → –"],
+        [name, "rl", "succeeded", "0.25 → 0.75", "1.5 → 1.5"],
+      ],
+    );
+    for (const cells of rows) assert.match(cells[8] ?? "", /^\d+ s$/);
+    await page.getByRole("combobox", { name: "State" }).selectOption("failed");
+    await page.getByText("No training job matches these filters.").waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("combobox", { name: "Kind" }).selectOption("preference");
+    await jobs.filter({ hasText: "p/measured" }).first().waitFor({ state: "detached" });
+    await jobs.filter({ hasText: "p/taught" }).waitFor();
+    await page.getByRole("textbox", { name: "Model" }).fill("p/nobody");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/nobody/)
+      .waitFor();
+
+    await page.goto(`${server.url}/#/models/${modelId}`);
+    await page.getByRole("heading", { name: "Versions", exact: true }).waitFor();
+    const versions = page.getByRole("region", { name: "Versions", exact: true }).last();
+    assert.deepEqual((await versions.getByRole("columnheader").allTextContents()).slice(0, 4), [
+      "version",
+      "val/reward",
+      "data/reward",
+      "made",
+    ]);
+    const [newest, , oldest] = (await versions.getByRole("row").allInnerTexts())
+      .slice(1)
+      .map((row) => row.split("\t"));
+    assert.deepEqual(
+      [newest?.slice(0, 3), oldest?.slice(0, 3)],
+      [
+        ["2", "–", "1.5"],
+        ["0", "0.25", "–"],
+      ],
+    );
+    await close();
+  },
+);
 
 test("keys alone lead everywhere, and what one has read is where one finds it again", inBrowser, async () => {
   const server = ofPage();

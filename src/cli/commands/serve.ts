@@ -36,7 +36,8 @@ export function addServeCommand(program: Command, limits: ServerLimits = {}): vo
         process.stdout.write(`${JSON.stringify(shownConfig(config), null, 2)}\n`);
         return;
       }
-      const { endProcess, printError, printUnexpected } = await import("../../server/process/serving-process.ts");
+      const { endProcess, printError, printUnexpected } =
+        await import("../../server/process/serving-process.ts");
       printUnexpected();
       await serveUntilStopped(config, limits).catch((error: unknown) => {
         printError(errorText(error));

@@ -13,6 +13,14 @@ export function filtersNamed<Name extends string>(
   return Object.fromEntries(given) as { readonly [N in Name]?: string };
 }
 
+/** Returns the filled-in fields of a form, without blanks around them. */
+export function filledIn(form: HTMLFormElement): URLSearchParams {
+  const given = new URLSearchParams();
+  for (const [name, value] of new FormData(form))
+    if (typeof value === "string" && value.trim() !== "") given.set(name, value.trim());
+  return given;
+}
+
 /** Pages that found nothing are gone on from so often: the server has looked at many for each. */
 const emptyPagesMax = 20;
 

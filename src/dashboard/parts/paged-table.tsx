@@ -10,8 +10,8 @@ export interface ListedPage<Row> {
   readonly last: string | null;
 }
 
-/** The name of a column, which may be one of numbers. */
-export type Column = string | { readonly number: string };
+/** The name of a column, which may be one of numbers; `title` explains it. */
+export type Column = string | { readonly number: string; readonly title?: string };
 
 /** A page as the server answers with it; null where it has none. */
 export function listed<Row>(
@@ -34,7 +34,8 @@ export function PagedTable<Row>({
   readonly loaded: Loaded<ListedPage<Row>>;
   /** Of the table, for whoever does not see it. */
   readonly label: string;
-  readonly columns: readonly Column[];
+  /** The columns, or a function that chooses them for the rows of a page. */
+  readonly columns: readonly Column[] | ((rows: readonly Row[]) => readonly Column[]);
   /** The address of the first page; null on it. */
   readonly first: string | null;
   /** The address of the page behind a row. */
@@ -42,7 +43,7 @@ export function PagedTable<Row>({
   /** What stands in the place of a table without rows. */
   readonly none: (page: ListedPage<Row>) => ComponentChildren;
   /** A row as its `tr`. */
-  readonly children: (row: Row) => ComponentChildren;
+  readonly children: (row: Row, index: number, rows: readonly Row[]) => ComponentChildren;
 }) {
   return (
     <Shown loaded={loaded}>
@@ -53,7 +54,7 @@ export function PagedTable<Row>({
           ) : (
             <WideTable label={label}>
               <thead>
-                <tr>{columns.map(headOf)}</tr>
+                <tr>{(typeof columns === "function" ? columns(page.rows) : columns).map(headOf)}</tr>
               </thead>
               <tbody>{page.rows.map(children)}</tbody>
             </WideTable>
@@ -73,7 +74,7 @@ function headOf(column: Column) {
       </th>
     );
   return (
-    <th key={column.number} scope="col" class="number">
+    <th key={column.number} scope="col" class="number" title={column.title}>
       {column.number}
     </th>
   );

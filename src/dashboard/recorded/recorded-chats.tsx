@@ -2,7 +2,7 @@
 import type { RecordedOutline } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
-import { firstFound } from "../parts/filters.ts";
+import { filledIn, firstFound } from "../parts/filters.ts";
 import { listed, PagedTable } from "../parts/paged-table.tsx";
 import { View, When } from "../parts/shown.tsx";
 import { addressOf, go, place } from "../router.ts";
@@ -69,7 +69,11 @@ function ChatFilters({
   readonly onChange: (filters: Filters) => void;
 }) {
   return (
-    <FilterForm filters={filters} onSubmit={(form) => onChange(filtersOf(form))} onClear={() => onChange({})}>
+    <FilterForm
+      filters={filters}
+      onSubmit={(form) => onChange(filtersIn(filledIn(form)))}
+      onClear={() => onChange({})}
+    >
       <FilterChoice
         name="feedback"
         label="Feedback"
@@ -87,11 +91,4 @@ function ChatFilters({
       <FilterText name="request_id" label="Request" value={filters.request_id} />
     </FilterForm>
   );
-}
-
-function filtersOf(form: HTMLFormElement): Filters {
-  const given = new URLSearchParams();
-  for (const [name, value] of new FormData(form))
-    if (typeof value === "string" && value.trim() !== "") given.set(name, value.trim());
-  return filtersIn(given);
 }

@@ -1,69 +1,120 @@
-// Training jobs, the newest first, with how far each is.
+// Training jobs, newest first: filters, the model of each job, progress, rewards before and after, and duration.
 import type { TrainingJob } from "../../client/api.ts";
 import type { Hone } from "../../client/hone.ts";
 import { jobItems } from "../../client/job-items.ts";
-import { durationText } from "../parts/numbers.ts";
+import { FilterChoice, FilterForm, FilterText } from "../parts/filter-form.tsx";
+import { filledIn } from "../parts/filters.ts";
 import { listed, PagedTable } from "../parts/paged-table.tsx";
+import { durationText } from "../parts/numbers.ts";
 import { shortId } from "../parts/short-id.ts";
 import { State, View, When } from "../parts/shown.tsx";
-import { addressOf, place } from "../router.ts";
+import { addressOf, go, place } from "../router.ts";
 import { useLoaded } from "../use-loaded.ts";
+import {
+  jobFilters,
+  type JobFilters,
+  jobKinds,
+  jobRewardColumns,
+  jobStates,
+  ranFor,
+  rewardText,
+} from "./job-list.ts";
+import { rewardTitles } from "./version-curves.ts";
 
 const limit = 50;
 const everyMs = 3000;
 
 export function Jobs({ hone }: { readonly hone: Hone }) {
   const { query } = place.value;
-  const [after, model] = [query.get("after") ?? "", query.get("model") ?? ""];
+  const filters = jobFilters(query);
+  const after = query.get("after") ?? "";
   const loaded = useLoaded(
     async (signal) =>
-      listed(
-        await hone.jobs
-          .list(
-            { limit, ...(after !== "" && { after }), ...(model !== "" && { model_id: model }) },
-            { signal },
-          )
-          .first(),
-      ),
-    [hone, after, model],
+      listed(await hone.jobs.list({ ...filters, limit, ...(after !== "" && { after }) }, { signal }).first()),
+    [hone, query.toString()],
     everyMs,
   );
   return (
     <View title="Jobs">
-      {model !== "" && (
-        <p>
-          Of <a href={addressOf("models", [model])}>one model</a>. <a href={addressOf("jobs")}>All jobs</a>
-        </p>
-      )}
+      <JobFilterForm filters={filters} onChange={(chosen) => go(addressOf("jobs", [], chosen))} />
       <PagedTable
         loaded={loaded}
         label="Jobs"
-        columns={["job", "kind", "state", "how far", { number: "trains on" }, "created", "version"]}
-        none={() => "No training job yet."}
-        first={after === "" ? null : addressOf("jobs", [], { model })}
-        nextOf={(last) => addressOf("jobs", [], { model, after: last })}
+        columns={(jobs) => [
+          "job",
+          "model",
+          "kind",
+          "state",
+          "progress",
+          { number: "trains on" },
+          ...jobRewardColumns(jobs).map((name) => ({ number: name, title: rewardTitles[name] })),
+          { number: "duration" },
+          "created",
+          { number: "version" },
+        ]}
+        none={() =>
+          Object.keys(filters).length === 0
+            ? "No training job yet."
+            : "No training job matches these filters."
+        }
+        first={after === "" ? null : addressOf("jobs", [], filters)}
+        nextOf={(last) => addressOf("jobs", [], { ...filters, after: last })}
       >
-        {(job) => (
+        {(job, _, jobs) => (
           <tr key={job.id}>
             <td>
               <a href={addressOf("jobs", [job.id])} title={job.id} data-row>
                 {shortId(job.id)}
               </a>
             </td>
+            <td class="model-name">
+              <a href={addressOf("models", [job.model_id])}>{job.model ?? shortId(job.model_id)}</a>
+            </td>
             <td>{job.kind}</td>
             <td>
               <State of={job.state} />
             </td>
-            <td>{progressText(job)}</td>
+            <td class="how-far">{progressText(job)}</td>
             <td class="number">{itemsText(job)}</td>
+            {jobRewardColumns(jobs).map((name) => (
+              <td key={name} class="number">
+                {rewardText(job, name)}
+              </td>
+            ))}
+            <td class="number">{ranFor(job)}</td>
             <td>
               <When at={job.created_at} />
             </td>
-            <td>{job.result_step ?? "–"}</td>
+            <td class="number">{job.result_step ?? "–"}</td>
           </tr>
         )}
       </PagedTable>
     </View>
+  );
+}
+
+function JobFilterForm({
+  filters,
+  onChange,
+}: {
+  readonly filters: JobFilters;
+  readonly onChange: (filters: JobFilters) => void;
+}) {
+  return (
+    <FilterForm
+      filters={filters}
+      onSubmit={(form) => onChange(jobFilters(filledIn(form)))}
+      onClear={() => onChange({})}
+    >
+      <FilterChoice
+        name="state"
+        label="State"
+        value={filters.state}
+        choices={[["", "all"], ...jobStates.map((state) => [state, state] as const)]}
+      />
+      <FilterChoice name="kind" label="Kind" value={filters.kind} choices={[["", "all"], ...jobKinds]} />
+      <FilterText name="model" label="Model" value={filters.model} />
+    </FilterForm>
   );
 }
 

@@ -7,7 +7,7 @@ import { saveFile } from "../parts/save-file.ts";
 import { Facts, Shown, View, When, WideTable } from "../parts/shown.tsx";
 import { addressOf } from "../router.ts";
 import { useLoaded, wordsOf } from "../use-loaded.ts";
-import { curvesOf, rewardOf } from "./version-curves.ts";
+import { curvesOf, rewardColumns, rewardTitles } from "./version-curves.ts";
 import { useState } from "preact/hooks";
 
 const everyMs = 5000;
@@ -34,7 +34,7 @@ export function ModelView({ hone, id }: { readonly hone: Hone; readonly id: stri
               ]}
             />
             <p class="links">
-              <a href={addressOf("jobs", [], { model: id })}>Jobs</a>
+              <a href={addressOf("jobs", [], { model: nameOf(value) })}>Jobs</a>
               <a href={addressOf("trajectories", [id])}>Trajectories</a>
               <a href={addressOf("chats", [], { model: id })}>Chats</a>
               <a href={addressOf("compare", [], { left: nameOf(value), right: value.base_model })}>Compare</a>
@@ -85,6 +85,7 @@ function Versions({
   readonly model: ModelObject;
   readonly versions: readonly Checkpoint[];
 }) {
+  const rewards = rewardColumns(versions);
   const [failure, setFailure] = useState<string | null>(null);
   const [savedStep, setSavedStep] = useState<number | null>(null);
   const save = async (step: number): Promise<void> => {
@@ -113,9 +114,11 @@ function Versions({
             <th scope="col" class="number">
               version
             </th>
-            <th scope="col" class="number">
-              reward
-            </th>
+            {rewards.map((name) => (
+              <th key={name} scope="col" class="number" title={rewardTitles[name]}>
+                {name}
+              </th>
+            ))}
             <th scope="col">made</th>
             <th scope="col">by</th>
             <th scope="col">compare</th>
@@ -129,7 +132,11 @@ function Versions({
                 {step}
                 {pinned && " (pinned)"}
               </td>
-              <td class="number">{shortNumber(rewardOf(metrics))}</td>
+              {rewards.map((name) => (
+                <td key={name} class="number">
+                  {shortNumber(metrics[name] ?? NaN)}
+                </td>
+              ))}
               <td>
                 <When at={createdAt} />
               </td>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checkpoint } from "../../client/api.ts";
-import { curvesOf, rewardOf } from "./version-curves.ts";
+import { curvesOf, rewardColumns } from "./version-curves.ts";
 
 const version = (step: number, metrics: Record<string, number>): Checkpoint => ({
   id: `c${step}`,
@@ -32,8 +32,10 @@ test("a curve is over the versions that have its metric, rewards before all othe
   );
 });
 
-test("a version's reward is what was measured of it, before what it was trained on", () => {
-  assert.equal(rewardOf({ "data/reward": 0.25, "val/reward": 0.75 }), 0.75);
-  assert.equal(rewardOf({ "data/reward": 0.25, "loss/train": 1 }), 0.25);
-  assert.ok(Number.isNaN(rewardOf({ "loss/train": 1 })));
+test("each reward has a column of its own, if a version has it", () => {
+  const columns = (...metrics: readonly Record<string, number>[]) =>
+    rewardColumns(metrics.map((each, step) => version(step, each)));
+  assert.deepEqual(columns({ "val/reward": 0.75 }, { "data/reward": 0.25 }), ["val/reward", "data/reward"]);
+  assert.deepEqual(columns({ "data/reward": NaN }, { "loss/train": 1, "train/reward": 0 }), ["train/reward"]);
+  assert.deepEqual(columns(), []);
 });

@@ -12,8 +12,16 @@ const firstCurves = [
   "loss/entropy",
   "loss/",
 ];
-/** What the table shows as a version's reward: the first of these that it has. */
-const rewardNames = ["val/reward", "train/reward", "data/reward"];
+/** Rewards that tables show, each in a column of its own. */
+export const rewardNames = ["val/reward", "train/reward", "data/reward"] as const;
+export type RewardName = (typeof rewardNames)[number];
+
+/** Explains a reward column. */
+export const rewardTitles: Readonly<Record<RewardName, string>> = {
+  "val/reward": "Mean reward that was logged for the version, split val",
+  "train/reward": "Mean reward that was logged for the version, split train",
+  "data/reward": "Mean reward of the answers that the version was trained on, sampled from its predecessor",
+};
 
 /** Of every metric that some version has, those that people look for first in front. */
 export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
@@ -37,7 +45,7 @@ export function curvesOf(versions: readonly Checkpoint[]): readonly Curve[] {
     .filter(({ steps }) => steps.length > 0);
 }
 
-/** NaN where the version has none. */
-export function rewardOf(metrics: Checkpoint["metrics"]): number {
-  return rewardNames.map((name) => metrics[name]).find((value) => value !== undefined) ?? NaN;
+/** Returns the rewards that at least one of the versions has. */
+export function rewardColumns(versions: readonly Pick<Checkpoint, "metrics">[]): readonly RewardName[] {
+  return rewardNames.filter((name) => versions.some(({ metrics }) => Number.isFinite(metrics[name])));
 }

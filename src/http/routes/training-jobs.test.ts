@@ -670,6 +670,59 @@ test("lists jobs by model and state, and cancels one without a body", async () =
   await server.close();
 });
 
+test("a job names its model, by which jobs are found, and the rewards before and after it", async () => {
+  const { server, modelId } = await withModel();
+  const body = { model_id: modelId, trajectory_groups: [] };
+  const ids: string[] = [];
+  for (const [step, reward] of [
+    [1, 0.25],
+    [2, 0.5],
+  ] as const) {
+    ids.push((await post(server, body)).json<{ id: string }>().id);
+    await playJob(server, { step, metrics: { "data/reward": reward } });
+  }
+  const { entity } = (await get(server, `/v1/preview/models/${modelId}`)).json<{ entity: string }>();
+  const listed = (query: string) => get(server, `${path}?order=asc&${query}`);
+  for (const name of ["m", "p/m", `${entity}/p/m`, `hone:///${entity}/p/m`, modelId, "m:step1"]) {
+    const jobs = (await listed(`model=${encodeURIComponent(name)}`)).json<{ data: Body[] }>().data;
+    assert.deepEqual(
+      jobs.map(({ id, model, rewards }) => ({ id, model, rewards })),
+      [
+        {
+          id: ids[0],
+          model: `${entity}/p/m`,
+          rewards: [{ metric: "data/reward", before: 0.25, after: 0.5 }],
+        },
+        {
+          id: ids[1],
+          model: `${entity}/p/m`,
+          rewards: [{ metric: "data/reward", before: 0.5, after: null }],
+        },
+      ],
+      name,
+    );
+  }
+  const one = (await get(server, `${path}/${ids[0]}`)).json<Body>();
+  assert.deepEqual(one["rewards"], [{ metric: "data/reward", before: 0.25, after: 0.5 }]);
+  assert.equal(typeof one["duration_seconds"], "number");
+  const waiting = (await post(server, body)).json<{ id: string }>().id;
+  assert.equal((await get(server, `${path}/${waiting}`)).json<Body>()["duration_seconds"], null);
+  for (const [query, status, fault] of [
+    ["model=p/nobody", 404, /p\/nobody/],
+    ["model=tiny", 422, /"tiny" is a base model/],
+    [`model=m&model_id=${modelId}`, 422, /not by both/],
+  ] as const) {
+    const refused = await listed(query);
+    assert.equal(refused.statusCode, status, refused.body);
+    const [{ loc, msg }] = refused.json<Refusal>().detail;
+    assert.deepEqual(loc, ["query", "model"]);
+    assert.match(msg, fault);
+  }
+  const foreign = { authorization: bearer(keys.other) };
+  assert.equal((await get(server, `${path}?model=${modelId}`, foreign)).statusCode, 403);
+  await server.close();
+});
+
 test("pages through a job's events, and streams them live to whoever accepts events", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();

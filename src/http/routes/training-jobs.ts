@@ -1,7 +1,9 @@
 // Training jobs: creating, listing, reading, watching and cancelling them.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { reachOf } from "../../domain/access.ts";
+import { type Caller, reachOf } from "../../domain/access.ts";
 import { isTerminal, type TrainingJob } from "../../domain/job.ts";
+import { quoted, ServiceError } from "../../domain/service-error.ts";
+import type { ValueOf } from "../../wire/checked.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { endAfter, openEventStream } from "../event-reply.ts";
@@ -10,7 +12,7 @@ import { readQuery } from "../input/query.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import { locate } from "../../wire/places.ts";
-import { cursorRefusal, pageAnswer, pageQuerySchema, pageRequest } from "../../wire/page.ts";
+import { cursorRefusal, pageAnswer, pageBody, pageQuerySchema, pageRequest } from "../../wire/page.ts";
 import { answered } from "../documentation/document-routes.ts";
 import {
   createdJobSchema,
@@ -18,11 +20,11 @@ import {
   jobEventPageSchema,
   jobEventSchema,
   jobQuerySchema,
-  trainingJobBody,
   trainingJobForm,
   trainingJobPageSchema,
   trainingJobSchema,
 } from "../../wire/training-job.ts";
+import { jobBodies, jobBody } from "./job-bodies.ts";
 import { jobParameters, reachJob, reachModel } from "./reach.ts";
 import { modelCheck, submitJob, madeBy, trainerPlaces, vocabularySizeOf } from "./submit-job.ts";
 
@@ -38,7 +40,7 @@ export function trainingJobRoutes(
   dependencies: HttpDependencies,
   bodies: BodyReader,
 ): void {
-  const bodyOf = (job: TrainingJob): object => bodyNow(job, dependencies);
+  const bodyOf = (job: TrainingJob): Promise<object> => jobBody(job, dependencies);
   app.post(
     path,
     {
@@ -157,10 +159,6 @@ export function trainingJobRoutes(
   );
 }
 
-function bodyNow(job: TrainingJob, { jobQueue, clock }: HttpDependencies): object {
-  return trainingJobBody(job, jobQueue.limits, clock.now());
-}
-
 async function create(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -181,19 +179,45 @@ async function list(
 ): Promise<object> {
   const value = readQuery(jobQuerySchema, request, reply);
   const { caller } = request;
-  const model =
-    value.model_id === undefined
-      ? null
-      : await reachModel(dependencies, caller, value.model_id, ["query", "model_id"]);
   const filter = {
     ...(reachOf(caller) ?? { entity: null }),
-    modelId: model?.id ?? null,
+    modelId: await modelAsked(value, caller, dependencies),
     kind: value.kind ?? null,
     state: value.state ?? null,
   };
-  return pageAnswer(dependencies.jobs.list(filter, pageRequest(value, "desc")), (job) =>
-    bodyNow(job, dependencies),
-  );
+  try {
+    const page = await dependencies.jobs.list(filter, pageRequest(value, "desc"));
+    return pageBody(page, await jobBodies(page.items, dependencies));
+  } catch (error) {
+    throw cursorRefusal(error);
+  }
+}
+
+/**
+ * Returns the id of the model that a query names; null if it names none.
+ *
+ * @throws ServiceError `not_found`, `forbidden`; `invalid` for a base model, or for a model that is named twice
+ */
+async function modelAsked(
+  { model_id: id, model: name }: ValueOf<typeof jobQuerySchema>,
+  caller: Caller,
+  dependencies: HttpDependencies,
+): Promise<string | null> {
+  if (name === undefined)
+    return id === undefined ? null : (await reachModel(dependencies, caller, id, ["query", "model_id"])).id;
+  if (id !== undefined) throw modelFault("Name the model by model or by model_id, not by both.");
+  const place = ["query", "model"];
+  const { modelId } = await dependencies.directory.find(name, caller).catch((error: unknown) => {
+    throw locate(error, { model: place, not_found: place, forbidden: place });
+  });
+  if (modelId === null)
+    throw modelFault(`${quoted(name)} is a base model, which no job trains. Name a trained model.`);
+  return modelId;
+}
+
+function modelFault(message: string): ServiceError {
+  const faults = [{ location: ["query", "model"], message, type: "value_error" }];
+  return new ServiceError({ code: "invalid", faults });
 }
 
 async function events(

@@ -1,7 +1,7 @@
 // The contract of every ModelStore.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ModelFilter } from "../../domain/model.ts";
+import type { ModelFilter, VersionKey } from "../../domain/model.ts";
 import type { PageRequest } from "../../domain/page.ts";
 import type { Stores } from "../stores.ts";
 import {
@@ -148,6 +148,30 @@ export function checkModelStore(makeStorage: MakeStorage): void {
     }
     assert.deepEqual(await models.listVersionTimes(["m"], { modelId: "m", step: 2 }, 9), dated("m", [3]));
     assert.deepEqual(await models.listVersionTimes([], null, 9), []);
+  });
+
+  test("models are read by their ids, and some metrics of some versions, at once", async (t) => {
+    const { models, ...rest } = await (await makeStorage(t))();
+    const odd = 'odd "name".0/é';
+    const metrics = { "val/reward": 0.25, [odd]: -3e-7, other: 1 };
+    await models.create(sampleModel("a"), sampleVersion("a", 0, { metrics }));
+    await storeVersions({ models, ...rest }, 2);
+    await models.deleteVersions("m", [2]);
+    const ids = (await models.findMany(["m", "none", "a", "m"])).map(({ id }) => id);
+    assert.deepEqual(ids.toSorted(), ["a", "m"]);
+    assert.deepEqual(await models.findMany([]), []);
+    const asked = [0, 1, 2, 9].flatMap((step) => ["m", "a"].map((modelId) => ({ modelId, step })));
+    const found = await models.findMetrics(asked, ["val/reward", odd, "none"]);
+    const keyOf = ({ modelId, step }: VersionKey) => `${modelId}:${step}`;
+    assert.deepEqual(
+      found.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1)),
+      [
+        { modelId: "a", step: 0, metrics: { "val/reward": 0.25, [odd]: -3e-7 } },
+        { modelId: "m", step: 0, metrics: {} },
+        { modelId: "m", step: 1, metrics: {} },
+      ],
+    );
+    assert.deepEqual(await models.findMetrics([], ["val/reward"]), []);
   });
 
   test("a deleted version is gone, its step stays used, and a cursor at it still holds", async (t) => {

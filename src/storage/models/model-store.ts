@@ -1,14 +1,16 @@
 // Trained models; their versions are in version-store.ts.
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Selectable, Transaction } from "kysely";
 import type { ModelStore, ProjectionName, TrainedModel } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import type { Connection } from "../dialect.ts";
 import { readPage } from "../paging.ts";
 import { nextSequence } from "../sequences.ts";
 import type { ModelTable, Schema } from "../schema.ts";
 import { insertVersion, versionQueries } from "./version-store.ts";
 
 /** The model store on a migrated database. */
-export function createModelStore(database: Kysely<Schema>): ModelStore {
+export function createModelStore(connection: Pick<Connection, "queries" | "form">): ModelStore {
+  const { queries: database } = connection;
   return {
     create: (model, versionZero, copied) =>
       database.transaction().execute(async (transaction) => {
@@ -19,6 +21,11 @@ export function createModelStore(database: Kysely<Schema>): ModelStore {
     find: async (id) => {
       const row = await database.selectFrom("models").selectAll().where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : modelOf(row);
+    },
+    findMany: async (ids) => {
+      // An empty list is no SQL.
+      if (ids.length === 0) return [];
+      return (await database.selectFrom("models").selectAll().where("id", "in", ids).execute()).map(modelOf);
     },
     findByName: async (entity, project, name) => {
       const row = await database
@@ -52,7 +59,7 @@ export function createModelStore(database: Kysely<Schema>): ModelStore {
       const result = await database.deleteFrom("models").where("id", "=", id).executeTakeFirst();
       return result.numDeletedRows > 0n;
     },
-    ...versionQueries(database),
+    ...versionQueries(connection),
   };
 }
 

@@ -1,5 +1,5 @@
 // The versions of trained models. A deleted version keeps its row: its step is never used again.
-import type { Kysely, Selectable, Transaction } from "kysely";
+import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
 import type { JobPins } from "../../domain/job.ts";
 import {
   baseOfFiles,
@@ -9,8 +9,10 @@ import {
   type VersionDeletion,
   type VersionDraft,
   type VersionKey,
+  type VersionMetrics,
 } from "../../domain/model.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
+import type { Connection } from "../dialect.ts";
 import { readPage } from "../paging.ts";
 import type { ModelVersionTable, Schema } from "../schema.ts";
 
@@ -21,6 +23,7 @@ type VersionQueries = Pick<
   | "findVersion"
   | "listVersions"
   | "listVersionTimes"
+  | "findMetrics"
   | "deleteVersions"
   | "deleteOlderVersions"
   | "useVersion"
@@ -36,7 +39,8 @@ type VersionQueries = Pick<
 >;
 
 /** What the model store does with versions. */
-export function versionQueries(database: Kysely<Schema>): VersionQueries {
+export function versionQueries(connection: Pick<Connection, "queries" | "form">): VersionQueries {
+  const { queries: database } = connection;
   return {
     newestVersion: async (modelId) => {
       const row = await liveVersions(database, modelId).orderBy("step", "desc").limit(1).executeTakeFirst();
@@ -81,6 +85,7 @@ export function versionQueries(database: Kysely<Schema>): VersionQueries {
         createdAt: new Date(at),
       }));
     },
+    findMetrics: (versions, names) => findMetrics(connection, versions, names),
     deleteVersions: (modelId, steps) =>
       database.transaction().execute((transaction) => deleteVersions(transaction, modelId, steps)),
     deleteOlderVersions: (modelId, options) =>
@@ -392,6 +397,36 @@ export async function insertVersion(transaction: Transaction<Schema>, version: M
       message: `Version ${version.step} of model ${version.modelId}, or another version of job ${version.jobId}, exists already.`,
     });
   }
+}
+
+/** Extracts the values in the database: all metrics of a version may be many times as long. */
+async function findMetrics(
+  { queries, form }: Pick<Connection, "queries" | "form">,
+  versions: readonly VersionKey[],
+  names: readonly string[],
+): Promise<readonly VersionMetrics[]> {
+  // An empty list is no SQL.
+  if (versions.length === 0) return [];
+  const steps = new Map<string, number[]>();
+  for (const { modelId, step } of versions) steps.set(modelId, [...(steps.get(modelId) ?? []), step]);
+  const value = (name: string) => form.numberOfJson(form.jsonAt(sql.ref("metrics"), [name]));
+  const rows = await queries
+    .selectFrom("model_versions")
+    .select(["model_id", "step"])
+    .select(names.map((name, index) => value(name).as(`value_${index}`)))
+    .where("is_deleted", "=", 0)
+    .where((row) =>
+      row.or([...steps].map(([modelId, wanted]) => row("model_id", "=", modelId).and("step", "in", wanted))),
+    )
+    .execute();
+  return rows.map(({ model_id: modelId, step, ...values }) => {
+    const given: Readonly<Record<string, number | null>> = values;
+    const metrics = names.flatMap((name, index) => {
+      const metric = given[`value_${index}`] ?? null;
+      return metric === null ? [] : [[name, metric] as const];
+    });
+    return { modelId, step, metrics: Object.fromEntries(metrics) };
+  });
 }
 
 /**

@@ -93,7 +93,7 @@ test("a full disk is named as such, in one statement and in a transaction, and n
     sql.raw(`pragma max_page_count = ${rows[0].page_count + pages}`).execute(connection.queries);
   const keys = createKeyStore(connection.queries);
   const jobs = createJobStore(connection, createOutbox(connection, systemClock));
-  const models = createModelStore(connection.queries);
+  const models = createModelStore(connection);
   await models.create(sampleModel("m"), sampleVersion("m", 0));
   await setRoom(0);
   const isFull = { code: "unavailable", obstacle: "full-disk", message: /disk .* is full/ };

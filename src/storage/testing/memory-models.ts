@@ -20,6 +20,7 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         if (copied !== undefined) addVersion(tables, copied);
       }),
     find: (id) => exclusively(({ models }) => models.find((model) => model.id === id) ?? null),
+    findMany: (ids) => exclusively(({ models }) => models.filter(({ id }) => ids.includes(id))),
     findByName: (entity, project, name) =>
       exclusively(({ models }) => models.find(fits({ entity, project, name })) ?? null),
     findByShortName: (entity, project, name, limit) =>
@@ -57,6 +58,19 @@ export function memoryModels(exclusively: Exclusively): ModelStore {
         const times = all.filter(isBehind).slice(0, limit);
         return times.map(({ modelId, step, createdAt }) => ({ modelId, step, createdAt }));
       }),
+    findMetrics: (versions, names) =>
+      exclusively((tables) =>
+        [...new Set(versions.map(({ modelId }) => modelId))]
+          .flatMap((modelId) => liveVersions(tables, modelId))
+          .filter(({ modelId, step }) =>
+            versions.some((wanted) => wanted.modelId === modelId && wanted.step === step),
+          )
+          .map(({ modelId, step, metrics }) => ({
+            modelId,
+            step,
+            metrics: Object.fromEntries(Object.entries(metrics).filter(([name]) => names.includes(name))),
+          })),
+      ),
     deleteVersions: (modelId, steps) =>
       exclusively((tables) => {
         const live = liveVersions(tables, modelId);

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TrainingJob } from "../../client/api.ts";
+import { jobFilters, jobRewardColumns, ranFor, rewardText } from "./job-list.ts";
+
+test("filters are those of the address that the API knows", () => {
+  const of = (text: string) => jobFilters(new URLSearchParams(text));
+  assert.deepEqual(of("model=p/a&kind=sft&state=failed&after=x"), {
+    model: "p/a",
+    kind: "sft",
+    state: "failed",
+  });
+  assert.deepEqual(of("model=&kind=tea&state=done"), {});
+});
+
+test("a job that never started has no duration", () => {
+  assert.deepEqual(
+    [null, 42.4, 600].map((seconds) => ranFor({ duration_seconds: seconds })),
+    ["–", "42 s", "10 min"],
+  );
+});
+
+test("each reward is a column, and is never filled with another", () => {
+  const jobs: readonly Pick<TrainingJob, "rewards">[] = [
+    { rewards: [{ metric: "data/reward", before: 0.25, after: null }] },
+    { rewards: [{ metric: "val/reward", before: 0, after: 1 }] },
+    { rewards: [] },
+  ];
+  assert.deepEqual(jobRewardColumns(jobs), ["val/reward", "data/reward"]);
+  assert.deepEqual(
+    jobs.map((job) => [rewardText(job, "val/reward"), rewardText(job, "data/reward")]),
+    [
+      ["", "0.25 → –"],
+      ["0 → 1", ""],
+      ["", ""],
+    ],
+  );
+});

@@ -1,0 +1,52 @@
+// The list of jobs as its address describes it, and texts of its cells. Pure.
+import type { TrainingJob } from "../../client/api.ts";
+import { filtersNamed } from "../parts/filters.ts";
+import { durationText, shortNumber } from "../parts/numbers.ts";
+import { type RewardName, rewardNames } from "./version-curves.ts";
+
+export const jobStates = ["queued", "running", "succeeded", "failed", "cancelled"] as const;
+/** Kinds of jobs with their names in full. */
+export const jobKinds = [
+  ["rl", "reinforcement"],
+  ["sft", "supervised"],
+  ["preference", "preferences"],
+] as const;
+
+/** Filters of the list, named as in the address and in the API. */
+export type JobFilters = {
+  readonly model?: string;
+  readonly kind?: TrainingJob["kind"];
+  readonly state?: TrainingJob["state"];
+};
+
+/** Returns the filters of an address; a kind or a state that does not exist is left out. */
+export function jobFilters(query: URLSearchParams): JobFilters {
+  const { model, kind: asked, state: wanted } = filtersNamed(["model", "kind", "state"], query);
+  const kind = jobKinds.find(([name]) => name === asked)?.[0];
+  const state = jobStates.find((name) => name === wanted);
+  return {
+    ...(model !== undefined && { model }),
+    ...(kind !== undefined && { kind }),
+    ...(state !== undefined && { state }),
+  };
+}
+
+/** Returns how long a job ran, or has been running; a dash if it never started. */
+export function ranFor({ duration_seconds: seconds }: Pick<TrainingJob, "duration_seconds">): string {
+  return seconds === null ? "–" : durationText(seconds);
+}
+
+/** Returns the rewards that at least one of the jobs has, a column each. */
+export function jobRewardColumns(jobs: readonly Pick<TrainingJob, "rewards">[]): readonly RewardName[] {
+  return rewardNames.filter((name) =>
+    jobs.some(({ rewards }) => rewards.some(({ metric }) => metric === name)),
+  );
+}
+
+/** Returns a reward before and after the job; empty if neither is known. */
+export function rewardText({ rewards }: Pick<TrainingJob, "rewards">, name: RewardName): string {
+  const found = rewards.find(({ metric }) => metric === name);
+  return found === undefined
+    ? ""
+    : `${shortNumber(found.before ?? NaN)} → ${shortNumber(found.after ?? NaN)}`;
+}

@@ -1,0 +1,41 @@
+// Mean rewards of the policies before and after a job, compared one metric at a time. Pure; the caller reads the metrics.
+import type { TrainingJob } from "../job.ts";
+import type { VersionKey } from "../model.ts";
+
+/** Rewards of a version that was logged (`val/reward`, `train/reward`), and of the data that its job trained on. */
+export const rewardMetrics = ["val/reward", "train/reward", "data/reward"] as const;
+
+type RewardMetric = (typeof rewardMetrics)[number];
+
+/** One metric of the version that a job started from and of the version that it made; null if unknown. */
+export interface JobReward {
+  readonly metric: RewardMetric;
+  readonly before: number | null;
+  readonly after: number | null;
+}
+
+/** Returns the metric of a version; null if there is no such version or it lacks the metric. */
+export type MetricOf = (version: VersionKey, metric: RewardMetric) => number | null;
+
+type Trained = Pick<TrainingJob, "modelId" | "pins" | "resultStep">;
+
+/** Versions whose metrics {@link rewardsOf} reads. */
+export function rewardedVersions({ modelId, pins, resultStep }: Trained): readonly VersionKey[] {
+  const steps = [pins?.startStep ?? null, resultStep, resultStep === null ? null : resultStep + 1];
+  return steps.flatMap((step) => (step === null ? [] : [{ modelId, step }]));
+}
+
+/** Returns every reward metric with a value before or after the job. */
+export function rewardsOf({ modelId, pins, resultStep }: Trained, metricOf: MetricOf): readonly JobReward[] {
+  const at = (step: number | null, metric: RewardMetric): number | null =>
+    step === null ? null : metricOf({ modelId, step }, metric);
+  const next = resultStep === null ? null : resultStep + 1;
+  return rewardMetrics
+    .map((metric) =>
+      // `data/reward` of a version is the reward of its predecessor, which sampled the data.
+      metric === "data/reward"
+        ? { metric, before: at(resultStep, metric), after: at(next, metric) }
+        : { metric, before: at(pins?.startStep ?? null, metric), after: at(resultStep, metric) },
+    )
+    .filter(({ before, after }) => before !== null || after !== null);
+}
