@@ -92,6 +92,36 @@ test("a GGUF file comes by its name, or out of a folder that has no other", asyn
   });
 });
 
+test("a projector of images beside a model is left out", async (t) => {
+  const { scratch, add } = opened(t);
+  mkdirSync(join(scratch, "both"));
+  copyFileSync("test/fixtures/gguf/gemma3.gguf", join(scratch, "both/gemma-3.Q8_0.gguf"));
+  for (const name of ["mmproj-F16.gguf", "gemma-3-mmproj-BF16.gguf", "imatrix.gguf"])
+    copyFileSync("test/fixtures/gguf/qwen3.gguf", join(scratch, "both", name));
+  const added = await add(join(scratch, "both"));
+  assert.deepEqual([added.name, added.files.length], ["gemma-3.Q8_0", 1]);
+});
+
+test("what is wrong is said of the file or the folder that was named", async (t) => {
+  const { scratch, add } = opened(t);
+  const refuses = (path: string, ...messages: RegExp[]) =>
+    assert.rejects(add(path), (error: Error) => {
+      for (const message of messages) assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /\.unfinished|\.checked/);
+      return true;
+    });
+  const cut = join(scratch, "cut.gguf");
+  writeFileSync(cut, readFileSync("test/fixtures/gguf/qwen2.gguf").subarray(0, -100));
+  await refuses(cut, new RegExp(`^${cut} cannot be read`));
+  const folder = join(scratch, "Changed");
+  cpSync(small, folder, { recursive: true, dereference: true });
+  const config = JSON.parse(readFileSync(join(folder, "config.json"), "utf8")) as object;
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, intermediate_size: 32 }));
+  await refuses(folder, new RegExp(`The weights in ${folder} are not those of its config\\.json`));
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ ...config, mlp_bias: true }));
+  await refuses(folder, new RegExp(`The model in ${folder} cannot be served`), /mlp_bias is true/);
+});
+
 test("what is cut, no model, in parts or has links to elsewhere is refused, and nothing stays of it", async (t) => {
   const { scratch, library, add } = opened(t);
   const refuses = (path: string, message: RegExp) => assert.rejects(add(path), { message });

@@ -12,7 +12,7 @@ import { safetensorsFilesIn } from "../model-files/safetensors.ts";
 import { isPlainName, type AddedModel } from "./added-model.ts";
 import type { AddOptions } from "./add-from-hub.ts";
 import { checkDescriptions, checkFolder, checkGguf } from "./check-model.ts";
-import { isDescription, onlyWithWeights } from "./choose-files.ts";
+import { isDescription, isNoModel, onlyWithWeights } from "./choose-files.ts";
 import { requireDiskRoom } from "./disk-room.ts";
 import { licenseOfFolder, licenseOfGguf } from "./licenses.ts";
 import { checkModelName, type ModelLibrary } from "./model-library.ts";
@@ -96,7 +96,10 @@ function ggufModel(path: string): FoundModel {
 }
 
 function onlyGguf(path: string, names: readonly string[]): FoundModel {
-  const files = names.filter((name) => ggufEnd.test(name)).toSorted();
+  const ofGguf = names.filter((name) => ggufEnd.test(name)).toSorted();
+  const ofModels = ofGguf.filter((name) => !isNoModel(name));
+  // One that is alone is named by its reader.
+  const files = ofModels.length === 0 ? ofGguf : ofModels;
   const models = new Map(files.map((name) => [name.replace(ggufEnd, ""), name]));
   const [only] = models.values();
   if (models.size === 1 && only !== undefined) return ggufModel(join(path, only));

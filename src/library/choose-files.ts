@@ -113,13 +113,18 @@ function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufM
   const models = new Map<string, GgufModel>();
   for (const file of files) {
     const { stem } = ggufName.exec(file.path)?.groups ?? {};
-    if (stem === undefined || /^(mmproj|imatrix)|[._-](mmproj|imatrix)$/i.test(stem)) continue;
+    if (stem === undefined || isNoModel(stem)) continue;
     const named = kindAtEnd.exec(stem)?.groups?.["kind"];
     const kind = (named ?? stem).toUpperCase();
     const before = models.get(kind)?.files ?? [];
     models.set(kind, { kind, isNamed: named !== undefined, files: [...before, file] });
   }
   return models;
+}
+
+/** Whether the name of a GGUF file says that it is a projector of images or a table of measurements. */
+export function isNoModel(name: string): boolean {
+  return /(^|[._-])(mmproj|imatrix)([._-]|$)/i.test(name);
 }
 
 function chooseGguf(

@@ -89,7 +89,7 @@ export class ModelLibrary {
       const work = this.#beginWork(name, source);
       const collected = await collect(work).catch((error: unknown) => {
         if (source.kind === "file" || isFinal(error)) rmSync(work, { recursive: true, force: true });
-        throw error;
+        throw inWordsOfSource(error, work, source);
       });
       const model: AddedModel = { name, source, addedAt: clock.now(), ...collected };
       await writeFile(recordFile(work), recordText(model));
@@ -238,4 +238,18 @@ function namesIn(folder: string): readonly string[] {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
     throw error;
   }
+}
+
+/** What is wrong with a model is said of the files that were named, not of their copies in the unfinished folder. */
+function inWordsOfSource(error: unknown, work: string, source: ModelSource): unknown {
+  if (!(error instanceof ServiceError) || !error.message.includes(work)) return error;
+  if (!["invalid", "unsupported", "not_found"].includes(error.code)) return error;
+  const shown =
+    source.kind === "hub"
+      ? source.repository
+      : /\.gguf$/i.test(source.path)
+        ? dirname(source.path)
+        : source.path;
+  const { code, faults, cause } = error;
+  return new ServiceError({ code, message: error.message.replaceAll(work, shown), faults, cause });
 }

@@ -12,7 +12,9 @@ export const architectures = [
   "GraniteForCausalLM",
   "SmolLM3ForCausalLM",
   "Olmo2ForCausalLM",
+  "Olmo3ForCausalLM",
   "Phi3ForCausalLM",
+  "Ministral3ForCausalLM",
 ] as const;
 
 export type Architecture = (typeof architectures)[number];
@@ -23,6 +25,8 @@ export interface LayerConfig {
   readonly slidingWindow: number | null;
   /** Index into {@link ModelConfig.rotaries}; null: places are told by the order of attention alone. */
   readonly rotary: number | null;
+  /** As `rotary`, of the queries; absent if it is the same. */
+  readonly queryRotary?: number;
 }
 
 export interface ModelConfig {
@@ -66,6 +70,8 @@ export interface ModelConfig {
   readonly residualScale: number;
   /** Multiplies the logits. */
   readonly logitScale: number;
+  /** Bounds the logits smoothly: cap · tanh(logits / cap); null if they are unbounded. */
+  readonly logitCap: number | null;
   /** Any of these ends a text; from generation_config.json, or config.json where that names none. */
   readonly endOfTextIds: readonly number[];
 }

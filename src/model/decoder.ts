@@ -7,7 +7,7 @@ import type { Dimension } from "../graph/dimension.ts";
 import type { Value } from "../graph/graph.ts";
 import { recomputed } from "../graph/recompute.ts";
 import type { LayerConfig, ModelConfig } from "./config.ts";
-import type { DeclaredWeights, Linear } from "./linear.ts";
+import { capped, type DeclaredWeights, type Linear } from "./linear.ts";
 import { outputProjection, projection } from "./parameters.ts";
 import { weightParts, type WeightForms } from "./quantized/weight-forms.ts";
 
@@ -54,7 +54,17 @@ export interface RotaryTables {
  * @returns the logits of the selected rows, [...rows, V]
  */
 export function addDecoder(builder: GraphBuilder, config: ModelConfig, parts: DecoderParts): Value {
-  return parts.linear(outputProjection(config), addDecoderLayers(builder, config, parts));
+  return addLogits(builder, config, parts, addDecoderLayers(builder, config, parts));
+}
+
+/** Adds the output projection to what {@link addDecoderLayers} returns. */
+export function addLogits(
+  builder: GraphBuilder,
+  config: ModelConfig,
+  { linear }: Pick<DecoderParts, "linear">,
+  hidden: Value,
+): Value {
+  return capped(builder, linear(outputProjection(config), hidden), config.logitCap);
 }
 
 /**
@@ -150,8 +160,8 @@ class DecoderLayer {
     return this.#parts.attend({
       layer: this.#layer,
       layerConfig,
-      q: this.#rotated("q_norm", this.#linear("q_proj", x), layerConfig),
-      k: this.#rotated("k_norm", this.#linear("k_proj", x), layerConfig),
+      q: this.#rotated("q_norm", this.#linear("q_proj", x), layerConfig.queryRotary ?? layerConfig.rotary),
+      k: this.#rotated("k_norm", this.#linear("k_proj", x), layerConfig.rotary),
       v: this.#builder.kept(this.#linear("v_proj", x)),
     });
   }
@@ -187,7 +197,7 @@ class DecoderLayer {
   }
 
   /** Queries or keys [B, T, H*K] for attention: normalised and rotated, where the model does. */
-  #rotated(norm: string, x: Value, { rotary }: LayerConfig): Value {
+  #rotated(norm: string, x: Value, rotary: number | null): Value {
     const builder = this.#builder;
     const rotate = (heads: Value): Value =>
       rotary === null

@@ -94,21 +94,54 @@ export function embeddingRows(
  *
  * @param x what it is applied to, [N, D]
  * @param targets int64 [N]
+ * @param cap bounds the scores, see `ModelConfig.logitCap`
  */
 export function outputLogprobs(
   builder: GraphBuilder,
   { values, forms }: DeclaredWeights,
   { path }: Projection,
-  { x, targets }: { readonly x: Value; readonly targets: Value },
+  { x, targets, cap }: { readonly x: Value; readonly targets: Value; readonly cap: number | null },
 ): { readonly logprobs: Value; readonly entropies: Value } {
   const name = `${path}.weight`;
   const part = (partName: string): Value => present(values.get(partName), partName);
   const form = forms.get(name) ?? "float32";
+  if (cap !== null) return cappedLogprobs(builder, { values, forms }, name, { x, targets, cap });
   if (form === "float32") return builder.linearLogprob(x, part(name), targets);
   assert(isCodes(form), "an output projection has at least 8 bits");
   const { columns, rows, scales } = partNames(name);
   const weight = { columns: part(columns), rows: part(rows), scales: part(scales) };
   return builder.int8LinearLogprob(rotate(builder, x), weight, targets);
+}
+
+/** Returns cap · tanh(x / cap), or x itself without a cap; see `ModelConfig.logitCap`. */
+export function capped(builder: GraphBuilder, x: Value, cap: number | null): Value {
+  return cap === null ? x : builder.multiply(builder.tanh(builder.multiply(x, 1 / cap)), cap);
+}
+
+/** As {@link outputLogprobs}, of all scores at once: no fused operation has a bound. */
+function cappedLogprobs(
+  builder: GraphBuilder,
+  { values, forms }: DeclaredWeights,
+  name: string,
+  { x, targets, cap }: { readonly x: Value; readonly targets: Value; readonly cap: number },
+): { readonly logprobs: Value; readonly entropies: Value } {
+  const part = (partName: string): Value => present(values.get(partName), partName);
+  const isInt8 = forms.has(name);
+  const { rows, scales } = partNames(name);
+  const weight = isInt8
+    ? builder.multiply(builder.cast(part(rows), "float32"), asColumn(builder, part(scales)))
+    : part(name);
+  const scores = builder.matMul(isInt8 ? rotate(builder, x) : x, weight, { transposeB: true });
+  const logprobs = builder.logSoftmax(capped(builder, scores, cap));
+  const products = builder.multiply(builder.exp(logprobs), logprobs);
+  return {
+    logprobs: builder.gatherLast(logprobs, targets),
+    entropies: builder.negate(builder.reduceSum(products, [-1])),
+  };
+}
+
+function asColumn(builder: GraphBuilder, x: Value): Value {
+  return builder.reshape(x, [...x.shape, 1]);
 }
 
 /** x H, in blocks of its last axis; twice is x again. */

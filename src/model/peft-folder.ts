@@ -110,7 +110,8 @@ export function openLoraAdapter(folder: string, config: ModelConfig): StoredLora
       { name: b, shape: [outputSize, rank] },
     ];
   });
-  const faults = stored.size === 0 ? "it has no matrices" : tensorFaults(stored, wanted, () => false);
+  const faults =
+    stored.size === 0 ? "it has no matrices" : tensorFaults(stored, wanted, { isRedundant: () => false });
   if (faults !== null) {
     throw new ServiceError({
       code: "invalid",

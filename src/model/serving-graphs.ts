@@ -7,11 +7,10 @@ import { GraphBuilder } from "../graph/builder.ts";
 import { dimensionProduct } from "../graph/dimension.ts";
 import type { Graph, Value } from "../graph/graph.ts";
 import type { ModelConfig } from "./config.ts";
-import { addDecoder, addDecoderLayers, addRotaryTables, declareWeights } from "./decoder.ts";
+import { addDecoder, addDecoderLayers, addLogits, addRotaryTables, declareWeights } from "./decoder.ts";
 import type { DecoderParts } from "./decoder.ts";
 import { embeddingRows, storedLinear } from "./linear.ts";
 import { servingLoraParameters, type LoraForm } from "./lora.ts";
-import { outputProjection } from "./parameters.ts";
 import { promptForms, type WeightForms } from "./quantized/weight-forms.ts";
 
 export interface ServingOptions {
@@ -239,7 +238,7 @@ function addScores(
   parts: DecoderParts,
 ): Readonly<Record<"logits" | "hidden", Value>> {
   const hidden = addDecoderLayers(builder, config, parts);
-  return { logits: parts.linear(outputProjection(config), hidden), hidden };
+  return { logits: addLogits(builder, config, parts, hidden), hidden };
 }
 
 function ofPrompts({ lora, forms }: ServingOptions): ServingOptions {

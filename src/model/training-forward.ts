@@ -84,6 +84,7 @@ export function addTrainingForward(
   const { logprobs, entropies } = outputLogprobs(builder, weights, outputProjection(config), {
     x: hidden_ND,
     targets: targets_N,
+    cap: config.logitCap,
   });
   return {
     logprobs_N: logprobs,

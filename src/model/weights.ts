@@ -7,7 +7,7 @@ import type { WeightSource } from "../graph/weight-source.ts";
 import { tensorFaults } from "./check-tensors.ts";
 import type { ModelConfig } from "./config.ts";
 import { rotaryTableNames } from "./decoder.ts";
-import { ggufFilesOf } from "../model-files/gguf/gguf-model.ts";
+import { ggufFilesOf, ggufNamesOf } from "../model-files/gguf/gguf-model.ts";
 import { readStoredTensors } from "../model-files/weight-files.ts";
 import { readFloats, type StoredTensor } from "../model-files/stored-tensor.ts";
 import { float32Bytes, isNormWeight, modelParameters } from "./parameters.ts";
@@ -207,14 +207,21 @@ export function rotarySources(config: ModelConfig): ReadonlyMap<string, { readon
 /** The tensors in the order of the parameters, after checking that they are those of the model. */
 function checkedTensors(folder: string, config: ModelConfig): readonly StoredTensor[] {
   const stored = readStoredTensors(folder);
-  const faults = tensorFaults(stored, storedParameters(config), (name) => isRedundant(name, config));
+  const names = ggufNamesOf(folder);
+  const faults = tensorFaults(stored, storedParameters(config), {
+    isRedundant: (name) => isRedundant(name, config),
+    shownAs: names?.tensor,
+  });
   if (faults === null) {
     const tensors = parameterTensors(stored, config);
     return modelParameters(config).map(({ name }) => present(tensors.get(name), name));
   }
   throw new ServiceError({
     code: "invalid",
-    message: `The weights in ${folder} are not those of its config.json: ${faults}.`,
+    message:
+      names === null
+        ? `The weights in ${folder} are not those of its config.json: ${faults}.`
+        : `The tensors of ${names.file} are not those of its metadata: ${faults}.`,
   });
 }
 

@@ -55,7 +55,9 @@ interface VendorEncoder {
 export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const vendor = buildVendor(files);
   const idOfToken = vendor.get_vocab(true);
-  const vocabularySize = greatest(idOfToken.values()) + 1;
+  const repeated = repeatedTokens(files.config);
+  const spelling = (id: number): string | undefined => repeated.get(id) ?? vendor.id_to_token(id);
+  const vocabularySize = greatest([...idOfToken.values(), ...repeated.keys()]) + 1;
   const addedTokens = vendor.get_added_tokens_decoder();
   const decodeToken = createTokenDecoder(files.tokenizer.decoder);
   const specialIds = findSpecialIds(vendor, files.config);
@@ -64,7 +66,7 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
   const cache: (Uint8Array | undefined)[] = [];
 
   const bytesOf = (id: number): Uint8Array => {
-    const token = vendor.id_to_token(id);
+    const token = spelling(id);
     if (token === undefined) return new Uint8Array();
     return decodeToken(token, { isAdded: addedTokens.has(id) });
   };
@@ -92,12 +94,19 @@ export function createTokenizer(files: TokenizerFiles): Tokenizer {
       return textDecoder.decode(Buffer.concat(shown.map(tokenBytes)));
     },
     tokenText: (id) => textDecoder.decode(tokenBytes(id)),
-    tokenSpelling: (id) => vendor.id_to_token(id) ?? "",
+    tokenSpelling: (id) => spelling(id) ?? "",
     tokenBytes,
     isSpecial: (id) => specialIds.has(id),
     leastTokenCount: (text) =>
       Math.ceil(Buffer.byteLength(form === null ? text : text.normalize(form)) / longestToken()),
   };
+}
+
+/** Further ids of tokens that tokenizer.json lists once. Only folders made of GGUF files have them. */
+function repeatedTokens(config: TokenizerFiles["config"]): ReadonlyMap<number, string> {
+  const listed = config.repeated_tokens;
+  if (typeof listed !== "object" || listed === null) return new Map();
+  return new Map(Object.entries(listed).map(([id, token]) => [Number(id), String(token)]));
 }
 
 function buildVendor(files: TokenizerFiles): VendorEncoder {

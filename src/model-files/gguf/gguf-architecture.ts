@@ -1,8 +1,11 @@
 // What GGUF files call models, their sizes and their tensors, in the words of the Hugging Face layout.
 // Source: the names in llama.cpp (gguf-py's constants) and what its converters rearrange.
-import { readFloats, type StoredTensor } from "../stored-tensor.ts";
+import type { StoredTensor } from "../stored-tensor.ts";
+import { checkArchitectureKeys } from "./architecture-keys.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
+import { ropeScaling, type RopeScalingFields } from "./rope-scaling.ts";
+import { asWritten } from "./shortest-decimal.ts";
 
 interface GgufArchitecture {
   /** The class and type in config.json. */
@@ -14,7 +17,15 @@ interface GgufArchitecture {
   readonly hasWholeNorms: boolean;
   /** By what stands between `blk.0.` and `.weight`, the same in config.json's layout. */
   readonly layerParts: Readonly<Record<string, string>>;
-  /** Fields of config.json that this architecture has beside those of all. */
+  /** Tensors with factors for the rotary embedding. They become numbers in config.json. */
+  readonly ropeTensors: readonly string[];
+  /** True if `rope.scaling.yarn_*` may differ from the usual values. */
+  readonly readsYarnSettings: boolean;
+  /** Keys that only this architecture reads, without its name. */
+  readonly ownKeys: readonly string[];
+  /** What `rope_scaling` of config.json has besides the scaling. */
+  readonly ropeFields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
+  /** Fields of config.json that only this architecture has. */
   readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -51,20 +62,49 @@ const plain = {
   hasPairedRows: false,
   hasWholeNorms: false,
   layerParts,
+  ropeTensors: [],
+  readsYarnSettings: false,
+  ownKeys: [],
+  ropeFields: () => ({}),
   fields: () => ({}),
 } as const;
+
+const longRopeTensors = ["rope_factors_short.weight", "rope_factors_long.weight"] as const;
+
+/** As Llama's files have it. */
+const paired = {
+  ...plain,
+  hasPairedRows: true,
+  ropeTensors: ["rope_freqs.weight", ...longRopeTensors],
+} as const;
+
+const slidingKeys = ["attention.sliding_window", "attention.sliding_window_pattern"] as const;
 
 /** By `general.architecture`. */
 const architectures: Readonly<Record<string, GgufArchitecture>> = {
   // Mistral's models are converted under this name as well.
-  llama: { ...plain, architecture: "LlamaForCausalLM", modelType: "llama", hasPairedRows: true },
+  llama: { ...paired, architecture: "LlamaForCausalLM", modelType: "llama" },
+  mistral3: {
+    ...paired,
+    architecture: "Ministral3ForCausalLM",
+    modelType: "ministral3",
+    readsYarnSettings: true,
+    ownKeys: ["attention.temperature_scale"],
+    ropeFields: ministral3RopeFields,
+  },
   qwen2: { ...plain, architecture: "Qwen2ForCausalLM", modelType: "qwen2" },
   qwen3: { ...plain, architecture: "Qwen3ForCausalLM", modelType: "qwen3" },
   granite: {
-    ...plain,
+    ...paired,
     architecture: "GraniteForCausalLM",
     modelType: "granite",
-    hasPairedRows: true,
+    ownKeys: [
+      "embedding_scale",
+      "attention.scale",
+      "residual_scale",
+      "logit_scale",
+      "rope.scaling.finetuned",
+    ],
     fields: graniteFields,
   },
   // Its files say nothing of the layers that do not rotate: each fourth, as in llama.cpp.
@@ -80,33 +120,81 @@ const architectures: Readonly<Record<string, GgufArchitecture>> = {
     architecture: "Phi3ForCausalLM",
     modelType: "phi3",
     layerParts: fusedParts,
+    ropeTensors: longRopeTensors,
+    ownKeys: ["attention.sliding_window", "rope.dimension_count"],
     fields: phi3Fields,
   },
   olmo2: { ...plain, architecture: "Olmo2ForCausalLM", modelType: "olmo2", layerParts: outputNormParts },
   gemma3: {
+    ...plain,
     architecture: "Gemma3ForCausalLM",
     modelType: "gemma3_text",
-    hasPairedRows: false,
     hasWholeNorms: true,
     layerParts: outputNormParts,
+    ownKeys: [...slidingKeys, "rope.freq_base_swa", "final_logit_softcapping"],
     fields: gemma3Fields,
   },
 };
 
-function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
-  const written = (name: string): number => asWritten(metadata.number(`${prefix}.${name}`) ?? 1);
+/** OLMo 3, whose files say `olmo2` and have a window. */
+const olmo3: GgufArchitecture = {
+  ...plain,
+  architecture: "Olmo3ForCausalLM",
+  modelType: "olmo3",
+  layerParts: outputNormParts,
+  ownKeys: slidingKeys,
+  fields: (metadata, prefix) => slidingFields(metadata, prefix, 4),
+};
+
+/** The architectures that GGUF files are read of. */
+export const ggufArchitectures: readonly string[] = Object.keys(architectures);
+
+/** Models of Mistral's whose files say `mistral3` and whose queries do not grow. */
+const mistral: GgufArchitecture = {
+  ...paired,
+  architecture: "MistralForCausalLM",
+  modelType: "mistral",
+  readsYarnSettings: true,
+  ownKeys: ["attention.temperature_scale"],
+  fields: () => ({ sliding_window: null }),
+};
+
+function ministral3RopeFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  const beta = metadata.number(`${prefix}.attention.temperature_scale`) ?? 0;
   return {
-    embedding_multiplier: written("embedding_scale"),
-    attention_multiplier: written("attention.scale"),
-    residual_multiplier: written("residual_scale"),
-    logits_scaling: written("logit_scale"),
+    llama_4_scaling_beta: asWritten(beta),
+    original_max_position_embeddings:
+      metadata.number(`${prefix}.rope.scaling.original_context_length`) ??
+      metadata.number(`${prefix}.context_length`),
+  };
+}
+
+function graniteFields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
+  if (metadata.flag(`${prefix}.rope.scaling.finetuned`) === false) {
+    throw metadata.refused(
+      `${prefix}.rope.scaling.finetuned`,
+      "a model of this architecture without a rotary embedding is not computed",
+    );
+  }
+  // Absent and 0 both stand for the usual factor.
+  const written = (name: string, usual: number): number => {
+    const value = metadata.number(`${prefix}.${name}`) ?? 0;
+    return value === 0 ? usual : asWritten(value);
+  };
+  const [width, heads] = [metadata.number(`${prefix}.embedding_length`), headCount(metadata, prefix)];
+  const headSize = metadata.number(`${prefix}.attention.key_length`) ?? (width ?? 1) / heads;
+  return {
+    embedding_multiplier: written("embedding_scale", 1),
+    attention_multiplier: written("attention.scale", 1 / Math.sqrt(headSize)),
+    residual_multiplier: written("residual_scale", 1),
+    logits_scaling: written("logit_scale", 1),
   };
 }
 
 function phi3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
   const number = (name: string): number | null => metadata.number(`${prefix}.${name}`);
   const width = number("embedding_length") ?? 0;
-  const headSize = number("attention.key_length") ?? width / (number("attention.head_count") ?? 1);
+  const headSize = number("attention.key_length") ?? width / headCount(metadata, prefix);
   const original = number("rope.scaling.original_context_length") ?? number("context_length");
   return {
     partial_rotary_factor: (number("rope.dimension_count") ?? headSize) / headSize,
@@ -120,27 +208,62 @@ function phi3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<str
 const gemma3LargestLayers = 62;
 
 function gemma3Fields(metadata: GgufMetadata, prefix: string): Readonly<Record<string, unknown>> {
-  const headSize = metadata.number(`${prefix}.attention.key_length`) ?? 256;
-  const isLargest = metadata.number(`${prefix}.block_count`) === gemma3LargestLayers;
   const width = metadata.number(`${prefix}.embedding_length`) ?? 0;
-  const heads = metadata.number(`${prefix}.attention.head_count`) ?? 1;
+  const heads = headCount(metadata, prefix);
+  const headSize = metadata.number(`${prefix}.attention.key_length`) ?? width / heads;
+  const isLargest = metadata.number(`${prefix}.block_count`) === gemma3LargestLayers;
   return {
     hidden_activation: "gelu_pytorch_tanh",
-    query_pre_attn_scalar: isLargest ? width / heads : headSize,
-    sliding_window: metadata.number(`${prefix}.attention.sliding_window`),
-    layer_types: gemma3LayerTypes(metadata, prefix),
+    query_pre_attn_scalar: isLargest ? Math.floor(width / heads) : headSize,
+    final_logit_softcapping: metadata.number(`${prefix}.final_logit_softcapping`) || null,
     rope_local_base_freq: metadata.number(`${prefix}.rope.freq_base_swa`) ?? 10_000,
+    ...slidingFields(metadata, prefix, 6),
   };
 }
 
-/** Older files do not say which layers slide: five of six do. */
-function gemma3LayerTypes(metadata: GgufMetadata, prefix: string): readonly string[] {
-  const listed = metadata.flags(`${prefix}.attention.sliding_window_pattern`);
+/**
+ * Which layers slide, and how far.
+ *
+ * @param usualPeriod of so many layers all but the last slide, unless the file says otherwise
+ */
+function slidingFields(
+  metadata: GgufMetadata,
+  prefix: string,
+  usualPeriod: number,
+): Readonly<Record<string, unknown>> {
   const count = metadata.needed(`${prefix}.block_count`, metadata.number(`${prefix}.block_count`));
-  const slides = (layer: number): boolean => listed?.[layer] ?? (layer + 1) % 6 !== 0;
-  return Array.from({ length: Math.min(count, layersMax) }, (_, layer) =>
-    slides(layer) ? "sliding_attention" : "full_attention",
-  );
+  const window = metadata.number(`${prefix}.attention.sliding_window`) || null;
+  const slides = window === null ? () => false : slidingRule(metadata, prefix, usualPeriod);
+  return {
+    sliding_window: window,
+    layer_types: Array.from({ length: Math.min(count, layersMax) }, (_, layer) =>
+      slides(layer) ? "sliding_attention" : "full_attention",
+    ),
+  };
+}
+
+/** A list of flags, or the period as a number, of which 0 lets every layer slide. */
+function slidingRule(
+  metadata: GgufMetadata,
+  prefix: string,
+  usualPeriod: number,
+): (layer: number) => boolean {
+  const key = `${prefix}.attention.sliding_window_pattern`;
+  const written = metadata.value(key);
+  if (Array.isArray(written)) {
+    const count = metadata.number(`${prefix}.block_count`);
+    if (written.length !== count)
+      throw metadata.refused(key, `${count} entries are needed, one for each layer`);
+    const flags = written.map((flag) => flag === true || flag === 1);
+    return (layer) => flags[layer];
+  }
+  const period = metadata.number(key) ?? usualPeriod;
+  return (layer) => period === 0 || layer % period < period - 1;
+}
+
+function headCount(metadata: GgufMetadata, prefix: string): number {
+  const key = `${prefix}.attention.head_count`;
+  return metadata.needed(key, metadata.uniform(key));
 }
 
 /** More than any model has; a list of this length is made before a tensor is looked at. */
@@ -149,109 +272,142 @@ const layersMax = 10_000;
 /** Where config.json says whether there are biases; elsewhere they are fixed by the class. */
 const readsAttentionBias: ReadonlySet<string> = new Set([
   "LlamaForCausalLM",
+  "Qwen3ForCausalLM",
+  "Gemma3ForCausalLM",
   "GraniteForCausalLM",
   "SmolLM3ForCausalLM",
   "Olmo2ForCausalLM",
+  "Olmo3ForCausalLM",
 ]);
 
 /**
  * What config.json would say of the model.
  *
- * @throws ServiceError `unsupported` for an architecture that is not known, or what lacks in the metadata
+ * @throws ServiceError `unsupported` for an architecture that is not known, what lacks in the metadata, and a key that
+ * changes what is computed in a way that is not known
  */
 export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Readonly<Record<string, unknown>> {
-  const prefix = metadata.needed("general.architecture", metadata.text("general.architecture"));
-  const known = knownArchitecture(metadata, prefix);
+  const { prefix, known } = architectureOf(metadata);
   const number = (name: string): number | null => metadata.number(`${prefix}.${name}`);
-  const needed = (name: string): number => metadata.needed(`${prefix}.${name}`, number(name));
-  const [width, headCount] = [needed("embedding_length"), needed("attention.head_count")];
+  const uniform = (name: string): number | null => metadata.uniform(`${prefix}.${name}`);
+  const needed = (name: string): number => metadata.needed(`${prefix}.${name}`, uniform(name));
+  const [width, heads] = [needed("embedding_length"), headCount(metadata, prefix)];
+  const [contextLength, normEpsilon] = [needed("context_length"), needed("attention.layer_norm_rms_epsilon")];
+  const headSize = number("attention.key_length") ?? width / heads;
+  const rotaryBase = number("rope.freq_base") ?? 10_000;
+  const rotarySize =
+    (known.ownKeys.includes("rope.dimension_count") && number("rope.dimension_count")) || headSize;
+  const tensorLayout = known.hasPairedRows ? "Meta AI original pth" : "reference";
+  checkArchitectureKeys(metadata, prefix, {
+    own: known.ownKeys,
+    context: { headSize, contextLength, rotaryBase, normEpsilon, tensorLayout },
+  });
   const embedding = metadata.needed("token_embd.weight", tensors.get("token_embd.weight") ?? null);
-  return {
+  const { readsYarnSettings } = known;
+  const scaling = { metadata, architecture: prefix, contextLength, rotarySize, readsYarnSettings };
+  const result = {
     architectures: [known.architecture],
     model_type: known.modelType,
     vocab_size: embedding.shape[0],
     hidden_size: width,
     intermediate_size: needed("feed_forward_length"),
     num_hidden_layers: needed("block_count"),
-    num_attention_heads: headCount,
-    num_key_value_heads: number("attention.head_count_kv") ?? headCount,
-    head_dim: number("attention.key_length") ?? width / headCount,
-    max_position_embeddings: needed("context_length"),
-    rms_norm_eps: asWritten(needed("attention.layer_norm_rms_epsilon")),
+    num_attention_heads: heads,
+    num_key_value_heads: uniform("attention.head_count_kv") ?? heads,
+    head_dim: headSize,
+    max_position_embeddings: contextLength,
+    rms_norm_eps: asWritten(normEpsilon),
     tie_word_embeddings: !tensors.has("output.weight"),
-    rope_theta: asWritten(number("rope.freq_base") ?? 10_000),
-    ...(readsAttentionBias.has(known.architecture)
-      ? { attention_bias: tensors.has("blk.0.attn_q.bias") }
-      : {}),
-    ...ropeScaling(tensors, metadata, prefix),
+    rope_theta: asWritten(rotaryBase),
+    ...biasFields(tensors, known),
+    ...withRopeFields(
+      ropeScaling({ ...scaling, tensors: onlyRopeTensors(tensors, known) }),
+      known.ropeFields(metadata, prefix),
+    ),
     ...known.fields(metadata, prefix),
     ...tokenIds(metadata),
     torch_dtype: "float32",
   };
+  if (known.architecture === "Gemma3ForCausalLM") refuseScaledMagnitude(metadata, prefix);
+  return result;
+}
+
+function withRopeFields(
+  { rope_scaling: scaling }: RopeScalingFields,
+  others: Readonly<Record<string, unknown>>,
+): RopeScalingFields {
+  if (Object.keys(others).length === 0) return scaling === undefined ? {} : { rope_scaling: scaling };
+  return { rope_scaling: { rope_type: "default", ...scaling, ...others } };
+}
+
+/** llama.cpp multiplies the rotary embedding of sliding layers too, and Transformers does not. */
+function refuseScaledMagnitude(metadata: GgufMetadata, prefix: string): void {
+  const [typeKey, factorKey] = [`${prefix}.rope.scaling.type`, `${prefix}.rope.scaling.attn_factor`];
+  if (metadata.text(typeKey) === "yarn")
+    throw metadata.refused(typeKey, "none and linear are computed for this architecture");
+  if ((metadata.number(factorKey) ?? 1) !== 1)
+    throw metadata.refused(factorKey, "1 is computed for this architecture");
+}
+
+function onlyRopeTensors(
+  tensors: GgufFile["tensors"],
+  { ropeTensors }: GgufArchitecture,
+): GgufFile["tensors"] {
+  return new Map([...tensors].filter(([name]) => ropeTensors.includes(name)));
+}
+
+/** Queries, keys and values may have biases without the output projection having one. */
+function biasFields(
+  tensors: GgufFile["tensors"],
+  { architecture }: GgufArchitecture,
+): Readonly<Record<string, boolean>> {
+  if (!readsAttentionBias.has(architecture)) return {};
+  const hasBias = tensors.has("blk.0.attn_q.bias");
+  if (!hasBias || tensors.has("blk.0.attn_output.bias")) return { attention_bias: hasBias };
+  return { attention_bias: true, attention_out_bias: false };
 }
 
 /** Null where the file names none: the classes of other programs have ids of published models in their place. */
 function tokenIds(metadata: GgufMetadata): Readonly<Record<string, number | null>> {
-  const id = (role: string): number | null => metadata.number(`tokenizer.ggml.${role}_token_id`);
-  return { bos_token_id: id("bos"), eos_token_id: id("eos"), pad_token_id: id("padding") };
+  return {
+    bos_token_id: metadata.tokenId("bos"),
+    eos_token_id: metadata.usedTokenId("eos"),
+    pad_token_id: metadata.tokenId("padding"),
+  };
 }
 
-/** The shortest decimal that is the number in float32: what the file's maker had before it was rounded. */
-function asWritten(value: number): number {
-  for (let digits = 1; digits < 9; digits++) {
-    const short = Number(value.toPrecision(digits));
-    if (Math.fround(short) === Math.fround(value)) return short;
+interface ReadArchitecture {
+  /** `general.architecture`, with which its keys begin. */
+  readonly prefix: string;
+  readonly known: GgufArchitecture;
+}
+
+/** @throws ServiceError `unsupported` for a file that is no model, or of an architecture that is not read */
+export function architectureOf(metadata: GgufMetadata): ReadArchitecture {
+  const prefix = metadata.needed("general.architecture", metadata.text("general.architecture"));
+  const type = metadata.text("general.type") ?? "model";
+  if (type === "adapter") {
+    throw metadata.error(
+      `it is a LoRA adapter for ${prefix}; add the model that it belongs to, and bring the adapter in as PEFT files with \`hone models import\``,
+    );
   }
-  return value;
-}
-
-function knownArchitecture(metadata: GgufMetadata, name: string): GgufArchitecture {
-  const known = architectures[name];
-  if (known !== undefined) return known;
-  throw metadata.error(
-    `its architecture is ${name}; ${Object.keys(architectures).join(", ")} are read from GGUF files`,
-  );
-}
-
-/** Factors of their own for each rotary pair, as Llama 3.1's, have in config.json the name of the method that lists them. */
-function ropeScaling(
-  tensors: GgufFile["tensors"],
-  metadata: GgufMetadata,
-  prefix: string,
-): Readonly<Record<string, unknown>> {
-  const listed = tensors.get("rope_freqs.weight");
-  if (listed !== undefined) {
-    const factors = [...readFloats(listed)];
-    const scaling = {
-      rope_type: "longrope",
-      short_factor: factors,
-      long_factor: factors,
-      attention_factor: 1,
-    };
-    return { rope_scaling: scaling };
+  if (type === "mmproj" || prefix === "clip") {
+    throw metadata.error(
+      "it turns images into embeddings (mmproj) and holds no language model; add the model's own file, which answers texts without it",
+    );
   }
-  const [short, long] = [tensors.get("rope_factors_short.weight"), tensors.get("rope_factors_long.weight")];
-  if (short !== undefined && long !== undefined) {
-    const scaling = {
-      rope_type: "longrope",
-      short_factor: [...readFloats(short)].map(asWritten),
-      long_factor: [...readFloats(long)].map(asWritten),
-      attention_factor: metadata.number(`${prefix}.rope.scaling.attn_factor`) ?? undefined,
-    };
-    return { rope_scaling: scaling };
+  if (type !== "model") throw metadata.error(`it holds no model: its general.type is ${type}`);
+  const known = Object.hasOwn(architectures, prefix) ? architectures[prefix] : undefined;
+  if (known === undefined) {
+    throw metadata.error(
+      `its architecture is ${prefix}; ${ggufArchitectures.join(", ")} are served from GGUF files. Have vLLM servers compute other models (docs/vllm.md)`,
+    );
   }
-  const type = metadata.text(`${prefix}.rope.scaling.type`) ?? "none";
-  const factor = metadata.number(`${prefix}.rope.scaling.factor`);
-  if (type === "none" || factor === null || factor === 1) return {};
-  return { rope_scaling: { rope_type: type, factor } };
+  const isSet = (name: string): boolean => (metadata.number(`${prefix}.${name}`) ?? 0) !== 0;
+  if (prefix === "olmo2" && isSet("attention.sliding_window")) return { prefix, known: olmo3 };
+  if (prefix === "mistral3" && !isSet("attention.temperature_scale")) return { prefix, known: mistral };
+  return { prefix, known };
 }
-
-/** What config.json has as numbers. */
-const rotaryTensors: ReadonlySet<string> = new Set([
-  "rope_freqs.weight",
-  "rope_factors_short.weight",
-  "rope_factors_long.weight",
-]);
 
 const outerParts: Readonly<Record<string, string>> = {
   token_embd: "model.embed_tokens",
@@ -268,13 +424,12 @@ export function ggufTensors(
   { tensors }: GgufFile,
   metadata: GgufMetadata,
 ): ReadonlyMap<string, StoredTensor> {
-  const prefix = metadata.needed("general.architecture", metadata.text("general.architecture"));
-  const known = knownArchitecture(metadata, prefix);
-  const heads = metadata.needed("head_count", metadata.number(`${prefix}.attention.head_count`));
-  const kvHeads = metadata.number(`${prefix}.attention.head_count_kv`) ?? heads;
+  const { prefix, known } = architectureOf(metadata);
+  const heads = headCount(metadata, prefix);
+  const kvHeads = metadata.uniform(`${prefix}.attention.head_count_kv`) ?? heads;
   const named = new Map<string, StoredTensor>();
   for (const [ggufName, tensor] of tensors) {
-    if (rotaryTensors.has(ggufName)) continue;
+    if (known.ropeTensors.includes(ggufName)) continue;
     const name = namedAs(ggufName, known);
     named.set(name, { ...tensor, name, ...rearrangement(ggufName) });
   }
@@ -287,6 +442,46 @@ export function ggufTensors(
     return { rearranged: { kind: "paired-rows", headCount: part === "q" ? heads : kvHeads } };
   }
 }
+
+/** As the file names a tensor that {@link ggufTensors} returns, or would return. */
+export function ggufTensorName(name: string, architecture: string): string {
+  const known = Object.hasOwn(architectures, architecture) ? architectures[architecture] : undefined;
+  const match = /^(?:model\.layers\.(?<layer>\d+)\.)?(?<part>.+)\.(?<kind>weight|bias)$/.exec(name);
+  if (known === undefined || match?.groups === undefined) return name;
+  const { layer, part, kind } = match.groups;
+  const parts = layer === undefined ? outerParts : known.layerParts;
+  const found = Object.keys(parts).find((key) => parts[key] === part);
+  if (found === undefined) return name;
+  return layer === undefined ? `${found}.${kind}` : `blk.${layer}.${found}.${kind}`;
+}
+
+/** The key that a field of config.json was made from; null if there is none of its own. */
+export function ggufKeyOf(field: string, architecture: string): string | null {
+  const key = Object.hasOwn(keysOfFields, field) ? keysOfFields[field] : undefined;
+  return key === undefined ? null : `${architecture}.${key}`;
+}
+
+const keysOfFields: Readonly<Record<string, string>> = {
+  hidden_size: "embedding_length",
+  intermediate_size: "feed_forward_length",
+  num_hidden_layers: "block_count",
+  num_attention_heads: "attention.head_count",
+  num_key_value_heads: "attention.head_count_kv",
+  head_dim: "attention.key_length",
+  max_position_embeddings: "context_length",
+  rms_norm_eps: "attention.layer_norm_rms_epsilon",
+  rope_theta: "rope.freq_base",
+  rope_local_base_freq: "rope.freq_base_swa",
+  sliding_window: "attention.sliding_window",
+  layer_types: "attention.sliding_window_pattern",
+  partial_rotary_factor: "rope.dimension_count",
+  rope_scaling: "rope.scaling",
+  embedding_multiplier: "embedding_scale",
+  attention_multiplier: "attention.scale",
+  residual_multiplier: "residual_scale",
+  logits_scaling: "logit_scale",
+  final_logit_softcapping: "final_logit_softcapping",
+};
 
 function namedAs(ggufName: string, known: GgufArchitecture): string {
   const match = /^(?:blk\.(?<layer>\d+)\.)?(?<part>\w+)\.(?<kind>weight|bias)$/.exec(ggufName);

@@ -16,7 +16,7 @@ import { isDeepStrictEqual } from "node:util";
 import { present } from "../../domain/assert.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { corrupt, type StoredTensor } from "../stored-tensor.ts";
-import { ggufConfig, ggufTensors } from "./gguf-architecture.ts";
+import { architectureOf, ggufConfig, ggufKeyOf, ggufTensorName, ggufTensors } from "./gguf-architecture.ts";
 import { ggufParts, readGguf } from "./gguf-file.ts";
 import { ggufTokenizer } from "./gguf-tokenizer.ts";
 import { GgufMetadata } from "./metadata.ts";
@@ -27,6 +27,8 @@ const pointerName = "model.gguf.json";
 interface Pointer {
   /** From the folder, or absolute. */
   readonly file: string;
+  /** `general.architecture`; older programs did not write it. */
+  readonly architecture?: string;
   /** Of each part, as it was when the folder was written. */
   readonly stamps: readonly Stamp[];
   /** Under the names of the Hugging Face layout, so that no process that takes weights reads the metadata again. */
@@ -48,13 +50,18 @@ interface Stamp {
 export function writeGgufFolder(file: string, folder: string): void {
   const whole = readGguf(file);
   const metadata = new GgufMetadata(basename(file), whole.metadata);
+  // The architecture is checked first: other ones have tokenizers of their own, which nobody asked about.
+  const config = ggufConfig(whole, metadata);
   const { tokenizer, config: tokenizerConfig } = ggufTokenizer(metadata);
   const files = {
-    "config.json": ggufConfig(whole, metadata),
+    "config.json": config,
     "generation_config.json": { eos_token_id: endOfTextIds(metadata) },
     "tokenizer.json": tokenizer,
     "tokenizer_config.json": tokenizerConfig,
-    [pointerName]: pointerTo(resolve(file), ggufTensors(whole, metadata)),
+    [pointerName]: {
+      ...pointerTo(resolve(file), ggufTensors(whole, metadata)),
+      architecture: architectureOf(metadata).prefix,
+    },
   };
   const partial = `${folder}.${process.pid}.partial`;
   mkdirSync(partial, { recursive: true });
@@ -82,7 +89,7 @@ function pointerTo(file: string, tensors: ReadonlyMap<string, StoredTensor>): Po
 }
 
 /** Changes whenever another folder would be made of the same file. */
-const folderFormat = "hone-gguf-4";
+const folderFormat = "hone-gguf-5";
 
 /**
  * The folder of the model in a file, made in `cacheFolder` unless it is there already; of an earlier content of the file
@@ -146,6 +153,27 @@ export function ggufFilesOf(folder: string): readonly string[] | null {
   return isDerivedFromGguf(folder) ? partsOf(folder, readPointer(folder)) : null;
 }
 
+/** How the file of a model names what its folder names otherwise, for messages. */
+export interface GgufNames {
+  /** The file's own name. */
+  readonly file: string;
+  readonly tensor: (name: string) => string;
+  /** The key behind a field of config.json; null if there is none of its own. */
+  readonly key: (field: string) => string | null;
+}
+
+/** The names in the file of a folder that {@link writeGgufFolder} wrote; null for any other folder. */
+export function ggufNamesOf(folder: string): GgufNames | null {
+  const [file] = ggufFilesOf(folder) ?? [];
+  if (file === undefined) return null;
+  const { architecture = "" } = readPointer(folder);
+  return {
+    file: basename(file),
+    tensor: (name) => ggufTensorName(name, architecture),
+    key: (field) => ggufKeyOf(field, architecture),
+  };
+}
+
 /** Older programs wrote the file alone. */
 function readPointer(folder: string): Partial<Pointer> {
   return JSON.parse(readFileSync(join(folder, pointerName), "utf8")) as Partial<Pointer>;
@@ -195,9 +223,7 @@ const endTexts: ReadonlySet<string> = new Set([
 ]);
 
 function endOfTextIds(metadata: GgufMetadata): readonly number[] {
-  const named = ["eos", "eot", "eom"].flatMap(
-    (role) => metadata.number(`tokenizer.ggml.${role}_token_id`) ?? [],
-  );
+  const named = ["eos", "eot", "eom"].flatMap((role) => metadata.tokenId(role) ?? []);
   const tokens = metadata.texts("tokenizer.ggml.tokens") ?? [];
   const byText = tokens.flatMap((token, id) => (endTexts.has(token) ? [id] : []));
   return [...new Set([...named, ...byText])];

@@ -24,7 +24,10 @@ export function ggufTokenizer(metadata: GgufMetadata): TokenizerObjects {
   const kinds = metadata.numbers("tokenizer.ggml.token_type") ?? tokens.map(() => tokenKinds.normal);
   const vocabulary: Vocabulary = { tokens, kinds };
   const model = metadata.text("tokenizer.ggml.model");
-  const special = specialTokens(metadata, tokens);
+  if (kinds.length !== tokens.length) {
+    throw metadata.error(`it has ${tokens.length} tokens and ${kinds.length} tokenizer.ggml.token_type`);
+  }
+  const special = { ...specialTokens(metadata, tokens), ...repeatedTokens(vocabulary) };
   switch (model) {
     case "gpt2":
       return {
@@ -92,8 +95,9 @@ function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unkno
   const begins =
     metadata.text("tokenizer.ggml.model") === "llama" ||
     preTokenizers[metadata.text("tokenizer.ggml.pre") ?? "default"]?.begins === true;
-  const before = (metadata.flag("tokenizer.ggml.add_bos_token") ?? begins) ? idOf(metadata, "bos") : null;
-  const after = metadata.flag("tokenizer.ggml.add_eos_token") === true ? idOf(metadata, "eos") : null;
+  const before =
+    (metadata.flag("tokenizer.ggml.add_bos_token") ?? begins) ? metadata.usedTokenId("bos") : null;
+  const after = metadata.flag("tokenizer.ggml.add_eos_token") === true ? metadata.usedTokenId("eos") : null;
   const part = (id: number | null): readonly unknown[] =>
     id === null ? [] : [{ SpecialToken: { id: tokens[id], type_id: 0 } }];
   const used = [before, after].filter((id) => id !== null);
@@ -104,14 +108,10 @@ function postProcessor(metadata: GgufMetadata, tokens: readonly string[]): unkno
   return { type: "TemplateProcessing", single, pair, special_tokens: Object.fromEntries(named) };
 }
 
-function idOf(metadata: GgufMetadata, role: string): number | null {
-  return metadata.number(`tokenizer.ggml.${role}_token_id`);
-}
-
 function specialTokens(metadata: GgufMetadata, tokens: readonly string[]): Readonly<Record<string, unknown>> {
   const roles = { bos_token: "bos", eos_token: "eos", unk_token: "unknown", pad_token: "padding" } as const;
   const named = Object.entries(roles).flatMap(([field, role]) => {
-    const id = idOf(metadata, role);
+    const id = metadata.tokenId(role);
     return id === null || tokens[id] === undefined ? [] : [[field, tokens[id]] as const];
   });
   return { tokenizer_class: "PreTrainedTokenizerFast", ...Object.fromEntries(named), ...templates(metadata) };
@@ -235,6 +235,15 @@ function vocabularyOf(tokens: readonly string[], kinds: readonly number[]): Read
   );
 }
 
+/** Tokenizer.json has one id for each token, the last; the others are listed besides, so that they have a text, too. */
+function repeatedTokens({ tokens, kinds }: Vocabulary): Readonly<Record<string, unknown>> {
+  const last = new Map(tokens.map((token, id) => [token, id]));
+  const repeated = tokens.flatMap((token, id) =>
+    last.get(token) === id || kinds[id] !== tokenKinds.normal ? [] : [[id, token] as const],
+  );
+  return repeated.length === 0 ? {} : { repeated_tokens: Object.fromEntries(repeated) };
+}
+
 const blank = "\u2581";
 
 function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Record<string, unknown>> {
@@ -243,7 +252,7 @@ function sentencePiece(metadata: GgufMetadata, written: Vocabulary): Readonly<Re
   const blanks = { type: "Replace", pattern: { String: " " }, content: blank };
   const beginsWithBlank = metadata.flag("tokenizer.ggml.add_space_prefix") ?? true;
   const normalizers = [...(beginsWithBlank ? [{ type: "Prepend", prepend: blank }] : []), blanks];
-  const unknown = idOf(metadata, "unknown") ?? kinds.indexOf(tokenKinds.unknown);
+  const unknown = metadata.tokenId("unknown") ?? kinds.indexOf(tokenKinds.unknown);
   const scores = metadata.needed("tokenizer.ggml.scores", metadata.numbers("tokenizer.ggml.scores"));
   const pieces = userDefinedPieces(vocabulary);
   return {

@@ -5,7 +5,7 @@ import { assert } from "../../domain/assert.ts";
 import { float32ToBfloat16, float32ToFloat16 } from "../half-floats.ts";
 import { byteLengthOf, type StoredType } from "../stored-tensor.ts";
 
-/** A whole number is written as uint32, any other as float32. Wrap whole floats in {@link float}. */
+/** A whole number is written as uint32, in lists as int32, any other as float32. Wrap whole floats in {@link float}. */
 export type WrittenValue =
   | string
   | number
@@ -84,13 +84,14 @@ const typeNumbers: Readonly<Record<StoredType, number>> = {
 function typedValue(value: WrittenValue): readonly Uint8Array[] {
   if (!Array.isArray(value)) return [uint32(typeOf(value)), scalar(value as Scalar)];
   const list = value as readonly Scalar[]; // Array.isArray does not narrow readonly arrays.
-  const type = typeOf(list.every((item) => Number.isInteger(item)) ? 0 : (list.find(isFraction) ?? list[0]));
+  const isWhole = list.every((item) => Number.isInteger(item));
+  const type = isWhole ? valueTypes.int32 : typeOf(list.find(isFraction) ?? list[0]);
   return [uint32(9), uint32(type), uint64(list.length), ...list.map((item) => scalarAs(item, type))];
 }
 
 type Scalar = string | number | boolean | WrittenFloat;
 
-const valueTypes = { uint32: 4, float32: 6, flag: 7, text: 8 } as const;
+const valueTypes = { uint32: 4, int32: 5, float32: 6, flag: 7, text: 8 } as const;
 
 function isFraction(value: Scalar): boolean {
   return typeof value === "number" && !Number.isInteger(value);
@@ -110,7 +111,7 @@ function scalarAs(value: Scalar, type: number): Uint8Array {
   if (typeof value === "string") return text(value);
   if (typeof value === "boolean") return Uint8Array.of(value ? 1 : 0);
   const number = typeof value === "number" ? value : value.float;
-  return type === valueTypes.uint32 ? uint32(number) : new Uint8Array(Float32Array.of(number).buffer);
+  return type === valueTypes.float32 ? new Uint8Array(Float32Array.of(number).buffer) : uint32(number);
 }
 
 function text(value: string): Uint8Array {

@@ -7,22 +7,33 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** More than any model has of anything; memory is allocated by these numbers before a weight is read. */
 const countMax = 2 ** 24;
 
+/** Where an object lies in the file, and where its faults go. */
+interface Place {
+  /** With a dot at its end; empty for the whole file. */
+  readonly path: string;
+  readonly faults: string[];
+  /** Another name for a field, by which it is shown; null for its own. */
+  readonly nameOf: (field: string) => string | null;
+}
+
 export class ConfigReader {
   readonly #fields: JsonObject;
   readonly #file: string;
-  readonly #path: string;
-  readonly #faults: string[];
+  readonly #place: Place;
 
   /** @param file the name that faults carry */
-  constructor(fields: JsonObject, file: string, path = "", faults: string[] = []) {
+  constructor(fields: JsonObject, file: string, place: Partial<Place> = {}) {
     this.#fields = fields;
     this.#file = file;
-    this.#path = path;
-    this.#faults = faults;
+    this.#place = { path: "", faults: [], nameOf: () => null, ...place };
+  }
+
+  get fields(): JsonObject {
+    return this.#fields;
   }
 
   get hasFaults(): boolean {
-    return this.#faults.length > 0;
+    return this.#place.faults.length > 0;
   }
 
   get names(): readonly string[] {
@@ -70,7 +81,8 @@ export class ConfigReader {
     const value = this.#fields[field] ?? null;
     if (value === null) return null;
     if (typeof value === "object" && !Array.isArray(value)) {
-      return new ConfigReader(value as JsonObject, this.#file, `${this.#path}${field}.`, this.#faults);
+      const path = `${this.#nameOf(field)}.`;
+      return new ConfigReader(value as JsonObject, this.#file, { path, faults: this.#place.faults });
     }
     this.refuse(field, "an object is needed");
     return null;
@@ -80,15 +92,20 @@ export class ConfigReader {
   refuse(field: string, cure: string): void {
     const value = JSON.stringify(this.#fields[field]) ?? "absent";
     const shown = value.length > 200 ? `${value.slice(0, 200)}…` : value;
-    this.#faults.push(`${this.#path}${field} is ${shown}: ${cure}.`);
+    this.#place.faults.push(`${this.#nameOf(field)} is ${shown}: ${cure}.`);
+  }
+
+  #nameOf(field: string): string {
+    const { path, nameOf } = this.#place;
+    return nameOf(field) ?? `${path}${field}`;
   }
 
   /** All faults in one error, after a sentence that says what they prevent. */
   error(consequence: string): ServiceError {
     return new ServiceError({
       code: "unsupported",
-      message: `${consequence} ${this.#faults.join(" ")}`,
-      faults: this.#faults.map((message) => ({ location: [this.#file], message, type: "unsupported" })),
+      message: `${consequence} ${this.#place.faults.join(" ")}`,
+      faults: this.#place.faults.map((message) => ({ location: [this.#file], message, type: "unsupported" })),
     });
   }
 }

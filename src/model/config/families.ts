@@ -9,6 +9,12 @@ export interface FamilyRule {
   readonly headSize: number | null;
   /** Null: as many as heads. */
   readonly kvHeadCount: number | null;
+  /** Sizes that published files leave out; null: they have to be there. */
+  readonly usualSizes: {
+    readonly vocabulary: number;
+    readonly heads: number;
+    readonly contextLength: number;
+  } | null;
   readonly isTied: boolean;
   readonly queryKeyNorm: ModelConfig["queryKeyNorm"];
   /** Whether `attention_bias` decides on biases; else they are fixed. */
@@ -43,8 +49,15 @@ export interface FamilyRule {
   readonly readsPartialRotary: boolean;
   /** The context length before LongRoPE, where config.json names none; null: the whole one. */
   readonly originalContextLength: number | null;
-  /** The base of sliding layers, which is never scaled, and where older files have it; null: as of the others. */
-  readonly slidingRotary: { readonly field: string; readonly theta: number } | null;
+  /**
+   * The base of sliding layers, which is never scaled, and where older files have it; without one it is that of the others;
+   * null: base and scaling are those of the others.
+   */
+  readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
+  /** Whether queries grow with their position. */
+  readonly readsQueryGrowth: boolean;
+  /** Whether `final_logit_softcapping` bounds the logits. */
+  readonly readsLogitCap: boolean;
 }
 
 /** What is computed, by the name that configurations use. */
@@ -60,6 +73,7 @@ const plain: FamilyRule = {
   modelType: "llama",
   headSize: null,
   kvHeadCount: null,
+  usualSizes: null,
   isTied: false,
   queryKeyNorm: "none",
   readsAttentionBias: true,
@@ -81,6 +95,8 @@ const plain: FamilyRule = {
   readsPartialRotary: false,
   originalContextLength: null,
   slidingRotary: null,
+  readsQueryGrowth: false,
+  readsLogitCap: false,
 };
 
 const qwen = {
@@ -113,6 +129,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     modelType: "gemma3_text",
     headSize: 256,
     kvHeadCount: 4,
+    usualSizes: { vocabulary: 262_208, heads: 8, contextLength: 131_072 },
     isTied: true,
     queryKeyNorm: "each-head",
     activation: { field: "hidden_activation", fallback: "gelu_pytorch_tanh" },
@@ -129,6 +146,7 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     rotaryTheta: 1_000_000,
     // Scaling reaches further only where attention does.
     slidingRotary: { field: "rope_local_base_freq", theta: 10_000 },
+    readsLogitCap: true,
   },
   GraniteForCausalLM: { ...plain, modelType: "granite", readsMultipliers: true },
   SmolLM3ForCausalLM: {
@@ -165,6 +183,17 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     hasInputNorms: false,
     hasOutputNorms: true,
   },
+  Olmo3ForCausalLM: {
+    ...plain,
+    modelType: "olmo3",
+    queryKeyNorm: "all-heads",
+    normEpsilon: 1e-5,
+    hasInputNorms: false,
+    hasOutputNorms: true,
+    readsLayerTypes: true,
+    slidingRule: () => (layer) => (layer + 1) % 4 !== 0,
+    slidingRotary: "unscaled",
+  },
   Phi3ForCausalLM: {
     ...plain,
     modelType: "phi3",
@@ -174,5 +203,16 @@ export const families: Readonly<Record<Architecture, FamilyRule>> = {
     slidingRule: (reader) => () => (reader.get("sliding_window") ?? null) !== null,
     readsPartialRotary: true,
     originalContextLength: 4096,
+  },
+  Ministral3ForCausalLM: {
+    ...plain,
+    modelType: "ministral3",
+    headSize: 128,
+    kvHeadCount: 8,
+    readsAttentionBias: false,
+    normEpsilon: 1e-5,
+    slidingRule: (reader) => () => (reader.get("sliding_window") ?? null) !== null,
+    rotaryTheta: 1_000_000,
+    readsQueryGrowth: true,
   },
 };

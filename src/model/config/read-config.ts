@@ -1,6 +1,7 @@
 // Reads config.json and generation_config.json of a Hugging Face folder into a ModelConfig.
 // What the decoder does not compute is refused by name and value, all faults at once: a model must never run as another one.
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
+import { ggufNamesOf } from "../../model-files/gguf/gguf-model.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 import { activations, families, type FamilyRule } from "./families.ts";
@@ -14,20 +15,39 @@ import { readLayers, readRotarySize, refusePartialRotary } from "./read-layers.t
  */
 export function readModelConfig(folder: string): ModelConfig {
   const { config, generation } = readConfigFiles(folder);
-  return parseModelConfig(config, generation, folder);
+  const names = ggufNamesOf(folder);
+  if (names === null) return parseModelConfig(config, generation, folder);
+  const consequence = `The model ${names.file} cannot be served: it asks for what is not computed.`;
+  return parse({
+    reader: new ConfigReader(config, names.file, { nameOf: names.key }),
+    consequence,
+    generation,
+  });
 }
 
 /** As {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
 export function parseModelConfig(config: JsonObject, generation: JsonObject, origin: string): ModelConfig {
-  const reader = new ConfigReader(config, "config.json");
-  const architecture = readArchitecture(reader);
   const consequence = `The model in ${origin} cannot be served: its config.json asks for what is not computed.`;
+  return parse({ reader: new ConfigReader(config, "config.json"), consequence, generation });
+}
+
+function parse({
+  reader,
+  consequence,
+  generation,
+}: {
+  readonly reader: ConfigReader;
+  readonly consequence: string;
+  readonly generation: JsonObject;
+}): ModelConfig {
+  const architecture = readArchitecture(reader);
   if (architecture === null) throw reader.error(consequence);
   const family = families[architecture];
   refuseWhatIsNotComputed(reader, family);
 
   const width = reader.count("hidden_size");
-  const headCount = reader.count("num_attention_heads");
+  const { usualSizes } = family;
+  const headCount = reader.count("num_attention_heads", usualSizes?.heads);
   const headSize = reader.count("head_dim", family.headSize ?? Math.floor(width / headCount));
   const kvHeadCount = reader.count("num_key_value_heads", family.kvHeadCount ?? headCount);
   if (headCount % kvHeadCount !== 0) {
@@ -44,14 +64,14 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
   const hasBias = family.readsAttentionBias && reader.flag("attention_bias", false);
   const result: ModelConfig = {
     architecture,
-    vocabularySize: reader.count("vocab_size"),
+    vocabularySize: reader.count("vocab_size", usualSizes?.vocabulary),
     width,
     intermediateSize: reader.count("intermediate_size"),
     headCount,
     kvHeadCount,
     headSize,
     rotarySize,
-    contextLength: reader.count("max_position_embeddings"),
+    contextLength: reader.count("max_position_embeddings", usualSizes?.contextLength),
     ...readLayers(reader, family, rotarySize),
     normEpsilon: reader.number("rms_norm_eps", family.normEpsilon),
     isNormOffset: family.isNormOffset,
@@ -59,7 +79,8 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     hasOutputNorms: family.hasOutputNorms,
     queryKeyNorm: family.queryKeyNorm,
     hasQueryKeyValueBias: family.hasQueryKeyValueBias || hasBias,
-    hasOutputBias: hasBias,
+    // A file of the GGUF format may have the others alone.
+    hasOutputBias: hasBias && reader.flag("attention_out_bias", true),
     hasFusedProjections: family.hasFusedProjections,
     activation: readActivation(reader, family),
     isTied: reader.flag("tie_word_embeddings", family.isTied),
@@ -69,7 +90,8 @@ export function parseModelConfig(config: JsonObject, generation: JsonObject, ori
     attentionScale: multiplier("attention_multiplier", 1 / Math.sqrt(scoreSize)),
     residualScale: multiplier("residual_multiplier", 1),
     logitScale: 1 / multiplier("logits_scaling", 1),
-    endOfTextIds: readEndOfTextIds(config, generation),
+    logitCap: readLogitCap(reader, family),
+    endOfTextIds: readEndOfTextIds(reader.fields, generation),
   };
   if (reader.hasFaults) throw reader.error(consequence);
   return result;
@@ -96,7 +118,8 @@ function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void
     [],
     "soft capping of attention scores is not computed; use a model without",
   );
-  unless("final_logit_softcapping", [], "soft capping of logits is not computed; use a model without");
+  if (!family.readsLogitCap)
+    unless("final_logit_softcapping", [], "soft capping of logits is not computed here; use a model without");
   unless(
     "quantization_config",
     [],
@@ -124,6 +147,11 @@ function refuseWhatIsNotComputed(reader: ConfigReader, family: FamilyRule): void
       "this class has no such biases; remove the field",
     );
   }
+}
+
+function readLogitCap(reader: ConfigReader, { readsLogitCap }: FamilyRule): number | null {
+  if (!readsLogitCap || (reader.get("final_logit_softcapping") ?? null) === null) return null;
+  return reader.number("final_logit_softcapping");
 }
 
 function readActivation(

@@ -2,7 +2,7 @@
 import type { LayerConfig, ModelConfig } from "../config.ts";
 import type { ConfigReader } from "./config-reader.ts";
 import type { FamilyRule } from "./families.ts";
-import type { RotaryConfig, RotaryScaling } from "../rotary.ts";
+import type { QueryGrowth, RotaryConfig, RotaryScaling } from "../rotary.ts";
 
 type LayerKind = "full_attention" | "sliding_attention";
 
@@ -18,15 +18,37 @@ export function readLayers(
   const window = kinds.includes("sliding_attention") ? readWindow(reader, family) : null;
   const rotaryOf = readRotaries(reader, family, rotarySize);
   const rotaries: RotaryConfig[] = [];
+  const indexOf = (rotary: RotaryConfig): number => {
+    if (!rotaries.includes(rotary)) rotaries.push(rotary);
+    return rotaries.indexOf(rotary);
+  };
+  const growth = readGrowth(reader, family);
+  const withGrowth = (rotary: RotaryConfig): RotaryConfig =>
+    growth === null ? rotary : { ...rotary, growth };
+  const grown = {
+    full_attention: withGrowth(rotaryOf.full_attention),
+    sliding_attention: withGrowth(rotaryOf.sliding_attention),
+  };
   const rotates = family.rotaryRule(reader);
   const layers = kinds.map((kind, layer): LayerConfig => {
     const slidingWindow = kind === "sliding_attention" ? window : null;
     if (!rotates(layer)) return { slidingWindow, rotary: null };
-    const rotary = rotaryOf[kind];
-    if (!rotaries.includes(rotary)) rotaries.push(rotary);
-    return { slidingWindow, rotary: rotaries.indexOf(rotary) };
+    const rotary = indexOf(rotaryOf[kind]);
+    if (growth === null) return { slidingWindow, rotary };
+    return { slidingWindow, rotary, queryRotary: indexOf(grown[kind]) };
   });
   return { layers, rotaries };
+}
+
+/** Queries that grow with their position, as Ministral 3's; null if they do not. */
+function readGrowth(reader: ConfigReader, { readsQueryGrowth }: FamilyRule): QueryGrowth | null {
+  if (!readsQueryGrowth) return null;
+  const settings = reader.object("rope_parameters") ?? reader.object("rope_scaling");
+  if (settings === null || (settings.get("llama_4_scaling_beta") ?? null) === null) return null;
+  return {
+    beta: settings.number("llama_4_scaling_beta"),
+    period: settings.count("original_max_position_embeddings"),
+  };
 }
 
 function readKinds(reader: ConfigReader, { readsLayerTypes, slidingRule }: FamilyRule): readonly LayerKind[] {
@@ -98,7 +120,8 @@ function readRotaries(
   const context = { reader, family, rotarySize };
   const forBothKinds = (full: RotaryConfig): Readonly<Record<LayerKind, RotaryConfig>> => {
     if (slidingRotary === null) return { full_attention: full, sliding_attention: full };
-    const theta = reader.number(slidingRotary.field, slidingRotary.theta);
+    const theta =
+      slidingRotary === "unscaled" ? full.theta : reader.number(slidingRotary.field, slidingRotary.theta);
     return { full_attention: full, sliding_attention: { theta, scaling: { kind: "none" } } };
   };
   const newer = reader.object("rope_parameters");
@@ -117,8 +140,12 @@ function readRotaries(
   }
   return {
     full_attention: one(full ?? newer, rotaryTheta),
-    sliding_attention: one(sliding ?? newer, slidingRotary?.theta ?? rotaryTheta),
+    sliding_attention: one(sliding ?? newer, usualSlidingTheta(family)),
   };
+}
+
+function usualSlidingTheta({ slidingRotary, rotaryTheta }: FamilyRule): number {
+  return slidingRotary === null || slidingRotary === "unscaled" ? rotaryTheta : slidingRotary.theta;
 }
 
 function readScaling(settings: ConfigReader | null, context: ScalingContext): RotaryScaling {
@@ -141,6 +168,8 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
           context.reader.number("max_position_embeddings"),
         ),
       };
+    case "yarn":
+      return readYarn(settings, context);
     // The name in the first files that had it.
     case "su":
     case "longrope":
@@ -148,10 +177,34 @@ function readScaling(settings: ConfigReader | null, context: ScalingContext): Ro
     default:
       settings.refuse(
         field,
-        "default, linear, llama3 and longrope are computed; remove the scaling to serve the original context length",
+        "default, linear, llama3, yarn and longrope are computed; remove the scaling to serve the original context length",
       );
       return { kind: "none" };
   }
+}
+
+/** As Transformers reads it, with the factors of DeepSeek (`mscale`) as well. */
+function readYarn(settings: ConfigReader, { reader, family }: ScalingContext): RotaryScaling {
+  const isSet = (field: string): boolean => (settings.get(field) ?? null) !== null;
+  const contextLength = reader.count("max_position_embeddings", family.usualSizes?.contextLength);
+  const originalContextLength = settings.count("original_max_position_embeddings", contextLength);
+  const factor = settings.number("factor", contextLength / originalContextLength);
+  const magnitude = (multiplier: number): number =>
+    factor <= 1 ? 1 : 0.1 * multiplier * Math.log(factor) + 1;
+  // A magnitude of 0 counts as none.
+  const [one, all] = ["mscale", "mscale_all_dim"].map((field) =>
+    isSet(field) && settings.get(field) !== 0 ? settings.number(field) : null,
+  );
+  const usual = one !== null && all !== null ? magnitude(one) / magnitude(all) : magnitude(1);
+  return {
+    kind: "yarn",
+    factor,
+    originalContextLength,
+    turnsMin: settings.number("beta_fast", 32),
+    turnsMax: settings.number("beta_slow", 1),
+    isTruncated: settings.flag("truncate", true),
+    attentionFactor: settings.number("attention_factor", usual),
+  };
 }
 
 /**

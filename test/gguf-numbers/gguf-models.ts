@@ -1,0 +1,237 @@
+// Small models with random weights as GGUF files, one for each family, and what is varied in them. Every number follows from
+// a seed, so that llama.cpp can be asked once about files that tests write again.
+import { join } from "node:path";
+import { seededRandom } from "../../src/domain/random.ts";
+import type { StoredType } from "../../src/model-files/stored-tensor.ts";
+import {
+  float,
+  writeGguf,
+  type WrittenTensor,
+  type WrittenValue,
+} from "../../src/model-files/testing/write-gguf.ts";
+
+/** The file types of the families: one for all matrices, or several. */
+export const matrixTypes = ["F32", "F16", "BF16", "Q8_0", "mixed"] as const;
+export type MatrixType = (typeof matrixTypes)[number];
+
+/** A file of a small model. */
+export interface GgufCase {
+  readonly name: string;
+  readonly family: FamilyName;
+  readonly type: MatrixType;
+  /** Keys that replace those of the family, below the name of its architecture. */
+  readonly keys: Readonly<Record<string, WrittenValue>>;
+  /** Tensors that the family does not have. */
+  readonly tensors: readonly WrittenTensor[];
+  /** Keys that replace those of the tokenizer. */
+  readonly tokenizer?: Readonly<Record<string, WrittenValue>>;
+}
+
+const sizes = { layers: 4, width: 64, heads: 4, kvHeads: 2, headSize: 16, inner: 96, context: 256 } as const;
+const { layers, width, heads, kvHeads, headSize, inner, context } = sizes;
+
+interface Family {
+  /** `general.architecture`. */
+  readonly architecture: string;
+  readonly keys: Readonly<Record<string, WrittenValue>>;
+  readonly layerTensors: Readonly<Record<string, readonly number[]>>;
+  readonly hasOutput: boolean;
+}
+
+const attention = {
+  "attn_q.weight": [heads * headSize, width],
+  "attn_k.weight": [kvHeads * headSize, width],
+  "attn_v.weight": [kvHeads * headSize, width],
+  "attn_output.weight": [width, heads * headSize],
+} as const;
+const feedForward = {
+  "ffn_gate.weight": [inner, width],
+  "ffn_up.weight": [inner, width],
+  "ffn_down.weight": [width, inner],
+} as const;
+const inputNorms = { "attn_norm.weight": [width], "ffn_norm.weight": [width] } as const;
+const outputNorms = { "post_attention_norm.weight": [width], "post_ffw_norm.weight": [width] } as const;
+const headNorms = { "attn_q_norm.weight": [headSize], "attn_k_norm.weight": [headSize] } as const;
+export const biases = {
+  "attn_q.bias": [heads * headSize],
+  "attn_k.bias": [kvHeads * headSize],
+  "attn_v.bias": [kvHeads * headSize],
+} as const;
+
+const plain = { keys: {}, layerTensors: { ...attention, ...feedForward, ...inputNorms }, hasOutput: true };
+const olmo = {
+  architecture: "olmo2",
+  keys: {},
+  layerTensors: {
+    ...attention,
+    ...feedForward,
+    ...outputNorms,
+    "attn_q_norm.weight": [heads * headSize],
+    "attn_k_norm.weight": [kvHeads * headSize],
+  },
+  hasOutput: true,
+} as const;
+
+export const families = {
+  llama: { ...plain, architecture: "llama", keys: { "rope.dimension_count": headSize } },
+  mistral3: {
+    ...plain,
+    architecture: "mistral3",
+    keys: {
+      "rope.dimension_count": headSize,
+      "attention.temperature_scale": 0.1,
+      "rope.scaling.type": "yarn",
+      "rope.scaling.factor": float(16),
+      "rope.scaling.original_context_length": 16,
+      "rope.scaling.yarn_beta_fast": float(32),
+      "rope.scaling.yarn_beta_slow": float(1),
+      "rope.scaling.yarn_log_multiplier": float(1),
+    },
+  },
+  qwen2: {
+    ...plain,
+    architecture: "qwen2",
+    layerTensors: { ...plain.layerTensors, ...biases },
+    hasOutput: false,
+  },
+  qwen3: { ...plain, architecture: "qwen3", layerTensors: { ...plain.layerTensors, ...headNorms } },
+  granite: {
+    ...plain,
+    architecture: "granite",
+    keys: {
+      embedding_scale: float(3),
+      "attention.scale": 0.3125,
+      residual_scale: 0.6,
+      logit_scale: 0.5,
+    },
+    hasOutput: false,
+  },
+  smollm3: { ...plain, architecture: "smollm3", hasOutput: false },
+  phi3: {
+    ...plain,
+    architecture: "phi3",
+    keys: { "rope.dimension_count": 12 },
+    layerTensors: {
+      ...inputNorms,
+      "attn_qkv.weight": [(heads + 2 * kvHeads) * headSize, width],
+      "attn_output.weight": attention["attn_output.weight"],
+      "ffn_up.weight": [2 * inner, width],
+      "ffn_down.weight": feedForward["ffn_down.weight"],
+    },
+  },
+  olmo2: olmo,
+  // As converters write it: three of four layers slide.
+  olmo3: {
+    ...olmo,
+    keys: {
+      "attention.sliding_window": 8,
+      "attention.sliding_window_pattern": [true, true, true, false],
+      "rope.scaling.type": "yarn",
+      "rope.scaling.factor": float(8),
+      "rope.scaling.original_context_length": 32,
+      "rope.scaling.yarn_attn_factor": 1.2079441541679836,
+      "rope.scaling.yarn_beta_fast": float(32),
+      "rope.scaling.yarn_beta_slow": float(1),
+    },
+  },
+  gemma3: {
+    architecture: "gemma3",
+    keys: {
+      "attention.key_length": headSize,
+      "attention.value_length": headSize,
+      "attention.sliding_window": 8,
+      "rope.freq_base": float(1_000_000),
+    },
+    layerTensors: { ...attention, ...feedForward, ...inputNorms, ...outputNorms, ...headNorms },
+    hasOutput: false,
+  },
+} as const satisfies Readonly<Record<string, Family>>;
+
+export type FamilyName = keyof typeof families;
+
+/** Writes the file of a case into a folder; the same bytes each time. */
+export function writeCase(folder: string, one: GgufCase): string {
+  const file = join(folder, `${one.name}.gguf`);
+  const { architecture, keys } = families[one.family];
+  const below = { ...commonKeys, ...keys, ...one.keys };
+  writeGguf(file, {
+    metadata: {
+      "general.architecture": architecture,
+      ...Object.fromEntries(Object.entries(below).map(([key, value]) => [`${architecture}.${key}`, value])),
+      ...tokenizerKeys,
+      ...one.tokenizer,
+    },
+    tensors: [...modelTensors(one), ...one.tensors],
+  });
+  return file;
+}
+
+const commonKeys = {
+  block_count: layers,
+  context_length: context,
+  embedding_length: width,
+  feed_forward_length: inner,
+  "attention.head_count": heads,
+  "attention.head_count_kv": kvHeads,
+  "attention.layer_norm_rms_epsilon": 1e-5,
+  "rope.freq_base": float(10_000),
+} as const;
+
+/** A token for each byte, as GPT-2 spells them. */
+function byteTokens(): readonly string[] {
+  const isShown = (byte: number): boolean =>
+    (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+  let next = 256;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCodePoint(isShown(byte) ? byte : next++));
+}
+
+const tokens = [...byteTokens(), "th", "he", "<|end|>"];
+export const vocabularySize: number = tokens.length;
+
+const tokenizerKeys = {
+  "tokenizer.ggml.model": "gpt2",
+  "tokenizer.ggml.pre": "gpt-2",
+  "tokenizer.ggml.tokens": tokens,
+  "tokenizer.ggml.token_type": tokens.map((token) => (token === "<|end|>" ? 3 : 1)),
+  "tokenizer.ggml.merges": ["t h", "h e"],
+  "tokenizer.ggml.eos_token_id": tokens.length - 1,
+} as const;
+
+function modelTensors(one: GgufCase): readonly WrittenTensor[] {
+  const { layerTensors, hasOutput } = families[one.family];
+  const shapes: (readonly [string, readonly number[]])[] = [
+    ["token_embd.weight", [vocabularySize, width]],
+    ["output_norm.weight", [width]],
+    ...(hasOutput ? [["output.weight", [vocabularySize, width]] as const] : []),
+  ];
+  for (let layer = 0; layer < layers; layer++) {
+    for (const [name, shape] of Object.entries(layerTensors)) shapes.push([`blk.${layer}.${name}`, shape]);
+  }
+  return shapes.map(([name, shape], index) => ({
+    name,
+    shape,
+    type: typeOf(shape, one.type, index),
+    data: randomTensor(name, shape),
+  }));
+}
+
+/** In mixed files, types take turns. */
+function typeOf(shape: readonly number[], type: MatrixType, index: number): StoredType {
+  if (shape.length === 1) return "F32";
+  if (type !== "mixed") return type;
+  return (["F32", "F16", "Q8_0", "BF16"] as const)[index % 4];
+}
+
+/** Numbers for which scores of attention spread by some units, so that every part of the model shows in the result. */
+export function randomTensor(name: string, shape: readonly number[]): Float32Array {
+  const random = seededRandom("gguf-numbers", name);
+  const centre = name.endsWith("norm.weight") ? 1 : 0;
+  const values = new Float32Array(shape.reduce((product, size) => product * size, 1));
+  for (let index = 0; index < values.length; index++) values[index] = centre + 0.7 * (random.uniform() - 0.5);
+  return values;
+}
+
+/** The tokens that every model is asked about. */
+export const askedTokens: readonly number[] = Array.from({ length: 48 }, (_, place) =>
+  seededRandom("gguf-numbers", "tokens", place).index(vocabularySize),
+);

@@ -1,0 +1,11 @@
+// Writes the files of all cases into a folder, and the tokens beside them, for test/fixtures/gguf/record-llama-cpp.py.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ggufCases } from "./cases.ts";
+import { askedTokens, writeCase } from "./gguf-models.ts";
+
+const [folder] = process.argv.slice(2);
+if (folder === undefined) throw new Error("Usage: node dist/test/gguf-numbers/write-cases.js <folder>");
+mkdirSync(folder, { recursive: true });
+for (const one of ggufCases) writeCase(folder, one);
+writeFileSync(join(folder, "tokens.json"), JSON.stringify(askedTokens));
