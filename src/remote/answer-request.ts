@@ -11,6 +11,7 @@ import { AnswerReader, failureOf } from "./vllm/answer-reader.ts";
 import { completionBody, promptBody } from "./vllm/completion-body.ts";
 import { masksLogprobs, ScoredAnswer } from "./vllm/scored-answer.ts";
 import type { ServerFacts } from "./vllm/server-facts.ts";
+import { strangeAnswer } from "./vllm/vllm-errors.ts";
 
 export interface AnswerPlace {
   readonly replica: Pick<Replica, "server" | "adapters">;
@@ -136,9 +137,17 @@ async function scoresOf(
   { replica: { server }, vocabularySize, signal }: AnswerPlace,
 ): Promise<readonly (PromptLogprob | null)[]> {
   const count = request.outputs.promptLogprobCount ?? 0;
-  const { promptLogprobs } = await server.complete(promptBody(request, model, { vocabularySize }), {
-    signal,
-  });
+  const { promptTokenIds, promptLogprobs } = await server.complete(
+    promptBody(request, model, { vocabularySize }),
+    {
+      signal,
+    },
+  );
+  const { tokenIds } = request.prompt;
+  if (promptTokenIds.length !== tokenIds.length || promptTokenIds.some((id, index) => id !== tokenIds[index]))
+    throw strangeAnswer("the prompt that was asked about");
+  if (promptLogprobs.some((token) => token?.alternatives.some(({ id }) => id >= vocabularySize)))
+    throw strangeAnswer("alternatives of the model");
   // vLLM adds the token itself where it is not among them.
   return promptLogprobs.map(
     (token) => token && { ...token, alternatives: token.alternatives.slice(0, count) },

@@ -1,5 +1,6 @@
 // What a remote engine sends to vLLM, and what it makes of servers that fail in any way. The contract is asked elsewhere.
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { test, type TestContext } from "node:test";
 import { systemClock } from "../domain/clock.ts";
 import type { Engine } from "../domain/generation.ts";
@@ -170,6 +171,14 @@ const stream = "text/event-stream";
 const chunk = (more: object): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, text: "", logprobs: null, finish_reason: null, token_ids: [3], ...more }] })}\n\n`;
 
+/** Writes one piece after another, the last one again and again, until the connection is closed. */
+async function drip(response: ServerResponse, pieces: readonly string[]): Promise<void> {
+  for (let place = 0; !response.destroyed; place++) {
+    response.write(pieces[Math.min(place, pieces.length - 1)] ?? "");
+    await systemClock.sleep(50);
+  }
+}
+
 /** What a server does to an answer, and what comes of it. */
 const faults: Readonly<Record<string, { readonly does: StubFault; readonly failure: RegExp }>> = {
   "is too busy": {
@@ -270,6 +279,30 @@ const faults: Readonly<Record<string, { readonly does: StubFault; readonly failu
       return true;
     },
     failure: /^unavailable: .*cannot be understood/,
+  },
+  "answers with a fraction of a token": {
+    does: (_path, _request, response) => {
+      response.writeHead(200, { "content-type": stream }).end(chunk({ token_ids: [3.5] }));
+      return true;
+    },
+    failure: /^unavailable: .*cannot be understood/,
+  },
+  "mixes up two answers": {
+    does: (_path, _request, response) => {
+      const from = (id: string) => chunk({}).replace("{", `{"id":"${id}",`);
+      response.writeHead(200, { "content-type": stream }).end(from("cmpl-1") + from("cmpl-2"));
+      return true;
+    },
+    failure: /^unavailable: .*cannot be understood/,
+  },
+  "goes on for ever without a token": {
+    does: (_path, _request, response) => {
+      response.writeHead(200, { "content-type": stream }).write(chunk({}));
+      const pieces = [": still here\n\n", chunk({ token_ids: [] }), "data: {"];
+      void drip(response, pieces);
+      return true;
+    },
+    failure: /^timeout: .*sent no token for 2 s, though its answer went on/,
   },
   "gives a request up": {
     does: (_path, _request, response) => {

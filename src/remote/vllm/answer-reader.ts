@@ -18,6 +18,8 @@ export class AnswerReader {
   /** What ends the last of its choices. */
   #lastFinish: readonly GenerationEvent[] = [];
   #cachedTokenCount = 0;
+  /** The id of the answer, which its first piece names; null before it. */
+  #answerId: string | null = null;
   /** Of each choice of the answer those of the request. */
   readonly #choicesOf: (choice: number) => readonly number[];
 
@@ -45,6 +47,10 @@ export class AnswerReader {
    * @throws ServiceError `unsupported` where no token was left to draw; `unavailable` for what cannot be an answer
    */
   read(chunk: CompletionChunk): readonly GenerationEvent[] {
+    // Two answers that a proxy mixes up are nobody's answer.
+    if (chunk.answerId !== null && this.#answerId !== null && chunk.answerId !== this.#answerId)
+      throw strangeAnswer("an answer to this request alone");
+    this.#answerId ??= chunk.answerId;
     if (chunk.kind === "choice") return this.#readChoice(chunk);
     this.#cachedTokenCount = chunk.cachedTokenCount ?? 0;
     return [];
@@ -88,7 +94,9 @@ export class AnswerReader {
   }
 
   #checked(token: GeneratedToken): GeneratedToken {
-    if (token.id < 0 || token.id >= this.#vocabularySize) throw strangeAnswer("a token of the model");
+    if (token.id >= this.#vocabularySize) throw strangeAnswer("a token of the model");
+    if (token.alternatives.some(({ id }) => id >= this.#vocabularySize))
+      throw strangeAnswer("alternatives of the model");
     if (this.#allowedTokenIds?.has(token.id) === false) throw nothingLeft();
     const { topLogprobCount } = this.#request.outputs;
     // vLLM adds the token itself where it is not among them; it is the least probable then.

@@ -1,6 +1,7 @@
 // Answers as vLLM 0.32.0 sent them, in its own words, and what is none of its answers.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { logprobMin } from "../../domain/generation.ts";
 import { readChunk, readCompletion } from "./read-completion.ts";
 
 const recorded = {
@@ -12,10 +13,15 @@ const recorded = {
 } as const;
 
 const chunkOf = (text: string) => readChunk(JSON.parse(text));
+const tokenOf = (text: string) => {
+  const chunk = chunkOf(text);
+  return chunk?.kind === "choice" ? chunk.tokens[0] : undefined;
+};
 
 test("reads the tokens of a choice with their log-probabilities, alternatives by their rank", () => {
   assert.deepEqual(chunkOf(recorded.first), {
     kind: "choice",
+    answerId: "cmpl-b1063b13365e6767",
     choice: 0,
     tokens: [
       {
@@ -32,19 +38,22 @@ test("reads the tokens of a choice with their log-probabilities, alternatives by
   });
   assert.deepEqual(chunkOf(recorded.last), {
     kind: "choice",
+    answerId: "cmpl-b1063b13365e6767",
     choice: 1,
     tokens: [{ id: 266, logprob: NaN, alternatives: [] }],
     finish: "length",
   });
-  assert.deepEqual(chunkOf(recorded.usage), { kind: "usage", cachedTokenCount: null });
+  const usage = { kind: "usage", answerId: "cmpl-b1063b13365e6767" };
+  assert.deepEqual(chunkOf(recorded.usage), { ...usage, cachedTokenCount: null });
   // As protocol.py of vLLM 0.32 has it, with --enable-prompt-tokens-details.
   const details = `"prompt_tokens_details":{"cached_tokens":3,"created_cache_tokens":null}`;
   const told = recorded.usage.replace(`"completion_tokens":6`, `"completion_tokens":6,${details}`);
-  assert.deepEqual(chunkOf(told), { kind: "usage", cachedTokenCount: 3 });
+  assert.deepEqual(chunkOf(told), { ...usage, cachedTokenCount: 3 });
 });
 
 test("reads the log-probabilities of a prompt", () => {
-  const { promptLogprobs } = readCompletion(JSON.parse(recorded.prompt));
+  const { promptTokenIds, promptLogprobs } = readCompletion(JSON.parse(recorded.prompt));
+  assert.deepEqual(promptTokenIds, [5, 6, 7]);
   assert.deepEqual(promptLogprobs, [
     null,
     {
@@ -80,8 +89,36 @@ test("throws what went wrong within a stream, and refuses what is no answer", ()
     changed({ index: "0" }),
     changed({ token_ids: [null] }),
     changed({ token_ids: [1, 2] }),
+    changed({ token_ids: [1.5] }),
+    changed({ token_ids: [-1] }),
+    { ...first, choices: [first.choices[0], first.choices[0]] },
     changed({ logprobs: { token_logprobs: [-1], top_logprobs: [{ yes: -1 }] } }),
   ])
     assert.throws(() => readChunk(strange), { code: "unavailable", message: /cannot be understood/ });
+  // What JSON.parse makes of numbers that no model computes.
+  for (const logprob of ["NaN", "1e999", "-1e999", "0.5", '"-1"', "{}"]) {
+    const text = recorded.first.replace("[-2.873029947280884]", `[${logprob}]`);
+    if (logprob === "NaN") assert.throws(() => chunkOf(text), SyntaxError);
+    else if (logprob === "-1e999") assert.equal(tokenOf(text)?.logprob, logprobMin);
+    else assert.throws(() => chunkOf(text), { code: "unavailable" }, logprob);
+  }
+  // Rounding.
+  assert.equal(tokenOf(recorded.first.replace("[-2.873029947280884]", "[0.0000001]"))?.logprob, 0);
+  for (const count of ["-1", "1.5", '"3"', "1e999"]) {
+    const details = `"prompt_tokens_details":{"cached_tokens":${count}}`;
+    const text = recorded.usage.replace(`"completion_tokens":6`, `"completion_tokens":6,${details}`);
+    assert.throws(() => chunkOf(text), { code: "unavailable" }, count);
+  }
   assert.throws(() => readCompletion({ choices: [{ prompt_logprobs: null }] }), { code: "unavailable" });
+  for (const [was, is] of [
+    [`"prompt_token_ids":[5,6,7]`, `"prompt_token_ids":[5,6]`],
+    [`"rank":1,`, `"rank":-1,`],
+    [`"272":`, `"x":`],
+    [`"logprob":-2.8164713382720947`, `"logprob":3`],
+  ] as const)
+    assert.throws(
+      () => readCompletion(JSON.parse(recorded.prompt.replace(was, is))),
+      { code: "unavailable" },
+      is,
+    );
 });

@@ -16,6 +16,8 @@ export type CompletionChunk = ChoiceChunk | UsageChunk;
 /** What comes at once of one choice. */
 export interface ChoiceChunk {
   readonly kind: "choice";
+  /** The id of its answer; null if the server gave none. */
+  readonly answerId: string | null;
   readonly choice: number;
   /** With their log-probabilities, NaN where none were asked for; alternatives are as many as vLLM gave, in order. */
   readonly tokens: readonly GeneratedToken[];
@@ -26,6 +28,7 @@ export interface ChoiceChunk {
 /** What comes behind the last choice. */
 export interface UsageChunk {
   readonly kind: "usage";
+  readonly answerId: string | null;
   /** Tokens of the prompt that were there; null where the server does not say (`--enable-prompt-tokens-details`). */
   readonly cachedTokenCount: number | null;
 }
@@ -38,6 +41,8 @@ export interface WholeAnswer {
 }
 
 export interface Completion {
+  /** The prompt that it is about. */
+  readonly promptTokenIds: readonly number[];
   /** One for each token of the prompt, null for the first. */
   readonly promptLogprobs: readonly (PromptLogprob | null)[];
 }
@@ -53,10 +58,16 @@ export function readChunk(value: unknown): CompletionChunk | null {
   const fields = fieldsOf(value, "an event");
   if (fields["error"] !== undefined) throw refusalInStream(fields["error"]);
   const choices = listOf(fields["choices"], "its choices");
-  return choices.length === 0 ? readUsage(fields["usage"]) : readChoice(choices[0]);
+  const answerId = idIn(fields);
+  if (choices.length > 1) throw strangeAnswer("one choice an event");
+  return choices.length === 0 ? readUsage(fields["usage"], answerId) : readChoice(choices[0], answerId);
 }
 
-function readChoice(value: unknown): ChoiceChunk {
+function idIn({ id }: Fields): string | null {
+  return typeof id === "string" ? id : null;
+}
+
+function readChoice(value: unknown, answerId: string | null): ChoiceChunk {
   const choice = fieldsOf(value, "a choice");
   const ids = (choice["token_ids"] ?? null) === null ? [] : listOf(choice["token_ids"], "its token ids");
   const logprobs =
@@ -64,27 +75,36 @@ function readChoice(value: unknown): ChoiceChunk {
   const finish = choice["finish_reason"] ?? null;
   return {
     kind: "choice",
+    answerId,
     choice: numberOf(choice["index"], "the index of a choice"),
-    tokens: ids.map((id, index) => readToken(numberOf(id, "a token id"), logprobs, index)),
+    tokens: ids.map((id, index) => readToken(countOf(id, "a token id"), logprobs, index)),
     finish: typeof finish === "string" ? finish : null,
   };
 }
 
-function readUsage(usage: unknown): UsageChunk | null {
+function readUsage(usage: unknown, answerId: string | null): UsageChunk | null {
   if ((usage ?? null) === null) return null;
   const details = fieldsOf(usage, "its usage")["prompt_tokens_details"] ?? null;
   const count =
     details === null ? null : (fieldsOf(details, "details of its usage")["cached_tokens"] ?? null);
-  return { kind: "usage", cachedTokenCount: count === null ? null : numberOf(count, "its cached tokens") };
+  return {
+    kind: "usage",
+    answerId,
+    cachedTokenCount: count === null ? null : countOf(count, "its cached tokens"),
+  };
 }
 
 /** @throws ServiceError `unavailable` for what has another form */
 export function readWhole(value: unknown): WholeAnswer {
   const fields = fieldsOf(value, "an answer");
-  const usage = readUsage(fields["usage"]);
+  const answerId = idIn(fields);
+  const usage = readUsage(fields["usage"], answerId);
   const passed = fields["kv_transfer_params"] ?? null;
   return {
-    chunks: [...listOf(fields["choices"], "its choices").map(readChoice), ...(usage === null ? [] : [usage])],
+    chunks: [
+      ...listOf(fields["choices"], "its choices").map((choice) => readChoice(choice, answerId)),
+      ...(usage === null ? [] : [usage]),
+    ],
     passed: passed === null ? null : fieldsOf(passed, "what passes to another server"),
   };
 }
@@ -93,13 +113,16 @@ export function readWhole(value: unknown): WholeAnswer {
 export function readCompletion(value: unknown): Completion {
   const [first] = listOf(fieldsOf(value, "an answer")["choices"], "its choices");
   const choice = fieldsOf(first, "a choice");
-  const tokenIds = listOf(choice["prompt_token_ids"], "the prompt's token ids");
+  const tokenIds = listOf(choice["prompt_token_ids"], "the prompt's token ids").map((id) =>
+    countOf(id, "a token id"),
+  );
   const logprobs = listOf(choice["prompt_logprobs"], "the prompt's log-probabilities");
+  if (logprobs.length !== tokenIds.length)
+    throw strangeAnswer("a log-probability for each token of the prompt");
   return {
+    promptTokenIds: tokenIds,
     promptLogprobs: logprobs.map((entry, index) =>
-      entry === null
-        ? null
-        : readPromptToken(numberOf(tokenIds[index], "a token id"), fieldsOf(entry, "a token")),
+      entry === null ? null : readPromptToken(tokenIds[index], fieldsOf(entry, "a token")),
     ),
   };
 }
@@ -121,9 +144,9 @@ function readPromptToken(id: number, entry: Fields): PromptLogprob {
     .map(([key, value]) => {
       const fields = fieldsOf(value, "a token");
       return {
-        id: numberOf(Number(key), "a token id"),
+        id: countOf(Number(key), "a token id"),
         logprob: logprobOf(fields["logprob"]),
-        rank: numberOf(fields["rank"], "a rank"),
+        rank: countOf(fields["rank"], "a rank"),
       };
     })
     .sort(byProbability);
@@ -144,10 +167,16 @@ function idOf(name: string): number {
   return Number(id);
 }
 
+/** Rounding makes a log-probability a little greater than 0. */
+const roundedMax = 1e-3;
+
 /** JSON has no infinity: what cannot be read as a number is the log-probability of what is impossible. */
 function logprobOf(value: unknown): number {
   if (value === null) return logprobMin;
-  return Math.max(logprobMin, numberOf(value, "a log-probability"));
+  const logprob = numberOf(value, "a log-probability");
+  // `1e999` in JSON is read as infinity.
+  if (logprob > roundedMax) throw strangeAnswer("a log-probability of at most 0");
+  return Math.min(0, Math.max(logprobMin, logprob));
 }
 
 function fieldsOf(value: unknown, what: string): Fields {
@@ -158,6 +187,13 @@ function fieldsOf(value: unknown, what: string): Fields {
 function listOf(value: unknown, what: string): readonly unknown[] {
   if (!Array.isArray(value)) throw strangeAnswer(what);
   return value;
+}
+
+/** A whole number, from 0 on. */
+function countOf(value: unknown, what: string): number {
+  const count = numberOf(value, what);
+  if (!Number.isSafeInteger(count) || count < 0) throw strangeAnswer(what);
+  return count;
 }
 
 function numberOf(value: unknown, what: string): number {

@@ -1,5 +1,6 @@
 // One vLLM server: every call that is made of it, each with its deadline, and what it answers in this project's errors. Who
 // asks which server, and when again, is decided above.
+import { systemClock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import {
   BrokenConnection,
@@ -100,13 +101,22 @@ export class VllmServer {
     const whole = { ...body, stream: true, stream_options: { include_usage: true } };
     const answer = await this.#send({ method: "POST", path: completions, body: whole, waits, ...options });
     if (answer.status !== 200) await this.#refuse(answer);
+    // The connection's deadlines are put off by any byte: keep-alives, empty pieces, an event that drips.
+    let waitMs = firstTokenMs;
+    let sinceMs = systemClock.monotonicMs();
     try {
       for await (const events of eventData(answer.body)) {
         const isLast = events.includes(end);
         const chunks = events.flatMap((data) => (data === end ? [] : (readChunk(parsed(data)) ?? [])));
         if (isLast) answer.body.release();
+        const hasMore = isLast || chunks.some(saysSomething);
+        if (!hasMore && systemClock.monotonicMs() - sinceMs > waitMs) throw saysNothing(waitMs);
         if (isLast || chunks.length > 0) yield { chunks, isLast };
         if (isLast) return;
+        if (!hasMore) continue;
+        waitMs = nextTokenMs;
+        // A slow reader is not a slow server.
+        sinceMs = systemClock.monotonicMs();
       }
     } catch (error) {
       throw unreachable(error);
@@ -189,6 +199,15 @@ export class VllmServer {
       .catch(() => null);
     throw refusalOf(answer.status, said, answer);
   }
+}
+
+function saysSomething(chunk: CompletionChunk): boolean {
+  return chunk.kind === "usage" || chunk.tokens.length > 0 || chunk.finish !== null;
+}
+
+function saysNothing(durationMs: number): ServiceError {
+  const message = `The server that computes this model sent no token for ${durationMs / 1000} s, though its answer went on.`;
+  return new ServiceError({ code: "timeout", message });
 }
 
 const completions = "/v1/completions";
