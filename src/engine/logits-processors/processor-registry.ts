@@ -89,7 +89,8 @@ export class ProcessorRegistry {
     };
     let process: unknown;
     try {
-      process = createProcessor({ args, kwargs, extra, model: this.#model });
+      // Copies: a request may be opened again, and its processors share the extra arguments.
+      process = createProcessor({ ...structuredClone({ args, kwargs, extra }), model: this.#model });
     } catch (cause) {
       throw refusal(`does not take these arguments: ${reasonOf(cause)}`, cause);
     }
@@ -103,6 +104,13 @@ export class ProcessorRegistry {
 class OpenProcessor implements ScoreProcessor {
   readonly #process: TokenProcessor;
   readonly #refusal: (what: string, cause?: unknown) => ServiceError;
+  /**
+   * The scores that the module gets: it may detach them, keep them, or write beyond them in their buffer, and the model's
+   * own lie beside those of other requests.
+   */
+  #given_V = new Float32Array(0);
+  /** The prompt that the module gets, and of which. */
+  #promptCopy: { readonly of: readonly number[]; readonly ids: readonly number[] } | null = null;
 
   constructor(process: TokenProcessor, refusal: (what: string, cause?: unknown) => ServiceError) {
     this.#process = process;
@@ -110,17 +118,30 @@ class OpenProcessor implements ScoreProcessor {
   }
 
   apply(scores_V: Float32Array, { prompt, answerIds }: TokenHistory): void {
+    if (this.#given_V.length !== scores_V.length) this.#given_V = new Float32Array(scores_V.length);
+    const given_V = this.#given_V;
+    given_V.set(scores_V);
+    const promptTokenIds = this.#promptOf(prompt.ids);
     let result: unknown;
     try {
-      result = this.#process({ promptTokenIds: prompt.ids, answerTokenIds: answerIds, logits: scores_V });
+      // The history goes on with its own ids, whatever becomes of these.
+      result = this.#process({ promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V });
     } catch (cause) {
       throw this.#refusal(`failed: ${reasonOf(cause)}`, cause);
     }
     if (isDropped(result)) throw this.#refusal("is broken: it is asynchronous, and nobody waits for it");
-    for (let id = 0; id < scores_V.length; id++) {
+    if (given_V.length !== scores_V.length) throw this.#refusal("is broken: it gave its scores away");
+    for (let id = 0; id < given_V.length; id++) {
       // Written so that what is not a number is found too.
-      if (!(scores_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${scores_V[id]}`);
+      if (!(given_V[id] < Infinity)) throw this.#refusal(`made the score of token ${id} ${given_V[id]}`);
     }
+    scores_V.set(given_V);
+  }
+
+  /** Copied once for a request; a module that changes it is told so by the error of its own statement. */
+  #promptOf(ids: readonly number[]): readonly number[] {
+    if (this.#promptCopy?.of !== ids) this.#promptCopy = { of: ids, ids: Object.freeze(ids.slice()) };
+    return this.#promptCopy.ids;
   }
 }
 
@@ -133,5 +154,11 @@ function isDropped(result: unknown): boolean {
 
 /** What was thrown, for a caller: without a full stop, and cut where it is long. */
 function reasonOf(cause: unknown): string {
-  return cut(cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, "");
+  try {
+    const reason: unknown = cause instanceof Error ? cause.message : cause;
+    return cut(String(reason)).replace(/\.$/, "");
+  } catch {
+    // An object without a prototype, or a getter that throws itself: an error here would stop the engine.
+    return "it threw what has no text";
+  }
 }

@@ -204,3 +204,68 @@ test("reads which processors there are, and refuses names that are taken or malf
     });
   }
 });
+
+test("what a module does to its arguments, tokens and scores touches no other request, nor the next token", async () => {
+  const grasping = `
+    export function createProcessor({ args, kwargs, extra }) {
+      const { does } = kwargs;
+      args.push(1); kwargs.size = 9; extra.own = 1;
+      return ({ promptTokenIds, answerTokenIds, logits }) => {
+        if (does === "extends the prompt") promptTokenIds.push(7);
+        answerTokenIds.push(7); answerTokenIds[0] = 6;
+        if (does === "gives its scores away") structuredClone(logits, { transfer: [logits.buffer] });
+        else new Float32Array(logits.buffer).fill(3);
+        if (does === "makes one NaN") logits[2] = NaN;
+        if (does === "makes one infinite") logits[2] = Infinity;
+        if (does === "throws nothing") throw null;
+        if (does === "throws what has no text") throw Object.create(null);
+        if (does === "throws an error that throws")
+          throw Object.defineProperty(new Error(), "message", { get() { throw new Error(); } });
+        if (does === "throws a symbol") throw Symbol("s");
+        if (does === "is asynchronous") return Promise.reject(new Error());
+      };
+    }`;
+  const registry = await load(moduleOf("grasping", grasping));
+  const faults: Readonly<Record<string, RegExp | null>> = {
+    nothing: null,
+    "extends the prompt": /failed: Cannot add property/,
+    "gives its scores away": /is broken: it gave its scores away/,
+    "makes one NaN": /made the score of token 2 NaN/,
+    "makes one infinite": /made the score of token 2 Infinity/,
+    "throws nothing": /failed: null/,
+    "throws what has no text": /failed: it threw what has no text/,
+    "throws an error that throws": /failed: it threw what has no text/,
+    "throws a symbol": /failed: Symbol\(s\)/,
+    "is asynchronous": /is broken: it is asynchronous/,
+  };
+  for (const [does, message] of Object.entries(faults)) {
+    const sampling = samplingWith("grasping", { does });
+    const [processor] = registry.open(sampling);
+    assert.deepEqual(sampling, samplingWith("grasping", { does }), does);
+    // The scores of a batch: this request's are in the middle.
+    const batch = new Float32Array(3 * vocabularySize);
+    const scores = batch.subarray(vocabularySize, 2 * vocabularySize);
+    const [prompt, answer] = [
+      [0, 4],
+      [1, 2],
+    ];
+    for (let token = 0; token < 2; token++) {
+      const apply = () => processor.apply(scores, new TokenHistory(new PromptTokens(prompt), answer));
+      if (message === null) apply();
+      else assert.throws(apply, { code: "unsupported", message }, does);
+    }
+    assert.deepEqual(
+      [prompt, answer],
+      [
+        [0, 4],
+        [1, 2],
+      ],
+      does,
+    );
+    const own = message === null ? 3 : 0;
+    const expected = Array.from({ length: 3 }, (_, row) =>
+      Array<number>(vocabularySize).fill(row === 1 ? own : 0),
+    );
+    assert.deepEqual([...batch], expected.flat(), does);
+  }
+});
