@@ -3,12 +3,15 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseTables } from "../domain/backup/tables.ts";
+import { damagedDatabaseError } from "../domain/obstacles/damaged-database.ts";
+import { reasonOf } from "./doctor/finding.ts";
 import { databaseTables } from "../storage/copies/database-tables.ts";
 import type { Connection } from "../storage/dialect.ts";
 import type { PoolOptions } from "../storage/postgres/postgres-pool.ts";
 import { isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
 import { takeDataLock } from "../storage/sqlite/data-lock.ts";
 import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
+import { openSqliteSnapshot } from "../storage/sqlite/sqlite-snapshot.ts";
 import { openStores, readDatabaseVersions, type DatabaseVersions, type Stores } from "../storage/stores.ts";
 import type { HoneConfig } from "./config.ts";
 
@@ -30,6 +33,8 @@ export interface DatabasePlace {
   openTables(options: Pick<OpenOptions, "isShared">): Promise<DatabaseTables>;
   /** Its version as it is, also beside a running server; only where it exists. */
   readVersions(): Promise<DatabaseVersions>;
+  /** Looks through all of a file for damage, a sentence each; nothing of a database that is a server's on another machine. */
+  findDamage(): Promise<readonly string[]>;
 }
 
 export interface OpenOptions {
@@ -68,6 +73,16 @@ function sqlitePlace(
     open: ({ isShared }) => openStores(openSqlite({ file, isShared, dataFolder })),
     openTables: async ({ isShared }) => databaseTables(openSqlite({ file, isShared, dataFolder })),
     readVersions: () => readDatabaseVersions(openSqlite({ file, isShared: true, dataFolder })),
+    findDamage: async () => {
+      try {
+        const snapshot = openSqliteSnapshot(file);
+        return await snapshot.faults().finally(() => snapshot.close());
+      } catch (error) {
+        // So damaged that it cannot even be looked through.
+        if (damagedDatabaseError(error, file) === null) throw error;
+        return [reasonOf(error)];
+      }
+    },
   };
 }
 
@@ -113,5 +128,6 @@ function postgresPlace(
       return isShared ? open() : alone(open);
     },
     readVersions: async () => readDatabaseVersions(await connect({ connections: connectionsBeside })),
+    findDamage: async () => [],
   };
 }

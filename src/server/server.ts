@@ -86,6 +86,7 @@ import { addToChildEnvironment, type HoneConfig } from "./config.ts";
 import { createAdapterCheck } from "./checks/adapter-check.ts";
 import { createBaseCheck } from "./checks/base-check.ts";
 import { createBucketCheck } from "./checks/bucket-check.ts";
+import { checkDatabase } from "./checks/database-check.ts";
 import { createDiskCheck } from "./checks/disk-check.ts";
 import { settleChildEnvironment } from "./bases/engines-ahead.ts";
 import { exposeGauges } from "./gauges/gauges.ts";
@@ -728,7 +729,7 @@ async function construct(
     engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, { isUp: isUp() }),
     databaseFault: () => database.fault(),
     databaseNote,
-    checkDatabase: async () => void (await database.keys.list({ after: null, limit: 1, order: "asc" })),
+    checkDatabase: () => checkDatabase(database),
     checkJobs: createQueueCheck({ jobs: database.jobs, jobQueue, clock }),
     checks: {
       disk: createDiskCheck(

@@ -2,6 +2,7 @@
 // them read; sqlite/ and postgres/ each make one.
 import type { Kysely, Transaction } from "kysely";
 import type { TableSnapshot } from "../domain/backup/tables.ts";
+import type { ServiceError } from "../domain/service-error.ts";
 import type { Announcer } from "./announcements/announcer.ts";
 import type { Schema } from "./schema.ts";
 import type { Searches } from "./searches/searches.ts";
@@ -42,6 +43,8 @@ export interface Connection {
   readonly announcer: Announcer;
   /** Why it cannot be reached now, for people; null as far as is known. */
   readonly fault: () => string | null;
+  /** The error of the first statement that met damaged files; null as far as is known. */
+  readonly damage: () => ServiceError | null;
   /** Asks what time it is there; null where that is this machine's time. */
   readonly readTime: (() => Promise<Date>) | null;
   /** Opens the database as it is now, for copies of it. Its thread may wait for the disk. */

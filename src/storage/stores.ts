@@ -14,6 +14,7 @@ import type { TrainingSourceStore } from "../domain/rewards/training-source.ts";
 import type { Announcements } from "../domain/servers/announcements.ts";
 import { ownClock, type SharedClock } from "../domain/servers/shared-clock.ts";
 import type { ServerStore } from "../domain/servers/server-store.ts";
+import { damagedDatabaseError } from "../domain/obstacles/damaged-database.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { CompletionStore } from "../domain/recordings/completion-store.ts";
@@ -80,6 +81,8 @@ export interface Stores {
   version(): Promise<DatabaseVersion | null>;
   /** Why the database cannot be reached now, for people; null as far as is known. */
   fault(): string | null;
+  /** The error of the first statement that met damaged files; null as far as is known. */
+  damage(): ServiceError | null;
   /** Idempotent. */
   close(): Promise<void>;
 }
@@ -140,6 +143,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     clock,
     version: () => readPresentVersion(queries),
     fault: () => connection.fault(),
+    damage: () => connection.damage(),
     close: () => (closing ??= queries.destroy()),
   };
 }
@@ -182,5 +186,9 @@ function openingError({ name }: Connection, cause: unknown): ServiceError {
   if (cause instanceof ServiceError) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `The database ${name} cannot be opened: ${reason}.`;
-  return fullDiskError(cause) ?? new ServiceError({ code: "internal", message, cause });
+  return (
+    damagedDatabaseError(cause, name) ??
+    fullDiskError(cause) ??
+    new ServiceError({ code: "internal", message, cause })
+  );
 }

@@ -29,7 +29,7 @@ const introduction = `# The command line
 hone doctor
 \`\`\`
 
-It examines what a server needs and says of each \`ok\`, \`warning\` or \`fault\`, with what to do: Node, processor and memory, whether the native runtime loads and computes, the settings, the data folder with its disk, its database and its key, the port and who has it, and whether each model fits in memory. It takes the settings of \`hone serve\`: put \`doctor\` in the place of \`serve\` in a command line to examine what that would serve. Nothing is started or changed. The status is 1 where a server would not work.
+It examines what a server needs and says of each \`ok\`, \`warning\` or \`fault\`, with what to do: Node, processor and memory, whether the native runtime loads and computes, the settings, the data folder with its disk, its database (read through for damage) and its key, the port and who has it, and whether each model fits in memory. It takes the settings of \`hone serve\`: put \`doctor\` in the place of \`serve\` in a command line to examine what that would serve. Nothing is started or changed. The status is 1 where a server would not work.
 
 [configuration.md](configuration.md) has every setting of \`hone serve\`; its own help, and the table below, the essential ones.
 

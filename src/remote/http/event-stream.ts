@@ -7,8 +7,9 @@ import { UnreadableAnswer } from "./read-text.ts";
 export const eventCharactersMax = 64 * 2 ** 20;
 
 /**
- * What each event of a stream says, those that came at once together: none where the bytes ended no event. An event may have any number of lines, which together are bounded; so is a line that
- * says nothing. Reading takes time in proportion to the bytes, however they are cut.
+ * What each event of a stream says, those that came at once together: none if the bytes ended no event. An event may have
+ * any number of lines, which together are bounded; so is a line that says nothing. Reading takes time in proportion to the
+ * bytes, however they are cut.
  *
  * @throws UnreadableAnswer for an event that is too long; what reading the bytes throws
  */

@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemClock } from "../../domain/clock.ts";
+import { damageCure } from "../../domain/obstacles/damaged-database.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
 import { type BucketPlace, bucketUrl } from "../../artifacts/s3/bucket-place.ts";
 import { storeEnvironment } from "../../artifacts/s3/bucket-client.ts";
@@ -105,6 +106,8 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
   if (!place.exists()) return ok("database", `${place.name} is not there yet; the first start makes it`);
   try {
     const { version, newest, isServable, servesFrom } = await place.readVersions();
+    const damage = version === null ? [] : await place.findDamage();
+    if (damage.length > 0) return fault("database", damageText(place.name, damage), damageCure);
     if (version === null) return ok("database", `${place.name} is empty; the next start fills it`);
     if (version > newest && isServable)
       return ok(
@@ -127,6 +130,14 @@ async function databaseFinding(place: DatabasePlace): Promise<Finding> {
   } catch (error) {
     return fault("database", reasonOf(error), place.cure);
   }
+}
+
+/** Faults that are listed; a damaged file has many. */
+const damageShown = 3;
+
+function damageText(name: string, damage: readonly string[]): string {
+  const more = damage.length > damageShown ? `; and ${damage.length - damageShown} more` : "";
+  return `${name} is damaged: ${damage.slice(0, damageShown).join("; ")}${more}`;
 }
 
 /** Whether commands on this machine get in. */

@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { sql } from "kysely";
+import { sampleFeedback } from "../../storage/contract/storage-under-test.ts";
+import { damagePagesOf } from "../../storage/testing/damage-page.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import { openStores } from "../../storage/stores.ts";
 import { packageVersion } from "../package.ts";
@@ -107,6 +109,21 @@ test("a database is told with its version, stays what it is, and one of a newer 
   assert.match(beside.message, /has version 1000; this program .* goes on beside/);
   writeFileSync(file, "no database at all, but long enough to be taken for one");
   assert.equal((await checkData(data)).get("database")?.state, "fault");
+});
+
+test("a damaged database is a fault, with what is damaged and what to do", async (t) => {
+  const data = newFolder(t);
+  const file = join(data, "hone.db");
+  const stores = await openStores(openSqlite({ file, isShared: true }));
+  const note = "found by this ".repeat(300);
+  await stores.feedback.create(["a", "b"].map((id) => sampleFeedback(id, { payload: { note } })));
+  await stores.close();
+  assert.equal((await checkData(data)).get("database")?.state, "ok");
+  damagePagesOf(file, "found by this");
+  const found = (await checkData(data)).get("database");
+  assert.equal(found?.state, "fault");
+  assert.match(found.message, /hone\.db is damaged: .*(page|malformed)/i);
+  assert.match(found.cure ?? "", /restore the newest backup/);
 });
 
 test("a key that others can read, or that is not there, is a warning", async (t) => {

@@ -46,6 +46,7 @@ export function openPostgres(options: PoolOptions): Connection {
     searches,
     announcer,
     fault: () => pool.fault,
+    damage: () => null,
     readTime: async () => {
       const { rows } = await sql<{ readonly time: Date }>`select clock_timestamp() as time`.execute(queries);
       return rows[0].time;

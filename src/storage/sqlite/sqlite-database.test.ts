@@ -18,11 +18,15 @@ import {
   storeServer,
   groupLines,
   sampleGroup,
+  sampleFeedback,
   sampleJob,
   sampleKey,
   sampleModel,
   sampleVersion,
 } from "../contract/storage-under-test.ts";
+import { databaseTables } from "../copies/database-tables.ts";
+import { damagePagesOf } from "../testing/damage-page.ts";
+import { always } from "../../domain/feedback-query/condition.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { createJobStore } from "../jobs/job-store.ts";
 import { createOutbox } from "../webhooks/outbox.ts";
@@ -218,7 +222,72 @@ test("a file that is no database is refused with its path", async (t) => {
   const file = temporaryFile(t);
   mkdirSync(dirname(file));
   writeFileSync(file, "not a database, but long enough to have been one: ".repeat(100));
-  await assert.rejects(open({ file }), { code: "internal", message: /hone\.db cannot be opened/ });
+  await assert.rejects(open({ file }), {
+    code: "internal",
+    message: /hone\.db is damaged: file is not a database/,
+  });
+});
+
+test("a page that is damaged is told as such, and neither passed over nor taken for no rows", async (t) => {
+  const file = temporaryFile(t);
+  const first = await open({ file });
+  const noteOf = (index: number) => `note of record ${index}. `.repeat(150);
+  const records = Array.from({ length: 60 }, (_, index) =>
+    sampleFeedback(`f${index}`, { payload: { note: noteOf(index) } }),
+  );
+  await first.feedback.create(records);
+  await storeModel(first.models, "m");
+  await first.close();
+  damagePagesOf(file, "note of record 30.");
+
+  const damaged = await open({ file });
+  const { feedback, models } = damaged;
+  assert.equal(damaged.damage(), null);
+  const isDamaged = {
+    code: "internal",
+    message: /hone\.db is damaged: .*malformed.* restore the newest backup/,
+  };
+  const turn = { entity: "team", timeMs: 30_000 };
+  const all = {
+    projectId: "team/games",
+    condition: always,
+    sortBy: [],
+    limit: 100,
+    offset: 0,
+    bytesMax: 1 << 24,
+  };
+  await assert.rejects(feedback.query(all, turn), isDamaged);
+  await assert.rejects(feedback.find("team/games", "f30"), isDamaged);
+  await assert.rejects(feedback.delete("team/games", ["f30"]), isDamaged);
+  assert.match(damaged.damage()?.message ?? "", /is damaged/);
+  // All else goes on, and is kept.
+  assert.deepEqual(await feedback.find("team/games", "f1"), records[1]);
+  assert.deepEqual(await models.find("m"), sampleModel("m"));
+  await storeModel(models, "n");
+  await damaged.close();
+  const again = await open({ file });
+  assert.deepEqual(await again.models.find("n"), sampleModel("n"));
+  await again.close();
+
+  const tables = databaseTables(openSqlite({ file, isShared: true }));
+  const snapshot = await tables.snapshot();
+  assert.match((await snapshot.faults()).join("\n"), /page|malformed|btree/i);
+  const copied = async () => {
+    for (const of of tables.tables) for await (const _ of snapshot.rows(of));
+  };
+  await assert.rejects(copied(), isDamaged);
+  await snapshot.close();
+  await tables.close();
+});
+
+test("a file whose first page is damaged is refused with what to do", async (t) => {
+  const file = temporaryFile(t);
+  await (await open({ file })).close();
+  damagePagesOf(file, "SQLite format 3");
+  await assert.rejects(open({ file }), {
+    code: "internal",
+    message: /hone\.db is damaged.* restore the newest/,
+  });
 });
 
 test("all that was acknowledged before a kill is there, and the lock is free", async (t) => {

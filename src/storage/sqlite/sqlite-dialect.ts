@@ -4,7 +4,7 @@ import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "
 import { LocalAnnouncer } from "../announcements/announcer.ts";
 import type { Connection } from "../dialect.ts";
 import type { Schema } from "../schema.ts";
-import { directSearches } from "../searches/searches.ts";
+import { directSearches, type Searches } from "../searches/searches.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { sqliteForm } from "./sqlite-form.ts";
 import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
@@ -28,15 +28,16 @@ export function openSqlite({
   // Servers whose databases differ still meet at their data folder.
   const lockFiles = new Set(isShared ? [] : [`${file}.lock`, join(dataFolder, "hone.db.lock")]);
   const fileSearches = file === ":memory:" ? null : sqliteSearches(file);
+  const driver = new SqliteDriver(file, lockFiles, fileSearches);
   const queries = new Kysely<Schema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new SqliteDriver(file, lockFiles, fileSearches),
+      createDriver: () => driver,
       createIntrospector: (database) => new SqliteIntrospector(database),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
-  const searches = fileSearches ?? directSearches(queries);
+  const searches = fileSearches === null ? directSearches(queries) : withErrorsOf(driver, fileSearches);
   return {
     queries,
     name: file,
@@ -48,10 +49,24 @@ export function openSqlite({
     searches,
     announcer: new LocalAnnouncer(),
     fault: () => null,
+    damage: () => driver.damage,
     readTime: null,
     openSnapshot: async () => openSqliteSnapshot(file),
     // A transaction has the whole file from its beginning.
     lockForMigration: async () => undefined,
+  };
+}
+
+/** Searches have sessions of their own, whose errors mean the same. */
+function withErrorsOf({ errorOf }: SqliteDriver, searches: Searches): Searches {
+  return {
+    run: async (query, turn) => {
+      try {
+        return await searches.run(query, turn);
+      } catch (error) {
+        throw errorOf(error);
+      }
+    },
   };
 }
 

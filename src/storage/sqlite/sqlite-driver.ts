@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { present } from "../../domain/assert.ts";
+import { damagedDatabaseError } from "../../domain/obstacles/damaged-database.ts";
 import { fullDiskError } from "../../domain/obstacles/full-disk.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { Turns } from "../turns.ts";
@@ -33,6 +34,7 @@ export class SqliteDriver implements Driver {
   readonly #shrinking = new Shrinking(() => this.#shrink());
   #writer: SessionLink | null = null;
   #reader: SessionLink | null = null;
+  #damage: ServiceError | null = null;
 
   /** @param lockFiles locked as long as it is open @param searches closed with it */
   constructor(file: string, lockFiles: Iterable<string>, searches: LanedSearches | null) {
@@ -60,8 +62,26 @@ export class SqliteDriver implements Driver {
     this.#shrinking.postpone();
   }
 
+  /** The error of the first statement that met damage; null as far as is known. */
+  get damage(): ServiceError | null {
+    return this.#damage;
+  }
+
+  /** Returns the error for callers of what a statement threw, and remembers damage. */
+  readonly errorOf = (error: unknown): unknown => {
+    const damaged = damagedDatabaseError(error, this.#file);
+    if (damaged !== null) this.#damage ??= damaged;
+    return damaged ?? fullDiskError(error) ?? error;
+  };
+
   async acquireConnection(): Promise<SqliteConnection> {
-    return new SqliteConnection(present(this.#writer, "the open session"), this.#reader, this.#writing);
+    const writer = present(this.#writer, "the open session");
+    return new SqliteConnection({
+      writer,
+      reader: this.#reader,
+      writing: this.#writing,
+      errorOf: this.errorOf,
+    });
   }
 
   async beginTransaction(connection: SqliteConnection): Promise<void> {
@@ -103,18 +123,28 @@ export class SqliteDriver implements Driver {
   }
 }
 
+interface ConnectionParts {
+  readonly writer: SessionLink;
+  readonly reader: SessionLink | null;
+  readonly writing: Turns;
+  /** The error for callers of one of SQLite's. */
+  readonly errorOf: (error: unknown) => unknown;
+}
+
 class SqliteConnection implements DatabaseConnection {
   readonly #writer: SessionLink;
   readonly #reader: SessionLink | null;
   readonly #writing: Turns;
+  readonly #errorOf: (error: unknown) => unknown;
   /** Ends this connection's turn to write; null before its first write. */
   #endTurn: (() => void) | null = null;
   #isInTransaction = false;
 
-  constructor(writer: SessionLink, reader: SessionLink | null, writing: Turns) {
+  constructor({ writer, reader, writing, errorOf }: ConnectionParts) {
     this.#writer = writer;
     this.#reader = reader;
     this.#writing = writing;
+    this.#errorOf = errorOf;
   }
 
   /** @throws ServiceError `unavailable` when others wrote all the time */
@@ -178,7 +208,7 @@ class SqliteConnection implements DatabaseConnection {
     try {
       return await session.ask(request);
     } catch (error) {
-      throw fullDiskError(error) ?? error;
+      throw this.#errorOf(error);
     }
   }
 }

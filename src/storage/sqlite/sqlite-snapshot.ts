@@ -2,6 +2,7 @@
 // and nobody waits for it. In the thread that asks, which waits for the disk: for commands, not for a server.
 import Database from "libsql";
 import type { Cell, TableColumns, TableSnapshot } from "../../domain/backup/tables.ts";
+import { damagedDatabaseError } from "../../domain/obstacles/damaged-database.ts";
 import { PageOfRows } from "../copies/page-of-rows.ts";
 
 /** How long opening waits for another process that has the file, in milliseconds. */
@@ -24,8 +25,8 @@ export function openSqliteSnapshot(file: string): TableSnapshot {
   }
   let isOpen = true;
   return {
-    rows: (of) => rowsOf(database, of),
-    faults: async () => faultsOf(database),
+    rows: (of) => readable(file, rowsOf(database, of)),
+    faults: async () => faultsOf(database, file),
     close: async () => {
       if (!isOpen) return;
       isOpen = false;
@@ -33,6 +34,15 @@ export function openSqliteSnapshot(file: string): TableSnapshot {
       database.close();
     },
   };
+}
+
+/** Rows of damaged pages cannot be read, and are not passed over. */
+async function* readable<Page>(file: string, pages: AsyncIterable<Page>): AsyncGenerator<Page, void> {
+  try {
+    yield* pages;
+  } catch (error) {
+    throw damagedDatabaseError(error, file) ?? error;
+  }
 }
 
 async function* rowsOf(
@@ -53,9 +63,21 @@ async function* rowsOf(
 }
 
 /** What SQLite finds wrong with its file, and rows that refer to none. */
-function faultsOf(database: Database.Database): readonly string[] {
+function faultsOf(database: Database.Database, file: string): readonly string[] {
+  try {
+    return foundIn(database);
+  } catch (error) {
+    // So damaged that it cannot be looked through.
+    if (damagedDatabaseError(error, file) === null) throw error;
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+function foundIn(database: Database.Database): readonly string[] {
   const found = database.prepare(`PRAGMA integrity_check(${faultsMax})`).raw(true).all() as [string][];
   const faults = found.map(([text]) => text).filter((text) => text !== "ok");
+  // What a damaged file says of its references is not to be relied on.
+  if (faults.length > 0) return faults;
   // Table, row, the table it refers to, and by which of its references.
   const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];
   const counts = new Map<string, number>();
@@ -63,5 +85,5 @@ function faultsOf(database: Database.Database): readonly string[] {
     const pair = `${table} refer to rows of ${parent} that are not there`;
     counts.set(pair, (counts.get(pair) ?? 0) + 1);
   }
-  return [...faults, ...[...counts].map(([pair, count]) => `${count} rows of ${pair}`)];
+  return [...counts].map(([pair, count]) => `${count} rows of ${pair}`);
 }

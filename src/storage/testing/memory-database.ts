@@ -95,6 +95,7 @@ export function memoryStorage(clock: Clock = systemClock): () => Stores {
     clock: ownClock(clock),
     version: async () => ({ version: newestDatabaseVersion, servesFrom: newestDatabaseVersion }),
     fault: () => null,
+    damage: () => null,
     close: async () => undefined,
   });
 }

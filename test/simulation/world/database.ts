@@ -120,6 +120,7 @@ export class SimulatedDatabase {
       searches: directSearches(queries),
       announcer: this.#announcers.join(process),
       fault: () => (this.isAwayFor(process) ? "it is away" : null),
+      damage: () => null,
       readTime: async () => {
         const { rows } = await sql.raw<{ readonly time: number }>(askTime).execute(queries);
         return new Date(rows[0].time);

@@ -1,0 +1,19 @@
+// The errors of SQLite and PostgreSQL that say that the database's files are damaged. Pure: it only reads errors.
+import { ServiceError } from "../service-error.ts";
+
+/** SQLite's results, extended ones included, and PostgreSQL's `data_corrupted` and `index_corrupted`. */
+const codes = /^(SQLITE_CORRUPT(_\w+)?|SQLITE_NOTADB|XX001|XX002)$/;
+
+/** Tells operators what to do. */
+export const damageCure =
+  "Stop the server, keep a copy of the data folder as it is, and restore the newest backup (`hone restore`).";
+
+/** Returns the error for callers if this one, or a cause of it, says that the database is damaged; null otherwise. */
+export function damagedDatabaseError(error: unknown, name: string): ServiceError | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (!("code" in cause) || !codes.test(String(cause.code))) continue;
+    const message = `The database ${name} is damaged: ${cause.message}. \`hone doctor\` lists what is wrong. ${damageCure}`;
+    return new ServiceError({ code: "internal", message, cause: error });
+  }
+  return null;
+}
