@@ -1,0 +1,44 @@
+// What the runs of a task come to, and the Markdown table of all tasks.
+import type { TaskRun } from "./run-task.ts";
+
+/** Reward that every task's model can reach; see `taughtReward`. */
+const reachable = 1;
+
+/** A run has learned its task at this part of it. */
+const learnedShare = 0.8;
+
+export interface TaskOutcome {
+  readonly task: string;
+  readonly reachable: number;
+  readonly runs: readonly (TaskRun & {
+    /** Rounds of training before the first version that earns 0.8 of what is reachable; null if none does. */
+    readonly roundsToLearn: number | null;
+  })[];
+  /** True if four fifths of the seeds reach 0.8 of what is reachable. */
+  readonly isLearned: boolean;
+}
+
+export function outcomeOf(task: string, runs: readonly TaskRun[]): TaskOutcome {
+  const judged = runs.map((run) => {
+    const round = run.rewards.findIndex((reward) => reward >= learnedShare * reachable);
+    return { ...run, roundsToLearn: round < 0 ? null : round };
+  });
+  const learned = judged.filter(({ roundsToLearn }) => roundsToLearn !== null).length;
+  return { task, reachable, runs: judged, isLearned: learned >= 0.8 * runs.length };
+}
+
+/** One row a task, its seeds in their order. */
+export function tableOf(outcomes: readonly TaskOutcome[]): string {
+  const rows = outcomes.map(({ task, runs, isLearned }) => {
+    const before = runs.map(({ rewards }) => (rewards[0] ?? Number.NaN).toFixed(2)).join(" ");
+    const after = runs.map(({ rewards }) => (rewards.at(-1) ?? Number.NaN).toFixed(2)).join(" ");
+    const rounds = runs.map(({ roundsToLearn }) => roundsToLearn ?? "–").join(" ");
+    return `| ${task} | ${before} | ${reachable.toFixed(2)} | ${after} | ${rounds} | ${isLearned ? "yes" : "no"} |`;
+  });
+  const count = outcomes[0]?.runs[0]?.rounds.length ?? 0;
+  return [
+    `| task | before | reachable | after ${count} rounds | rounds to 0.8 of reachable | learned |`,
+    "|---|---|---|---|---|---|",
+    ...rows,
+  ].join("\n");
+}
