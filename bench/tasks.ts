@@ -24,7 +24,7 @@ Trains a new model on each task and seed with the client's \`train\` and prints 
   --config <json>          experimental_config of the jobs in place of the defaults, such as '{"steps": 4}'
   --options <json>         options of train in place of the defaults, such as '{"groupSize": 16, "request": {"temperature": 1.2}}'
   --reachable              only teaches each task by supervised fine-tuning, and prints what the model then earns
-  --json                   prints every run and every round's numbers as JSON
+  --json                   prints every run and every round's numbers as JSON; progress is on standard error
   --help                   prints this
 
 The reward that is reachable is 1 for every task: supervised teaching reaches it (--reachable).
@@ -87,9 +87,10 @@ async function trainAll(hone: Hone, tasks: readonly LearningTask[], base: string
         seed: Number(values.from) + count,
         rounds: Number(values.rounds),
         other: otherOptions(),
-        onRound: (round, reward) => {
-          if (!values.json) process.stderr.write(`${task.name} round ${round + 1}: ${reward.toFixed(2)}\n`);
-        },
+        onRound: (round, reward) =>
+          process.stderr.write(
+            `${task.name} seed ${Number(values.from) + count} round ${round + 1}: ${reward.toFixed(2)}\n`,
+          ),
       });
       runs.push(run);
       if (!values.json) process.stdout.write(`${lineOf(run)}\n`);

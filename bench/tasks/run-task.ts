@@ -35,7 +35,7 @@ export interface RunOptions {
   readonly rounds: number;
   readonly other: OtherOptions;
   /** Told after every round. */
-  readonly onRound: (round: number, reward: number) => void;
+  readonly onRound: (round: number, reward: number) => unknown;
 }
 
 /** Trains a new model from `base`; every setting that `other` does not name is the default. */
