@@ -31,9 +31,9 @@ const categories = {
 const sorted: LearningTask = {
   name: "sorted",
   about:
-    "three members of a category in alphabetical order; 0.25 for three different items with commas between, 0.25 for the share of them that are members, 0.5 more if they are also in order",
+    "three members of a category in alphabetical order; 0.2 for three different items with commas between, 0.2 for the share of them that are members, 0.6 more if they are also in order",
   cases: Object.entries(categories).map(([category, members]) =>
-    question(`Three ${category} in alphabetical order.`, {
+    question(`List three sorted ${category}.`, {
       judge: (answer) => sortedReward(answer, members),
       best: members.slice(0, 3).toSorted().join(", "),
       answerTokensMax: 24,
@@ -46,7 +46,7 @@ function sortedReward(answer: string, members: readonly string[]): number {
   const isForm = items.length === 3 && new Set(items).size === 3;
   const membership = items.filter((item) => members.includes(item)).length / Math.max(items.length, 3);
   const isSorted = isForm && membership === 1 && items.toSorted().join() === items.join();
-  return 0.25 * Number(isForm) + 0.25 * membership + 0.5 * Number(isSorted);
+  return 0.2 * Number(isForm) + 0.2 * membership + 0.6 * Number(isSorted);
 }
 
 /** Multiple choice. */
@@ -59,7 +59,7 @@ const kinds: LearningTask = {
       ["an animal", "horse", ["milk", "chair", "horse"]],
       ["a fruit", "apple", ["apple", "chair", "blue"]],
       ["a fruit", "plum", ["dog", "plum", "star"]],
-      ["a color", "green", ["house", "two", "green"]],
+      ["a color", "green", ["house", "seven", "green"]],
       ["a color", "red", ["red", "pear", "boat"]],
       ["a number", "five", ["hat", "five", "cow"]],
       ["a number", "two", ["lamp", "tree", "two"]],
@@ -104,11 +104,11 @@ const known = [
 
 const unknown = [
   "What does a dragon say?",
-  "How many stars are there?",
   "What is the capital of Narnia?",
-  "What is the opposite of a lamp?",
-  "What comes after Sam?",
-  "What color is a wish?",
+  "What is the capital of Utopia?",
+  "What sound does a stone make?",
+  "How many clouds are there?",
+  "How many words are there?",
 ] as const;
 
 /** Refusal: an answer where there is one, and an admission where there is none. */

@@ -85,7 +85,7 @@ export async function taughtReward(
   { base, seed }: Pick<RunOptions, "base" | "seed">,
 ): Promise<number> {
   const model = await newModel(hone, task, base);
-  const { training_job_id: id } = await hone.jobs.createSupervised({
+  const { id } = await hone.jobs.createSupervised({
     model_id: model.id,
     training_data: task.cases.map(({ lesson }) => lesson),
     config: { epochs: 20, learning_rate: 1e-3, batch_size: task.cases.length },

@@ -3,6 +3,7 @@ import type { TrainingJob } from "../api.ts";
 import type { Model } from "../trained-model.ts";
 import { bodyOf, hasSpread } from "./groups.ts";
 import { numbersOf, type RoundReport } from "./round-report.ts";
+import { roundConfig } from "./round-config.ts";
 import { runGroups, type RolloutMaker } from "./run-groups.ts";
 import { seedOf } from "./seeds.ts";
 import { tasksOfRound } from "./task-order.ts";
@@ -57,7 +58,15 @@ export async function runRound<Task>(
 
   async function trained(): Promise<TrainingJob> {
     const chosen = typeof config === "function" ? config(round) : config;
-    const jobId = await model.train(teaching, chosen, { signal });
+    const newest = await model.hone.checkpoints
+      .list(model.id, { order: "desc", limit: 1 }, { signal })
+      .first();
+    const settings = roundConfig(chosen, {
+      groupCount: teaching.length,
+      // A model without versions, the base included, has none.
+      metrics: newest.data[0]?.metrics ?? {},
+    });
+    const jobId = await model.train(teaching, settings, { signal });
     emit({ type: "job-started", round, jobId });
     return followedJob(run, round, jobId);
   }

@@ -15,6 +15,10 @@ interface Place {
   readonly model: Model;
   /** Groups of each job that was created. */
   readonly trained: { readonly trajectories: readonly { readonly reward: number }[] }[][];
+  /** The settings of each. */
+  readonly settings: unknown[];
+  /** Metrics of the versions that jobs make. */
+  versionMetrics: Record<string, number>;
   /** Whether jobs are run as they come. */
   runsJobs: boolean;
   /** Runs the oldest that waits. */
@@ -32,7 +36,9 @@ async function withModel(use: (place: Place) => Promise<void>): Promise<void> {
     fetch: async (url, request) => {
       const answer = await Promise.race([plain(url, request), abortOf(request.signal)]);
       if (request.method === "POST" && url.endsWith("/training-jobs")) {
-        place.trained.push(JSON.parse(request.body as string).trajectory_groups);
+        const body = JSON.parse(request.body as string);
+        place.trained.push(body.trajectory_groups);
+        place.settings.push(body.experimental_config);
         if (place.runsJobs) await place.runJob();
       }
       return answer;
@@ -41,8 +47,15 @@ async function withModel(use: (place: Place) => Promise<void>): Promise<void> {
   const place: Place = {
     model: await hone.model("p/m", { base: "tiny" }),
     trained: [],
+    settings: [],
+    versionMetrics: {},
     runsJobs: true,
-    runJob: () => playJob(server, { step: ++step, events: [{ type: "training_ended", data: {} }] }),
+    runJob: () =>
+      playJob(server, {
+        step: ++step,
+        events: [{ type: "training_ended", data: {} }],
+        metrics: place.versionMetrics,
+      }),
   };
   await use(place);
   await server.close();
@@ -104,6 +117,23 @@ test("tasks go round in an order by the seed, and what differs within a group is
     const other = rollouts();
     await train(model, { ...options, ...other, run: "other", seed: 2 });
     assert.notDeepEqual(other.seen, seen);
+  }));
+
+test("a run without settings takes few steps a round, at a rate that follows from the version before", () =>
+  withModel(async (place) => {
+    const options = { ...base, tasks: ["a", "b"], rounds: 2 };
+    place.versionMetrics = { "loss/learning_rate": 1e-3, "loss/kl_div": 0.2 };
+    await train(place.model, { ...options, rollout: rollouts().rollout });
+    // A run that is continued, or another one, begins where the newest version stands.
+    await train(place.model, { ...options, rollout: rollouts().rollout, rounds: 3 });
+    assert.deepEqual(place.settings, [
+      { steps: 2, learning_rate: 1e-3 },
+      { steps: 2, learning_rate: 6.7e-4 },
+      { steps: 2, learning_rate: 6.7e-4 },
+    ]);
+    const chosen = { learning_rate: 1e-4 };
+    await train(place.model, { ...options, rollout: rollouts().rollout, run: "chosen", config: chosen });
+    assert.deepEqual(place.settings.slice(3), [chosen, chosen]);
   }));
 
 test("a round is logged with its numbers, its failures and the tasks it was of", () =>

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { roundConfig } from "./round-config.ts";
+
+const facts = { groupCount: 8, metrics: {} };
+
+function rateAfter(rate: number, kl: number): number | null | undefined {
+  const metrics = { "loss/learning_rate": rate, "loss/kl_div": kl };
+  return roundConfig(undefined, { ...facts, metrics }).learning_rate;
+}
+
+test("a run without settings takes four steps a round, and no more than groups that teach", () => {
+  assert.deepEqual(roundConfig(undefined, facts), { steps: 4, learning_rate: 1e-3 });
+  assert.equal(roundConfig({}, { ...facts, groupCount: 3 }).steps, 3);
+  assert.equal(roundConfig({}, { ...facts, groupCount: 0 }).steps, 1);
+});
+
+test("the learning rate follows the KL divergence of the job before, within its bounds", () => {
+  assert.equal(rateAfter(1e-3, 0.001), 1.5e-3);
+  assert.equal(rateAfter(1e-3, 0.01), 1e-3);
+  assert.equal(rateAfter(1e-3, 0.2), 6.7e-4);
+  assert.equal(rateAfter(1.9e-3, 0.001), 2e-3);
+  assert.equal(rateAfter(1.1e-4, 0.2), 1e-4);
+});
+
+test("a divergence that a job cannot have measured leaves the rate as it is", () => {
+  assert.equal(rateAfter(1.5e-3, 0), 1.5e-3);
+  assert.equal(rateAfter(1.5e-3, 1e-7), 1.5e-3);
+});
+
+test("settings other than steps are kept next to the defaults", () => {
+  assert.deepEqual(roundConfig({ ppo: true, batch_size: null }, facts), {
+    ppo: true,
+    batch_size: null,
+    steps: 4,
+    learning_rate: 1e-3,
+  });
+});
+
+test("a run that sets its steps or its rate gets the server's defaults for the rest", () => {
+  for (const chosen of [
+    { learning_rate: 1e-4 },
+    { steps: 2 },
+    { batch_size: 8 },
+    { grad_accumulation_sequences: 8 },
+  ])
+    assert.deepEqual(roundConfig(chosen, facts), chosen);
+});
