@@ -16,7 +16,7 @@ const bedtime: LearningTask = {
   }),
 };
 
-const categories = {
+const categories: Readonly<Record<string, readonly string[]>> = {
   fruits: ["apple", "pear", "plum", "banana", "lemon", "cherry"],
   colors: ["red", "blue", "green", "yellow", "black", "white"],
   animals: ["cat", "dog", "cow", "horse", "lion", "bear"],
@@ -25,7 +25,7 @@ const categories = {
   tools: ["hammer", "saw", "drill", "knife", "rope", "nail"],
   trees: ["oak", "pine", "maple", "birch", "elm", "ash"],
   shapes: ["circle", "square", "triangle", "star", "line", "cube"],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+};
 
 /** Partial credit: parts of the format earn something. */
 const sorted: LearningTask = {

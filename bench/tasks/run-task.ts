@@ -57,7 +57,8 @@ export async function runTask(
     ...other,
     onRound: async (report) => {
       const job = report.jobId === null ? null : await hone.jobs.get(report.jobId);
-      const version = job?.result_step == null ? null : await hone.checkpoints.get(model.id, job.result_step);
+      const step = job?.result_step ?? null;
+      const version = step === null ? null : await hone.checkpoints.get(model.id, step);
       rounds.push({
         groupsWithoutSpread: report.groupsWithoutSpread,
         seconds: report.seconds.rollouts + report.seconds.training,
