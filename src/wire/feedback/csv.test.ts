@@ -48,7 +48,9 @@ test("cells are quoted as RFC 4180 has it, and an empty text is told from nothin
 });
 
 test("no text is a formula to a spreadsheet", () => {
-  for (const text of ["=1+1", "+1", "-1", "@SUM(A1)", "\tx"]) assert.equal(cellOf(text), `'${text}`);
+  for (const text of ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "＝1+1", "＋1", "－1", "＠SUM(A1)"])
+    assert.equal(cellOf(text), `'${text}`);
   assert.equal(cellOf("\r=1"), `"'\r=1"`);
+  assert.equal(cellOf("\n=1"), `"'\n=1"`);
   assert.equal(cellOf('=HYPERLINK("http://x","y")'), `"'=HYPERLINK(""http://x"",""y"")"`);
 });

@@ -50,7 +50,8 @@ function cell(value: Json): string {
 
 /** Spreadsheets compute what begins so, whoever wrote it (https://owasp.org/www-community/attacks/CSV_Injection). */
 function noFormula(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  // The last four are full-width forms of the first, which East Asian editions of Excel compute too.
+  return /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/.test(text) ? `'${text}` : text;
 }
 
 /** An empty text is told from nothing by its quotes. */
