@@ -419,6 +419,68 @@ test("GGUF models are taken by their kind, in parts too, and named after it", as
   await assert.rejects(add("someone/Qwen-GGUF:Q4_K_M"), { message: /architecture is test; llama, / });
 });
 
+test("a hub that lies about a file, sends on for ever, or lists without end is refused, and nothing stays", async (t) => {
+  const { hub, folder, library, add } = await opened(t);
+  const weights = smallFiles["model.safetensors"] ?? Buffer.alloc(0);
+  const longer = Buffer.concat([weights, Buffer.alloc(1)]);
+  const redirects = (location: string) => (response: ServerResponse) =>
+    void response.writeHead(302, { location }).end();
+  for (const [faults, message] of [
+    [[{ at: /blobs/, twist: { content: longer } }], /model\.safetensors.*more than the \d+ bytes|bytes/],
+    [
+      Array.from({ length: 11 }, () => ({ at: /resolve.*model\.safetensors/, answer: redirects("?again") })),
+      /sends a request on 10 times and more/,
+    ],
+    [
+      [{ at: /revision/, answer: redirects("ftp://hub.example/") }],
+      /"ftp:\/\/hub\.example\/", which is no web address/,
+    ],
+    [
+      Array.from({ length: 1001 }, () => ({
+        at: /tree/,
+        answer: (response: ServerResponse) =>
+          void response
+            .writeHead(200, { link: `<${hub.endpoint}/api/models/${repository}/tree/x>; rel="next"` })
+            .end("[]"),
+      })),
+      /does not say what files a repository has/,
+    ],
+  ] as const) {
+    for (const fault of faults) hub.fail(fault);
+    await assert.rejects(add(), { code: "unavailable", message });
+    assert.deepEqual(library.list(), []);
+  }
+  assert.ok(!existsSync(join(folder, "Small-Model")));
+});
+
+test("names of files lead out of no folder", async (t) => {
+  const { hub, folder, add } = await opened(t);
+  const names = [
+    "../config.json",
+    "/etc/config.json",
+    "..\\config.json",
+    "a/../../config.json",
+    "config.json\u0000",
+  ];
+  const entries = [
+    ...names,
+    "../../x-Q4_0.gguf",
+    "..%2f..%2fx-Q4_0.gguf",
+    "model.safetensors/../../x.gguf",
+  ].map((path) => ({
+    type: "file",
+    path,
+    size: 3,
+    oid: gitBlob(Buffer.from("abc")),
+  }));
+  hub.fail({ at: /tree/, answer: (response) => response.writeHead(200).end(JSON.stringify(entries)) });
+  await assert.rejects(add(), { code: "unsupported" });
+  assert.deepEqual(
+    readdirSync(join(folder, "..")).filter((name) => /config|x-Q4/.test(name)),
+    [],
+  );
+});
+
 test("what answers in place of a hub is not taken for one", async (t) => {
   const { hub, library, add } = await opened(t);
   const page = (response: ServerResponse): void =>

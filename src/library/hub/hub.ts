@@ -21,6 +21,8 @@ export interface Repository {
 
 /** More are of no model. */
 const filesMax = 10_000;
+/** Of a list; a hub has a thousand entries on each. */
+const pagesMax = 1000;
 
 export class Hub {
   readonly #access: HubAccess;
@@ -60,8 +62,15 @@ export class Hub {
   async #list(repository: string, commit: string): Promise<readonly RepositoryFile[]> {
     const files: RepositoryFile[] = [];
     const repo = { type: "model", name: repository } as const;
+    const options = this.#options(repository);
+    let pageCount = 0;
     for await (const entry of listFiles({
-      ...this.#options(repository),
+      ...options,
+      // A page may be empty and name a next one, without end.
+      fetch: (...asked) => {
+        if (++pageCount > pagesMax) throw this.#misunderstood("what files a repository has");
+        return options.fetch(...asked);
+      },
       repo,
       revision: commit,
       recursive: true,

@@ -3,6 +3,7 @@
 import { ServiceError } from "../../domain/service-error.ts";
 import { hubLimits, type HubAccess, type HubLimits } from "./access.ts";
 import { Interruption } from "./interruption.ts";
+import { redirectsMax, redirectTarget } from "./redirects.ts";
 import { refusalOf } from "./refusals.ts";
 
 /** An answer and its body, whose parts come within the deadline or throw an {@link Interruption}. */
@@ -54,10 +55,10 @@ export class HubRequests {
     headers.set("accept-encoding", "identity");
     let response: Response;
     try {
-      response = await fetch(input, { ...init, headers, signal: silence.signal });
+      response = await this.#follow(addressOf(input), { ...init, headers, signal: silence.signal });
     } catch (error) {
       silence.end();
-      throw this.#unreachable(error);
+      throw error instanceof ServiceError ? error : this.#unreachable(error);
     }
     this.#hasAnswered = true;
     const refusal = refusalOf(response, what, this.#access);
@@ -67,6 +68,21 @@ export class HubRequests {
       throw refusal;
     }
     return { response, body: partsOf(response, silence) };
+  }
+
+  /** Follows redirects, each to where a hub may send a request; the token goes to the hub alone. */
+  async #follow(from: URL, init: RequestInit & { readonly headers: Headers }): Promise<Response> {
+    let url = from;
+    for (let count = 0; ; count++) {
+      const response = await fetch(url, { ...init, redirect: "manual" });
+      const location = response.headers.get("location");
+      if (location === null || ![301, 302, 303, 307, 308].includes(response.status)) return response;
+      await response.body?.cancel();
+      if (count === redirectsMax) throw circular(this.#access.endpoint);
+      const target = redirectTarget(url, location, this.#access.endpoint);
+      if (target.origin !== url.origin) init.headers.delete("authorization");
+      url = target;
+    }
   }
 
   /** Tries again, after a pause, what was interrupted. */
@@ -158,6 +174,15 @@ class Silence {
   end(): void {
     clearTimeout(this.#timer);
   }
+}
+
+function addressOf(input: Parameters<typeof fetch>[0]): URL {
+  return new URL(input instanceof Request ? input.url : input);
+}
+
+function circular(endpoint: string): ServiceError {
+  const message = `${endpoint} sends a request on ${redirectsMax} times and more. Does HF_ENDPOINT name the right server?`;
+  return new ServiceError({ code: "unavailable", message });
 }
 
 function endless(endpoint: string): ServiceError {
