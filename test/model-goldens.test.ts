@@ -38,6 +38,11 @@ const names = [
   "olmo2",
   "phi3",
   "phi3-sliding",
+  "qwen3-yarn",
+  "olmo3",
+  "ministral3",
+  "gemma3-capped",
+  "gemma3-images",
 ];
 
 type Feeds = Record<string, Tensor>;

@@ -11,7 +11,7 @@ import { openLoraAdapter, type StoredLoraAdapter } from "../model/peft-folder.ts
 import { parameterTensors } from "../model/stored-projections.ts";
 import { isDerivedFromGguf } from "../model-files/gguf/gguf-model.ts";
 import { rowsOf, rowsReadTogether, type StoredTensor } from "../model-files/stored-tensor.ts";
-import { readStoredTensors } from "../model-files/weight-files.ts";
+import { readStoredTensors, weightFilesOf } from "../model-files/weight-files.ts";
 import { safetensorsHeader, writtenBytes } from "../model-files/write-safetensors.ts";
 import { exportedType, type MatricesToMerge, type RowsToMerge } from "./merge-rows.ts";
 
@@ -60,7 +60,7 @@ function planMerged(baseFolder: string, adapterFolder: string | null): readonly 
   const merges = adapterFolder === null ? [] : mergesOf({ baseFolder, adapterFolder, tensors });
   const weightFiles = isDerivedFromGguf(baseFolder)
     ? [convertedFile([...tensors.values()], merges)]
-    : [...new Set([...tensors.values()].map(({ file }) => file))].map((file) => mergedFile(file, merges));
+    : weightFilesOf(baseFolder).map((file) => mergedFile(file, merges));
   const others = filesBeside(
     baseFolder,
     weightFiles.map(({ name }) => name),

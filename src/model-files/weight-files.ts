@@ -6,12 +6,30 @@ import { readSafetensorsFolder, safetensorsFilesIn } from "./safetensors.ts";
 import type { StoredTensor } from "./stored-tensor.ts";
 
 /**
- * All tensors of the model in a folder, under the names of the Hugging Face layout.
+ * All tensors of the model in a folder, under the names of the Hugging Face layout. Of a model that also takes images, only
+ * those of its text model, as that would name them.
  *
  * @throws ServiceError `not_found` when it has no weights; `invalid` or `unsupported` naming the file and the fault
  */
 export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTensor> {
-  return isDerivedFromGguf(folder) ? readGgufTensors(folder) : readSafetensorsFolder(folder);
+  return isDerivedFromGguf(folder) ? readGgufTensors(folder) : ofTextModel(readSafetensorsFolder(folder));
+}
+
+/** What stands before the names of a text model within another one, by older and newer programs. */
+const textPrefixes: readonly (readonly [RegExp, string])[] = [
+  [/^language_model\.(?=model\.|lm_head\.)/, ""],
+  [/^model\.language_model\./, "model."],
+];
+const imageTensors = /^(model\.)?(vision_tower|multi_modal_projector)\./;
+
+function ofTextModel(tensors: ReadonlyMap<string, StoredTensor>): ReadonlyMap<string, StoredTensor> {
+  if (![...tensors.keys()].some((name) => textPrefixes.some(([prefix]) => prefix.test(name)))) return tensors;
+  const named = [...tensors.values()].flatMap((tensor) => {
+    if (imageTensors.test(tensor.name)) return [];
+    const name = textPrefixes.reduce((left, [prefix, own]) => left.replace(prefix, own), tensor.name);
+    return [[name, { ...tensor, name }] as const];
+  });
+  return new Map(named);
 }
 
 /**

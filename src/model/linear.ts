@@ -132,10 +132,11 @@ function cappedLogprobs(
     ? builder.multiply(builder.cast(part(rows), "float32"), asColumn(builder, part(scales)))
     : part(name);
   const scores = builder.matMul(isInt8 ? rotate(builder, x) : x, weight, { transposeB: true });
-  const logprobs = builder.logSoftmax(capped(builder, scores, cap));
+  const bounded = capped(builder, scores, cap);
+  const logprobs = builder.logSoftmax(bounded);
   const products = builder.multiply(builder.exp(logprobs), logprobs);
   return {
-    logprobs: builder.gatherLast(logprobs, targets),
+    logprobs: builder.tokenLogprob(bounded, targets),
     entropies: builder.negate(builder.reduceSum(products, [-1])),
   };
 }

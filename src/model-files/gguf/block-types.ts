@@ -28,6 +28,7 @@ export const blockTypes = {
   Q5_K: { weights: superBlock, bytes: 176, decode: decodeQ5K },
   Q6_K: { weights: superBlock, bytes: 210, decode: decodeQ6K },
   IQ4_NL: { weights: 32, bytes: 18, decode: decodeIQ4NL },
+  IQ4_XS: { weights: superBlock, bytes: 136, decode: decodeIQ4XS },
 } as const satisfies Readonly<Record<string, BlockType>>;
 
 export type BlockTypeName = keyof typeof blockTypes;
@@ -198,7 +199,7 @@ function decodeQ6K(bytes: Uint8Array, from: number, values: Float32Array, to: nu
   }
 }
 
-/** The sixteen levels of IQ4_NL, which lie closer around zero. */
+/** The sixteen levels of IQ4_NL and IQ4_XS, which lie closer around zero. */
 const levels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113] as const;
 
 function decodeIQ4NL(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
@@ -207,5 +208,21 @@ function decodeIQ4NL(bytes: Uint8Array, from: number, values: Float32Array, to: 
     const pair = bytes[from + 2 + index];
     values[to + index] = scale * levels[pair & 15];
     values[to + 16 + index] = scale * levels[pair >> 4];
+  }
+}
+
+/** Eight groups of 32 with the levels of IQ4_NL: two high bits and four low ones of each scale, then four bits a weight. */
+function decodeIQ4XS(bytes: Uint8Array, from: number, values: Float32Array, to: number): void {
+  const scale = half(bytes, from);
+  const highs = bytes[from + 2] | (bytes[from + 3] << 8);
+  for (let group = 0; group < 8; group++) {
+    const low = (bytes[from + 4 + (group >> 1)] >> (4 * (group & 1))) & 15;
+    const high = (highs >> (2 * group)) & 3;
+    const groupScale = scale * ((low | (high << 4)) - 32);
+    for (let index = 0; index < 16; index++) {
+      const pair = bytes[from + 8 + 16 * group + index];
+      values[to + 32 * group + index] = groupScale * levels[pair & 15];
+      values[to + 32 * group + 16 + index] = groupScale * levels[pair >> 4];
+    }
   }
 }

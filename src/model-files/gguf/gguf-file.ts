@@ -87,6 +87,7 @@ const typeNames: Readonly<Record<number, StoredType>> = {
   13: "Q5_K",
   14: "Q6_K",
   20: "IQ4_NL",
+  23: "IQ4_XS",
   30: "BF16",
 };
 
@@ -97,7 +98,6 @@ const otherTypeNames: Readonly<Record<number, string>> = {
   19: "IQ1_S",
   21: "IQ3_S",
   22: "IQ2_S",
-  23: "IQ4_XS",
   29: "IQ1_M",
   34: "TQ1_0",
   35: "TQ2_0",

@@ -77,6 +77,7 @@ const typeNumbers: Readonly<Record<StoredType, number>> = {
   Q5_K: 13,
   Q6_K: 14,
   IQ4_NL: 20,
+  IQ4_XS: 23,
   I64: 27,
   BF16: 30,
 };

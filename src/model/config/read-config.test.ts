@@ -268,3 +268,39 @@ test("says where a model's configuration is missing", () => {
       error instanceof ServiceError && error.code === "not_found" && /config\.json/.test(error.message),
   );
 });
+
+test("reads the text model of one that takes images, with the sizes that published files leave out", () => {
+  const text = {
+    hidden_size: 2560,
+    intermediate_size: 10_240,
+    model_type: "gemma3_text",
+    num_hidden_layers: 34,
+    rope_scaling: { factor: 8, rope_type: "linear" },
+    sliding_window: 1024,
+  };
+  const whole = {
+    architectures: ["Gemma3ForConditionalGeneration"],
+    model_type: "gemma3",
+    eos_token_id: [1, 106],
+    text_config: text,
+    vision_config: { hidden_size: 1152, num_hidden_layers: 27 },
+  };
+  const config = parseModelConfig(whole, {}, "here");
+  assert.deepEqual(
+    [config.architecture, config.vocabularySize, config.headCount, config.kvHeadCount, config.headSize],
+    ["Gemma3ForCausalLM", 262_208, 8, 4, 256],
+  );
+  assert.deepEqual([config.contextLength, config.isTied, config.endOfTextIds], [131_072, true, [1, 106]]);
+  assert.deepEqual(config.rotaries, [
+    { theta: 10_000, scaling: { kind: "none" } },
+    { theta: 1_000_000, scaling: { kind: "linear", factor: 8 } },
+  ]);
+  const refuses = (changes: object, message: RegExp): void =>
+    assert.throws(() => parseModelConfig({ ...whole, ...changes }, {}, "here"), {
+      code: "unsupported",
+      message,
+    });
+  refuses({ quantization_config: { quant_method: "fp8" } }, /quantization_config is /);
+  refuses({ text_config: { ...text, final_logit_softcapping: 30 } }, /final_logit_softcapping is 30/);
+  refuses({ text_config: { ...text, model_type: "gemma4_text" } }, /architectures is /);
+});

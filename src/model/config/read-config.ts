@@ -2,6 +2,7 @@
 // What the decoder does not compute is refused by name and value, all faults at once: a model must never run as another one.
 import { architectures, type Architecture, type ModelConfig } from "../config.ts";
 import { ggufNamesOf } from "../../model-files/gguf/gguf-model.ts";
+import { multimodalClasses, textPartOf } from "./text-part.ts";
 import { readConfigFiles, readEndOfTextIds } from "./served-config.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 import { activations, families, type FamilyRule } from "./families.ts";
@@ -26,9 +27,15 @@ export function readModelConfig(folder: string): ModelConfig {
 }
 
 /** As {@link readModelConfig}, from the two files' contents; `origin` begins the error messages. */
-export function parseModelConfig(config: JsonObject, generation: JsonObject, origin: string): ModelConfig {
+export function parseModelConfig(whole: JsonObject, generation: JsonObject, origin: string): ModelConfig {
+  const config = textPartOf(whole);
   const consequence = `The model in ${origin} cannot be served: its config.json asks for what is not computed.`;
-  return parse({ reader: new ConfigReader(config, "config.json"), consequence, generation });
+  const reader = new ConfigReader(config, "config.json");
+  if (config !== whole && (config["final_logit_softcapping"] ?? null) !== null) {
+    const cure = "Transformers bounds the logits of Gemma3ForCausalLM only; use a model of that class";
+    reader.refuse("final_logit_softcapping", cure);
+  }
+  return parse({ reader, consequence, generation });
 }
 
 function parse({
@@ -105,7 +112,10 @@ function readArchitecture(reader: ConfigReader): Architecture | null {
   );
   if (found !== undefined) return found;
   const field = Array.isArray(names) ? "architectures" : "model_type";
-  reader.refuse(field, `this server computes ${architectures.join(", ")}; use a model of one of these`);
+  reader.refuse(
+    field,
+    `this server computes ${[...architectures, ...multimodalClasses].join(", ")}; use a model of one of these, or have vLLM servers compute it (docs/vllm.md)`,
+  );
   return null;
 }
 

@@ -57,3 +57,12 @@ test("names every fact that lacks", (t) => {
     message: /has no config\.json/,
   });
 });
+
+test("has the sizes that the files of Gemma 3 leave out", () => {
+  const folder = mkdtempSync(join(tmpdir(), "hone-served-"));
+  const text = { hidden_size: 2560, model_type: "gemma3_text" };
+  writeFileSync(join(folder, "config.json"), JSON.stringify({ model_type: "gemma3", text_config: text }));
+  const { vocabularySize, contextLength } = readServedConfig(folder);
+  rmSync(folder, { recursive: true });
+  assert.deepEqual([vocabularySize, contextLength], [262_208, 131_072]);
+});

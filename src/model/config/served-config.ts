@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "../../domain/service-error.ts";
+import { families } from "./families.ts";
 import { ConfigReader, type JsonObject } from "./config-reader.ts";
 
 export interface ServedConfig {
@@ -25,9 +26,12 @@ export function readServedConfig(folder: string): ServedConfig {
   const isNested = text !== null && typeof text === "object" && !Array.isArray(text);
   const fields = isNested ? { ...config, ...text } : config;
   const reader = new ConfigReader(fields, "config.json");
+  const usual = Object.values(families).find(
+    ({ modelType }) => modelType === fields["model_type"],
+  )?.usualSizes;
   const result: ServedConfig = {
-    vocabularySize: reader.count("vocab_size"),
-    contextLength: reader.count("max_position_embeddings"),
+    vocabularySize: reader.count("vocab_size", usual?.vocabulary),
+    contextLength: reader.count("max_position_embeddings", usual?.contextLength),
     endOfTextIds: readEndOfTextIds(fields, generation),
   };
   if (reader.hasFaults)
