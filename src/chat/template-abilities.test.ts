@@ -29,11 +29,13 @@ test("what a template cannot render, or does not show, is said with why", () => 
     `{% if messages[0].role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}${loop}` +
       "{% for t in tools or [] %}{{ t.function.missing.deeper }}{% endfor %}",
     [
-      "it cannot render a system message (System role not supported)",
+      'it cannot render a system message (The chat template refuses these messages: "System role not supported")',
       "it cannot render tools (The chat template cannot render these messages: line 1: 'dict object' has no attribute 'missing')",
     ],
   );
-  check("{{ raise_exception('no') }}", ["it cannot render a user's message (no)"]);
+  check("{{ raise_exception('no') }}", [
+    `it cannot render a user's message (The chat template refuses these messages: "no")`,
+  ]);
   check(null, [
     "it cannot render a user's message (This model has no chat template of its own; send one as `prompt.template`.)",
   ]);

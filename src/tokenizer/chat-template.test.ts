@@ -1,12 +1,14 @@
 // Chat templates as Hugging Face renders them.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { plainConversation, type Conversation } from "../domain/chat.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Json } from "../domain/trajectory.ts";
+import { ServiceError } from "../domain/service-error.ts";
+import type { Json, MessageRecord } from "../domain/trajectory.ts";
 import { createChatTemplate } from "./chat-template.ts";
 import { loadChatTemplate } from "./load-chat-template.ts";
 import { loadTokenizer } from "./load-tokenizer.ts";
@@ -127,7 +129,14 @@ test("uses the tool template when tools are given", () => {
 test("tells the template's own message when it raises", () => {
   assert.throws(() => render("{{ raise_exception('Roles must alternate!') }}", {}), {
     code: "unsupported",
-    message: "Roles must alternate!",
+    message: 'The chat template refuses these messages: "Roles must alternate!"',
+    faults: [
+      {
+        location: ["prompt", "messages"],
+        message: 'The chat template refuses these messages: "Roles must alternate!"',
+        type: "value_error",
+      },
+    ],
   });
   assert.throws(() => render("{{ 1 + none }}", {}), {
     code: "unsupported",
@@ -202,6 +211,81 @@ test("a template knows a developer where it names the role, not where the word s
     "<|developer|>system d;",
   );
   assert.equal(render(`${shown}{{ "developer" }}`, { messages: [developer] }), "developer d;developer");
+});
+
+const systemFirst = readFileSync("test/fixtures/chat-templates/qwen3.5.jinja", "utf8");
+/** Takes a system message first, and then users and assistants in turns. */
+const alternating =
+  "{% if messages[0].role == 'system' %}<system>{{ messages[0].content }}</system>{% set messages = messages[1:] %}{% endif %}" +
+  "{% for m in messages %}{% if m.role != ('user' if loop.index0 % 2 == 0 else 'assistant') %}{{ raise_exception('Roles must alternate!') }}{% endif %}" +
+  "<{{ m.role }}>{{ m.content }}{% endfor %}";
+const saying = (role: string, content: Conversation["messages"][number]["content"]): MessageRecord => ({
+  role,
+  content,
+});
+
+test("joins all system messages into the first where the template refuses a later one", () => {
+  const joined: readonly (readonly [readonly MessageRecord[], string])[] = [
+    [
+      [saying("system", "A"), user("u"), saying("assistant", "a"), saying("system", "B"), user("v")],
+      "A\n\nB",
+    ],
+    [[user("u"), saying("system", "B")], "B"],
+    [[saying("system", "A"), saying("system", "B"), user("u")], "A\n\nB"],
+    [[saying("system", "A"), user("u"), saying("developer", "B")], "A\n\nB"],
+    [[saying("developer", "A"), user("u"), saying("system", "B")], "A\n\nB"],
+    [[saying("system", ""), user("u"), saying("system", "B"), saying("system", "C")], "B\n\nC"],
+    [[saying("system", [{ type: "text", text: "A" }]), user("u"), saying("system", ["B"])], "A\n\nB"],
+    [[saying("system", null), user("u"), saying("system", "B")], "B"],
+  ];
+  for (const [messages, system] of joined) {
+    const first = [saying("system", system), ...messages.filter(({ role }) => /user|assistant/.test(role))];
+    const text = render(systemFirst, { messages });
+    assert.equal(text, render(systemFirst, { messages: first }));
+    assert.ok(text.startsWith(`<|im_start|>system\n${system}<|im_end|>\n<|im_start|>user`), text);
+    assert.equal(text.split("<|im_start|>system").length, 2);
+    assert.match(render(alternating, { messages: first }), /^<system>/);
+    assert.equal(render(alternating, { messages }), render(alternating, { messages: first }));
+    // A template that takes them gets them as they were sent.
+    const taken = render(turns, { messages: messages.filter(({ role }) => role !== "developer") });
+    assert.equal(taken.split("<system>").length - 1, messages.filter(({ role }) => role === "system").length);
+  }
+});
+
+test("a failure that joining does not cure is reported, and the messages are named as its place", () => {
+  const refusal = (messages: readonly MessageRecord[], message: string): void =>
+    assert.throws(() => render(systemFirst, { messages }), {
+      code: "unsupported",
+      faults: [{ location: ["prompt", "messages"], message, type: "value_error" }],
+    });
+  refusal(
+    [saying("system", "A"), saying("system", "B")],
+    'The chat template refuses these messages: "No user query found in messages."',
+  );
+  refusal(
+    [user("u"), saying("system", "A"), saying("critic", "B")],
+    'The chat template refuses these messages: "Unexpected message role."',
+  );
+  const own = createChatTemplate({ source: turns, toolUseSource: null, specialTokens: {}, clock });
+  assert.throws(
+    () =>
+      own.withSource("{{ raise_exception('no') }}").render({ ...plainConversation, messages: [user("u")] }),
+    (error: unknown) =>
+      error instanceof ServiceError && error.faults[0].location.join(".") === "prompt.template",
+    "a template of the request is at fault itself",
+  );
+});
+
+test("a system message that is to be continued stays the last one", () => {
+  const messages = [saying("system", "A"), user("u"), saying("system", "B")];
+  assert.throws(() => render(systemFirst, { messages, continueFinalMessage: true }), {
+    message: /"System message must be at the beginning\."/,
+  });
+  const developed = [user("u"), saying("developer", "B")];
+  assert.equal(
+    render(turns, { messages: developed, continueFinalMessage: true }),
+    "<user>u</user>\n<system>B",
+  );
 });
 
 test("reads null content as empty, and refuses what is not text", () => {

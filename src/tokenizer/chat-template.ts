@@ -8,12 +8,14 @@ import type { JsonObject } from "../domain/trajectory.ts";
 import { fromJson } from "../jinja/json-text.ts";
 import type { Value } from "../jinja/values/value.ts";
 import { detectContentFormat, type ContentFormat } from "./content-format.ts";
-import { compileJinja } from "./jinja-program.ts";
+import { compileJinja, TemplateFailure } from "./jinja-program.ts";
 import type { JinjaProgram, ProgramLimits } from "./jinja-program.ts";
-import { toTemplateMessages } from "./template-messages.ts";
+import { hasLaterSystem, toTemplateMessages } from "./template-messages.ts";
 
 export interface ChatTemplate {
   /**
+   * Renders a conversation. If the template refuses a later system message, all system messages are joined into the first.
+   *
    * @throws ServiceError `unsupported` when the template raises or fails (with its message), when content is not text,
    * or when the final message to continue is not found in what was rendered; what `limits` say when one is reached
    */
@@ -32,6 +34,8 @@ export interface ChatTemplateOptions {
   /** Template variables such as `bos_token`. */
   readonly specialTokens: Readonly<Record<string, string>>;
   readonly clock: Clock;
+  /** Whether a request brought the template: its failures are then faults of that field. */
+  readonly isRequests?: boolean;
 }
 
 /** Compiles a model's templates; throws ServiceError `unsupported` when their syntax is wrong. */
@@ -41,7 +45,8 @@ export function createChatTemplate(options: ChatTemplateOptions): ChatTemplate {
   const toolUse = toolUseSource === null ? standard : compile(toolUseSource, options);
   return {
     mentions: (text) => [source, toolUseSource].some((one) => one?.includes(text) === true),
-    withSource: (other) => createChatTemplate({ ...options, source: other, toolUseSource: null }),
+    withSource: (other) =>
+      createChatTemplate({ ...options, source: other, toolUseSource: null, isRequests: true }),
     render: (conversation, limits) => {
       const compiled = conversation.tools === null ? standard : toolUse;
       return conversation.continueFinalMessage
@@ -66,10 +71,17 @@ function refuseToRender(): never {
   throw new ServiceError({ code: "unsupported", faults });
 }
 
-function compile(source: string, { specialTokens, clock }: ChatTemplateOptions): Compiled {
+function compile(
+  source: string,
+  { specialTokens, clock, isRequests = false }: ChatTemplateOptions,
+): Compiled {
   const program: JinjaProgram = compileJinja(source, clock);
   const reading = { format: detectContentFormat(program.body), knowsDeveloper: knowsDeveloper(source) };
-  const render: Compiled["render"] = (conversation, limits) => {
+  const renderWith = (
+    conversation: Conversation,
+    limits: ProgramLimits | undefined,
+    joins: boolean,
+  ): string => {
     const variables = {
       ...specialTokens,
       tools: fromJson(conversation.tools),
@@ -77,26 +89,44 @@ function compile(source: string, { specialTokens, clock }: ChatTemplateOptions):
       add_generation_prompt: conversation.addGenerationPrompt,
       ...effortVariables(conversation),
       ...valuesOf(conversation.templateArguments),
-      messages: toTemplateMessages(conversation.messages, reading),
+      messages: toTemplateMessages(conversation, { ...reading, joinsSystem: joins }),
     };
+    return program.run(variables, limits);
+  };
+  const render: Compiled["render"] = (conversation, limits) => {
     try {
-      return program.run(variables, limits);
+      return renderWith(conversation, limits, false);
     } catch (cause) {
-      throw joinsArguments(cause, conversation) ? argumentsJoined(cause) : cause;
+      if (!(cause instanceof TemplateFailure)) throw cause;
+      if (!hasLaterSystem(conversation)) throw locatedFailure(cause, conversation, isRequests);
+    }
+    try {
+      return renderWith(conversation, limits, true);
+    } catch (cause) {
+      throw cause instanceof TemplateFailure ? locatedFailure(cause, conversation, isRequests) : cause;
     }
   };
   return { format: reading.format, namesContent: source.includes("content"), render };
 }
 
-/** Whether a template failed at joining a dict to a text, in a conversation with calls: most likely their arguments. */
-function joinsArguments(cause: unknown, { messages }: Conversation): cause is ServiceError {
-  const hasCalls = messages.some(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0);
-  return hasCalls && cause instanceof ServiceError && cause.message.endsWith('(not "dict") to str');
+/** The failure as a fault of the messages, or of the template that the request brought. */
+function locatedFailure(
+  cause: TemplateFailure,
+  conversation: Conversation,
+  isRequests: boolean,
+): ServiceError {
+  const message = joinsArguments(cause, conversation)
+    ? `${cause.message}. It is given the arguments of calls as objects.`
+    : cause.message;
+  const field = isRequests ? "prompt.template" : "prompt.messages";
+  const faults = [chatFault(field, { message, type: "value_error" })];
+  return new ServiceError({ code: "unsupported", faults, cause });
 }
 
-function argumentsJoined(cause: ServiceError): ServiceError {
-  const message = `${cause.message}. It is given the arguments of calls as objects.`;
-  return new ServiceError({ code: "unsupported", message, cause });
+/** Whether a template failed at joining a dict to a text, in a conversation with calls: most likely their arguments. */
+function joinsArguments(cause: TemplateFailure, { messages }: Conversation): boolean {
+  const hasCalls = messages.some(({ tool_calls: calls }) => Array.isArray(calls) && calls.length > 0);
+  return hasCalls && cause.message.endsWith('(not "dict") to str');
 }
 
 /** Whether it compares a role with this one. The word alone says nothing: some templates show instructions in its name. */

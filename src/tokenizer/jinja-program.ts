@@ -1,6 +1,6 @@
 // One compiled Jinja template: what goes wrong in it as an error of the service. Knows nothing of messages.
 import type { Clock } from "../domain/clock.ts";
-import { cut, ServiceError } from "../domain/service-error.ts";
+import { cut, quoted, ServiceError } from "../domain/service-error.ts";
 import type { ProgramLimits } from "../jinja/budget.ts";
 import { TemplateFault, TemplateRaised } from "../jinja/fault.ts";
 import type { Body } from "../jinja/syntax/nodes.ts";
@@ -9,12 +9,15 @@ import type { Value } from "../jinja/values/value.ts";
 
 export type { ProgramLimits } from "../jinja/budget.ts";
 
+/** A template that raised or failed; its message says whose words it holds. Limits that were reached are other errors. */
+export class TemplateFailure extends ServiceError {}
+
 export interface JinjaProgram {
   /** The syntax tree, for looking at; see `content-format.ts`. */
   readonly body: Body;
   /**
-   * @throws ServiceError `unsupported`: with the template's own message when it raises, else saying where it failed;
-   *   what `limits` say when one is reached
+   * @throws {@link TemplateFailure} `unsupported`: with the template's own message when it raises, else saying where it
+   *   failed; what `limits` say when one is reached
    */
   run(variables: Readonly<Record<string, Value>>, limits?: ProgramLimits): string;
 }
@@ -31,9 +34,9 @@ export function compileJinja(source: string, clock: Clock): JinjaProgram {
         if (cause instanceof ServiceError) throw cause;
         const message =
           cause instanceof TemplateRaised
-            ? cut(cause.message)
+            ? `The chat template refuses these messages: ${quoted(cause.message)}`
             : `The chat template cannot render these messages: ${reasonOf(cause)}`;
-        throw new ServiceError({ code: "unsupported", message, cause });
+        throw new TemplateFailure({ code: "unsupported", message, cause });
       }
     },
   };

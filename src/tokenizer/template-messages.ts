@@ -2,7 +2,7 @@
 // objects (none where an earlier call has broken ones), null members left out, a developer's instructions as the system's
 // where it knows no developer. As vLLM 0.32 prepares them. Input is in the API's own spelling; nothing here knows a
 // template.
-import { chatFault } from "../domain/chat.ts";
+import { chatFault, type Conversation } from "../domain/chat.ts";
 import { joinedText, textOfPart } from "../domain/content-part.ts";
 import { quoted, ServiceError, type Fault } from "../domain/service-error.ts";
 import type { Json, JsonObject, MessageRecord } from "../domain/trajectory.ts";
@@ -10,11 +10,16 @@ import { fromJson, parseJson } from "../jinja/json-text.ts";
 import { Dict, type Value } from "../jinja/values/value.ts";
 import type { ContentFormat } from "./content-format.ts";
 
+/** The part of a conversation that decides how its messages are prepared. */
+type TemplateConversation = Pick<Conversation, "messages" | "continueFinalMessage">;
+
 /** How a template reads messages. */
 export interface MessageReading {
   readonly format: ContentFormat;
   /** Whether it knows the role `developer`, which is a system message to any other. */
   readonly knowsDeveloper: boolean;
+  /** Whether all system messages are joined into the first, for a template that refuses a later one. */
+  readonly joinsSystem: boolean;
 }
 
 /**
@@ -23,17 +28,29 @@ export interface MessageReading {
  * @throws ServiceError `unsupported` naming every content and every part that is no text, or arguments of the last
  * message's calls that are no JSON
  */
-export function toTemplateMessages(messages: readonly MessageRecord[], reading: MessageReading): Value[] {
+export function toTemplateMessages(conversation: TemplateConversation, reading: MessageReading): Value[] {
+  const { messages } = conversation;
   const faults = messages.flatMap(({ content }, index) => contentFaults(content ?? null, String(index)));
   if (faults.length > 0) throw unsupported(faults);
-  const { format, knowsDeveloper } = reading;
+  const { format, knowsDeveloper, joinsSystem } = reading;
   const prepare = (message: MessageRecord): Dict =>
     toTemplateMessage(message, format, message === messages.at(-1) ? messages.length - 1 : null);
-  if (knowsDeveloper || !messages.some(({ role }) => role === "developer")) return messages.map(prepare);
-  const converted = messages.map(developerAsSystem);
-  if (!converted.slice(1).some(isSystem)) return converted.map(prepare);
-  const others = converted.filter((message) => !isSystem(message));
-  return [joinedSystem(converted.filter(isSystem)), ...others.map(prepare)];
+  const hasDeveloper = !knowsDeveloper && messages.some(({ role }) => role === "developer");
+  const read = hasDeveloper ? messages.map(developerAsSystem) : messages;
+  if (!(hasDeveloper || joinsSystem) || !hasLaterSystem({ ...conversation, messages: read }))
+    return read.map(prepare);
+  const others = read.filter((message) => !isSystem(message));
+  return [joinedSystem(read.filter(isSystem)), ...others.map(prepare)];
+}
+
+/**
+ * True if a system message follows another message and can be joined into the first one. A final message to continue
+ * stays where it is: joined, the prompt would end within the first message.
+ */
+export function hasLaterSystem({ messages, continueFinalMessage }: TemplateConversation): boolean {
+  const last = messages.at(-1);
+  if (continueFinalMessage && last !== undefined && isSystem(last)) return false;
+  return messages.slice(1).some(isSystem);
 }
 
 function isSystem({ role }: MessageRecord): boolean {
@@ -46,7 +63,7 @@ function developerAsSystem(message: MessageRecord): MessageRecord {
   return { ...rest, role: "system" };
 }
 
-/** All that instructs as one message. Its content is a text to every template, also to one that reads parts. */
+/** All system messages as one. Its content is a text to every template, also to one that reads parts. */
 function joinedSystem(messages: readonly MessageRecord[]): Dict {
   const texts = messages.map(({ content }) => joinedText(content ?? null) ?? "");
   const content = texts.filter((text) => text !== "").join("\n\n");

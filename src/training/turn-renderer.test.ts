@@ -59,6 +59,20 @@ test("each turn trains to its end in one sequence, and what follows it is the ne
   ]);
 });
 
+test("a later system message trains as it is served where the template takes none there", () => {
+  const source = readFileSync("test/fixtures/chat-templates/qwen3.5.jinja", "utf8").replace(
+    "'<think>\\n' }}",
+    "'' }}",
+  );
+  const template = createChatTemplate({ source, toolUseSource: null, specialTokens: {}, clock: systemClock });
+  const renderer = createTurnRenderer({ tokenizer, template, vocabularySize, endTokenIds });
+  const system = (content: string): MessageRecord => ({ role: "system", content });
+  const messages = [system("A"), user("Hi"), system("B"), assistant("Ho")];
+  assert.deepEqual(shown(renderer, { messages }), [
+    "<|im_start|>system\nA\n\nB<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n⟦Ho<|im_end|>⟧",
+  ]);
+});
+
 test("an answer of weight 0 is context, and its weight is not shown to the template", () => {
   const messages = [
     user("Hi"),

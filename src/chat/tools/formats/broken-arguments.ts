@@ -1,0 +1,39 @@
+// Arguments that stop being JSON: what follows them, up to the end of the call. What Python would read as the same object
+// is given as JSON; all else is given as it was written, without what closes the call itself.
+import { isBlank, readUntil, type Cursor, type Reading } from "../../reply/cursor.ts";
+import type { ReplyPieces } from "../../reply/reply-pieces.ts";
+import type { BrokenObject } from "../call-object.ts";
+import { jsonOfPython } from "./python-values.ts";
+
+/** What ends a call whose arguments are broken. */
+export interface BrokenEnd {
+  /** Where the arguments end at the latest. */
+  readonly marks: readonly string[];
+  /** The signs of the layout between the arguments and the mark, such as the brace that closes the call's object. */
+  readonly own: string;
+}
+
+/** Gives away the rest of broken arguments. */
+export function* readBrokenArguments(
+  cursor: Cursor,
+  pieces: ReplyPieces,
+  { marks, own, given, broken }: BrokenEnd & BrokenObject,
+): Reading {
+  let rest = broken;
+  const isEnd = (character: string): boolean => isBlank(character) || own.includes(character);
+  const isFound = yield* readUntil(cursor, { marks, isPadding: isEnd }, (text) => (rest += text));
+  const padding = isFound ? yield* cursor.skip(isEnd) : cursor.takeRest();
+  rest += withoutOwn(padding, own);
+  const whole = jsonOfPython(given + rest);
+  pieces.addArguments(whole?.startsWith(given) === true ? whole.slice(given.length) : rest);
+}
+
+/** What closes the arguments without what closes the call; all of it where it cannot close both. */
+function withoutOwn(padding: string, own: string): string {
+  let left = padding.trimEnd();
+  for (const sign of Array.from(own).toReversed()) {
+    if (!left.endsWith(sign)) return left;
+    left = left.slice(0, -1).trimEnd();
+  }
+  return own === "" || left.includes("}") ? left : padding.trimEnd();
+}

@@ -1,0 +1,254 @@
+// Keyword arguments and values as Python writes them, turned into JSON text: literals, strings in either quotes, lists, tuples and dicts. Numbers
+// keep their digits, and what is JSON already stays as it was written.
+import { isBlank, type Cursor, type Reading } from "../../reply/cursor.ts";
+
+const literals: ReadonlyMap<string, string> = new Map([
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+  ["true", "true"],
+  ["false", "false"],
+  ["null", "null"],
+]);
+
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const word = /[A-Za-z_]\w*/y;
+const keyword = /[^\s=,()"']+/y;
+const depthMax = 64;
+
+/** The JSON text of a value; null where the text is no value, or has something behind it. */
+export function jsonOfPython(text: string): string | null {
+  const reader = new PythonReader(text);
+  const value = reader.value(0);
+  return value !== null && reader.isAtEnd() ? value : null;
+}
+
+/**
+ * The JSON object of keyword arguments (`city="Rome", days=3`); null where the text holds none.
+ *
+ * @param text between the parentheses of a call
+ */
+export function jsonOfKeywords(text: string): string | null {
+  return new PythonReader(text).keywords();
+}
+
+class PythonReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  isAtEnd(): boolean {
+    this.#blanks();
+    return this.#at === this.#text.length;
+  }
+
+  keywords(): string | null {
+    const members: string[] = [];
+    while (!this.isAtEnd()) {
+      const name = this.#name();
+      if (name === null || this.#sign("=") === null) return null;
+      const value = this.value(0);
+      if (value === null) return null;
+      members.push(`${JSON.stringify(name)}: ${value}`);
+      if (this.#sign(",") === null && !this.isAtEnd()) return null;
+    }
+    return `{${members.join(", ")}}`;
+  }
+
+  /** With the blanks before it; null where there is none. */
+  value(depth: number): string | null {
+    const blanks = this.#blanks();
+    const next = this.#text.charAt(this.#at);
+    if (depth > depthMax) return null;
+    if (next === "{") return this.#after(blanks, this.#members("{", "}", depth));
+    if (next === "[") return this.#after(blanks, this.#members("[", "]", depth));
+    if (next === "(") return this.#after(blanks, this.#members("(", ")", depth));
+    if (next === '"' || next === "'") return this.#after(blanks, this.#string(next));
+    const value = this.#match(number) ?? literals.get(this.#match(word) ?? "");
+    return value === undefined ? null : blanks + value;
+  }
+
+  #after(blanks: string, value: string | null): string | null {
+    return value === null ? null : blanks + value;
+  }
+
+  /** The parts of a list, a tuple or a dict, between its brackets; a comma behind the last one is left out. */
+  #members(open: string, close: string, depth: number): string | null {
+    const isDict = open === "{";
+    this.#at += 1;
+    let written = "";
+    let comma: string | null = "";
+    for (let between = ""; comma !== null; between = ",") {
+      const end = this.#sign(close);
+      if (end !== null) return isDict ? `{${written}${end}}` : `[${written}${end}]`;
+      const part = isDict ? this.#entry(depth + 1) : this.value(depth + 1);
+      if (part === null) return null;
+      written += comma + between + part;
+      comma = this.#sign(",");
+    }
+    const end = this.#sign(close);
+    if (end === null) return null;
+    return isDict ? `{${written}${end}}` : `[${written}${end}]`;
+  }
+
+  #entry(depth: number): string | null {
+    const blanks = this.#blanks();
+    const quote = this.#text.charAt(this.#at);
+    const key = quote === '"' || quote === "'" ? this.#string(quote) : null;
+    const colon = key === null ? null : this.#sign(":");
+    const value = colon === null ? null : this.value(depth);
+    return value === null ? null : `${blanks}${key}${colon}:${value}`;
+  }
+
+  /**
+   * A string, as JSON. Templates write texts between quotes without escaping them, and models follow: a quote within a text
+   * ends it only where a sign of the notation follows.
+   */
+  #string(quote: string): string | null {
+    let value = "";
+    for (let at = this.#at + 1; at < this.#text.length; at++) {
+      const character = this.#text[at];
+      if (character === "\\") {
+        const [length, meant] = escapeAt(this.#text, at);
+        value += meant;
+        at += length - 1;
+      } else if (character === quote && endsString(this.#text, at + 1)) {
+        const written = this.#text.slice(this.#at, at + 1);
+        this.#at = at + 1;
+        return quote === '"' && isJsonString(written) ? written : JSON.stringify(value);
+      } else value += character;
+    }
+    return null;
+  }
+
+  #name(): string | null {
+    this.#blanks();
+    return this.#match(keyword);
+  }
+
+  #match(pattern: RegExp): string | null {
+    pattern.lastIndex = this.#at;
+    const [found] = pattern.exec(this.#text) ?? [null];
+    this.#at += found?.length ?? 0;
+    return found;
+  }
+
+  /** Reads a sign, and returns the blanks before it; null where another one comes. */
+  #sign(sign: string): string | null {
+    const start = this.#at;
+    const blanks = this.#blanks();
+    if (this.#text.charAt(this.#at) === sign) {
+      this.#at += 1;
+      return blanks;
+    }
+    this.#at = start;
+    return null;
+  }
+
+  #blanks(): string {
+    const start = this.#at;
+    while (" \t\n\r".includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length) this.#at += 1;
+    return this.#text.slice(start, this.#at);
+  }
+}
+
+/** The end, a sign of the notation, or the next part. */
+const behindString =
+  /\s*(?:$|[)\]}:]|,\s*(?:$|[)\]}"'[{(\d-]|(?:True|False|None|true|false|null)\b|[A-Za-z_][\w.-]*\s*=))/y;
+
+/** Whether what stands behind a quote shows that it ends a string; {@link readKeywordText} goes by the same. */
+function endsString(text: string, at: number): boolean {
+  behindString.lastIndex = at;
+  return behindString.test(text);
+}
+
+function isJsonString(written: string): boolean {
+  try {
+    return typeof JSON.parse(written) === "string";
+  } catch {
+    return false;
+  }
+}
+
+const plainEscapes: Readonly<Record<string, string>> = {
+  n: "\n",
+  t: "\t",
+  r: "\r",
+  b: "\b",
+  f: "\f",
+  v: "\v",
+  a: "\x07",
+  "0": "\0",
+  "\n": "",
+  "\\": "\\",
+  "'": "'",
+  '"': '"',
+  "/": "/",
+};
+
+/** How long an escape is, and what it means; of one that Python does not know both characters. */
+function escapeAt(text: string, at: number): readonly [length: number, meant: string] {
+  const kind = text.charAt(at + 1);
+  const digits = { x: 2, u: 4, U: 8 }[kind];
+  if (digits !== undefined) {
+    const hex = text.slice(at + 2, at + 2 + digits);
+    const point = hex.length === digits && /^[\da-fA-F]+$/.test(hex) ? Number.parseInt(hex, 16) : Infinity;
+    if (point <= 0x10ffff) return [2 + digits, String.fromCodePoint(point)];
+  }
+  if (Object.hasOwn(plainEscapes, kind)) return [2, plainEscapes[kind]];
+  return [1 + kind.length, `\\${kind}`];
+}
+
+/**
+ * Reads the text of keyword arguments with the parenthesis that ends them, and returns it without that.
+ *
+ * @returns all text where none ends them
+ */
+export function* readKeywordText(cursor: Cursor): Reading<string> {
+  let text = "";
+  let depth = 0;
+  let quote = "";
+  for (;;) {
+    const character = yield* cursor.peek();
+    if (character === "") return text;
+    cursor.advance(1);
+    if (quote !== "") {
+      text += character;
+      if (character === "\\") {
+        text += yield* cursor.peek();
+        cursor.advance(1);
+      } else if (character === quote && (yield* stringEndsAt(cursor))) quote = "";
+      continue;
+    }
+    if (character === ")" && depth === 0) return text;
+    text += character;
+    if (character === '"' || character === "'") quote = character;
+    if ("([{".includes(character)) depth += 1;
+    if (")]}".includes(character)) depth -= 1;
+  }
+}
+
+function* stringEndsAt(cursor: Cursor): Reading<boolean> {
+  cursor.keep();
+  const isEnd = yield* seesBehindString(cursor);
+  cursor.goBack();
+  return isEnd;
+}
+
+function* seesBehindString(cursor: Cursor): Reading<boolean> {
+  yield* cursor.skip(isBlank);
+  const sign = yield* cursor.peek();
+  if (sign !== ",") return sign === "" || ")]}:".includes(sign);
+  cursor.advance(1);
+  yield* cursor.skip(isBlank);
+  const next = yield* cursor.peek();
+  if (next === "" || /[)\]}"'[{(\d-]/.test(next)) return true;
+  if (!/[A-Za-z_]/.test(next)) return false;
+  const name = yield* cursor.skip((character) => /[\w.-]/.test(character));
+  if (literals.has(name)) return true;
+  yield* cursor.skip(isBlank);
+  return (yield* cursor.peek()) === "=";
+}
