@@ -92,7 +92,7 @@ const hermesTable: readonly Omit<Reading, "format">[] = [
   { from: `<tool_call>${tagged(callF)}`, text: "<tool_call>", calls: [f] },
   // Once arguments have begun it is one, whatever they turn out to be.
   { from: '<tool_call>\n{"name": "f", "arguments": {"a": "tru', calls: ['f {"a": "tru'] },
-  { from: `${tagged('{"name": "f", "arguments": {"a": oops}}')} b`, text: " b", calls: ['f {"a": oops}}\n'] },
+  { from: `${tagged('{"name": "f", "arguments": {"a": oops}}')} b`, text: " b", calls: ['f {"a": oops}'] },
   { from: '<tool_call>{"name": "f", "arguments": {}', calls: ["f {}"] },
   {
     from: '<tool_call>{"name": "f", "arguments": {} oops}</tool_call>',

@@ -1,6 +1,7 @@
 // How a model writes calls of tools: the contract of every format, and what readers of them have in common. A format reads
 // what it also says how to constrain, so that both are in one place.
 import type { ConstraintRule } from "../../domain/constraint.ts";
+import type { ExactJson } from "../../domain/text/exact-json.ts";
 import type { Json, JsonObject } from "../../domain/trajectory.ts";
 import { isBlank, readUntil, type Cursor, type Reading } from "../reply/cursor.ts";
 import type { ReplyPieces } from "../reply/reply-pieces.ts";
@@ -28,6 +29,10 @@ export interface CallFormat {
   readonly name: string;
   /** Whether the model knows of it from its prompt alone: answers that may call tools are then held to its form. */
   readonly isTaught: boolean;
+  /** A text by which a template that writes no calls itself shows that its model knows the format. */
+  readonly hint?: string;
+  /** Whether it is a form of whole answers, which are read by it with or without tools. */
+  readonly inChannels?: boolean;
   /** Texts that mark calls: a token within one is text, whatever the tokenizer calls it. */
   readonly marks: readonly string[];
   newCallId(name: string, index: number): string;
@@ -44,6 +49,8 @@ export interface CallFormat {
   tags(tool: CallableTool): readonly Json[];
   /** Why calls cannot be held to a schema of arguments in this format, with the keyword's name; null where they can. */
   refusal(schema: JsonObject): { readonly keyword: string; readonly message: string } | null;
+  /** What holds an answer's text to a format, where that stands in a form of its own. */
+  readonly answer?: (format: ExactJson) => ExactJson;
   /** A call as a model writes it. */
   written(name: string, argumentValues: JsonObject): string;
 }
@@ -99,9 +106,4 @@ export function* readMarkAsText(cursor: Cursor, pieces: ReplyPieces, marks: read
     pieces.addText(mark);
     return;
   }
-}
-
-/** Gives away as arguments what goes on where arguments stopped being JSON: all before a mark, or all. */
-export function* readBrokenArguments(cursor: Cursor, pieces: ReplyPieces, marks: readonly string[]): Reading {
-  yield* readUntil(cursor, { marks, isPadding: () => false }, pieces.addArguments);
 }

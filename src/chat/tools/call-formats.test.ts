@@ -65,6 +65,8 @@ const writers: Readonly<Partial<Record<keyof typeof callFormats, string>>> = {
   gemma:
     "<start_function_call>call:{{ f.name }}{{ '{' }}{% for k, v in f.arguments | items %}{{ k }}:<escape>{{ v }}<escape>{% endfor %}{{ '}' }}<end_function_call>",
   granite: '<|tool_call|>[{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}]',
+  harmony:
+    " to=functions.{{ f.name }}<|channel|>commentary json<|message|>{{ f.arguments | tojson }}<|call|>",
   functionary: "<function={{ f.name }}>{{ f.arguments | tojson }}</function>",
   nemotron: '<TOOLCALL>[{"name": "{{ f.name }}", "arguments": {{ f.arguments | tojson }}}]</TOOLCALL>',
   deepseek:
@@ -77,6 +79,13 @@ test("formats of other families are found too, and a template that writes no cal
     const source = `{% for m in messages %}{% for c in m.tool_calls or [] %}{% set f = c.function %}${writer}{% else %}{{ m.content }}{% endfor %}{% endfor %}`;
     const template = createChatTemplate({ source, toolUseSource: null, specialTokens, clock: systemClock });
     assert.equal(detectCallFormat(template)?.name, name);
+  }
+  assert.equal(detectCallFormat(fixtureTemplate("qwen3.5")), callFormats["qwen-coder"]);
+  const lfm = readFileSync("test/fixtures/chat-renderings/templates/LFM2.5-8B-A1B.jinja", "utf8");
+  const silent = "{% for m in messages %}{{ m.content }}{% endfor %}{{ '<|tool_list_start|>' if tools }}";
+  for (const source of [lfm, silent]) {
+    const template = createChatTemplate({ source, toolUseSource: null, specialTokens, clock: systemClock });
+    assert.equal(detectCallFormat(template), callFormats.pythonic);
   }
   assert.equal(detectCallFormat(fixtureTemplate("deepseek-r1")), null);
   const folder = "test/fixtures/goldens/models/qwen3";

@@ -8,18 +8,21 @@ import { thoughtMarks } from "../reply/read-thought.ts";
 import type { CallFormat } from "./call-format.ts";
 import { builtInFormats } from "./formats/built-in-formats.ts";
 import { describedFormat } from "./formats/described-format.ts";
+import { harmonyFormat } from "./formats/harmony-format.ts";
 import { loadFormatDescription } from "./formats/read-description.ts";
 
 type BuiltInName = keyof typeof builtInFormats;
 
-/** Those that are known by themselves. */
 // The entries have these names.
-export const callFormats = Object.fromEntries(
+const described = Object.fromEntries(
   Object.entries(builtInFormats).map(([name, description]) => [
     name,
     describedFormat({ name, ...description }),
   ]),
 ) as Readonly<Record<BuiltInName, CallFormat>>;
+
+/** Those that are known by themselves. */
+export const callFormats = { ...described, harmony: harmonyFormat };
 
 /**
  * The formats that the operator describes, from their files.
@@ -44,8 +47,8 @@ export async function loadCallFormats(files: readonly string[]): Promise<readonl
 const probe = { name: "probe_function", arguments: { probe_argument: "probe value" } };
 
 /**
- * The format in which a template writes a call: the first of these that writes it alike, else the first that reads it back;
- * null where none does.
+ * The format in which a template writes a call: the first of these that writes it alike, else the first that reads it back,
+ * else the first whose hint the template mentions; null where none does.
  */
 export function detectCallFormat(
   template: ChatTemplate,
@@ -57,7 +60,8 @@ export function detectCallFormat(
   const readers = formats.filter((format) => readsProbe(format, turnOf(format) ?? ""));
   const writesAlike = (format: CallFormat): boolean =>
     turnOf(format)?.includes(format.written(probe.name, probe.arguments)) === true;
-  return readers.find(writesAlike) ?? readers[0] ?? null;
+  const hinted = formats.find(({ hint }) => hint !== undefined && template.mentions(hint));
+  return readers.find(writesAlike) ?? readers[0] ?? hinted ?? null;
 }
 
 function readsProbe(format: CallFormat, turn: string): boolean {

@@ -18,9 +18,15 @@ export interface CallMembers {
 
 /**
  * `none`: it is no call, and the cursor stands anywhere. `whole`: the cursor stands behind the object, or where it stops
- * being one behind its arguments. `broken`: it stands where the arguments stop being JSON.
+ * being one behind its arguments. Else it stands where the arguments, of which the given part came, stop being JSON.
  */
-export type CallOutcome = "none" | "whole" | "broken";
+export type CallOutcome = "none" | "whole" | BrokenObject;
+
+/** An object that stopped being JSON: what was given of it, and the scalar that came next. */
+export interface BrokenObject {
+  readonly given: string;
+  readonly broken: string;
+}
 
 export function* readCallObject(
   cursor: Cursor,
@@ -31,7 +37,7 @@ export function* readCallObject(
   const call = new HalfReadCall(cursor, pieces, members);
   do {
     const outcome = yield* call.readMember();
-    if (outcome === "broken") return "broken";
+    if (typeof outcome === "object") return outcome;
     if (outcome === "malformed") return call.isBegun ? "whole" : "none";
     yield* cursor.skip(isBlank);
   } while (yield* cursor.takes(","));
@@ -57,7 +63,7 @@ class HalfReadCall {
     this.#members = members;
   }
 
-  *readMember(): Reading<"read" | "malformed" | "broken"> {
+  *readMember(): Reading<"read" | "malformed" | BrokenObject> {
     const cursor = this.#cursor;
     yield* cursor.skip(isBlank);
     const member = yield* readString(cursor);
@@ -83,7 +89,7 @@ class HalfReadCall {
       this.#begin(name, "{}");
   }
 
-  *#readArguments(): Reading<"read" | "malformed" | "broken"> {
+  *#readArguments(): Reading<"read" | "malformed" | BrokenObject> {
     if (this.#early !== null) return "malformed";
     const next = yield* this.#cursor.peek();
     if (next === '"') return this.#takeEarly(jsonObjectIn(yield* readString(this.#cursor, Infinity)));
@@ -91,12 +97,13 @@ class HalfReadCall {
     if (next !== "{") return "malformed";
     if (this.#name !== null) {
       this.#begin(this.#name, "");
-      return (yield* readObject(this.#cursor, this.#pieces.addArguments)) ? "read" : "broken";
+      const { given, broken } = yield* readGivenObject(this.#cursor, this.#pieces);
+      return broken === null ? "read" : { given, broken };
     }
     let early = "";
-    const isWhole = yield* readObject(this.#cursor, (text) => (early += text));
+    const broken = yield* readObject(this.#cursor, (text) => (early += text));
     this.#early = early;
-    return isWhole ? "read" : "malformed";
+    return broken === null ? "read" : "malformed";
   }
 
   #takeEarly(text: string | null): "read" | "malformed" {
@@ -141,30 +148,66 @@ function* readString(cursor: Cursor, lengthMax = nameLengthMax): Reading<string 
 
 function parsedString(text: string): string | null {
   try {
-    return String(JSON.parse(text));
+    return String(JSON.parse(text.replaceAll(controls, escaped)));
   } catch {
     return null;
   }
 }
 
+/** What JSON texts hold only as escapes, and models write as it is. */
+const controls = /[^ -\u{10ffff}]/gu;
+
+function escaped(character: string): string {
+  return JSON.stringify(character).slice(1, -1);
+}
+
 /**
- * Gives away a JSON object as it comes.
- *
- * @returns false where it stops being one; an object that the end of the text cuts off is good as far as it goes
+ * Gives away a JSON object as the arguments of a call. Returns what it gave; `broken` is the scalar at which the object stops
+ * being one, null where it does not.
  */
-export function* readObject(cursor: Cursor, give: (text: string) => unknown): Reading<boolean> {
+export function* readGivenObject(
+  cursor: Cursor,
+  pieces: ReplyPieces,
+): Reading<{ readonly given: string; readonly broken: string | null }> {
+  let given = "";
+  const broken = yield* readObject(cursor, (text) => {
+    given += text;
+    pieces.addArguments(text);
+  });
+  return { given, broken };
+}
+
+/**
+ * Gives away a JSON object as it comes, with escapes for the control characters in its texts, and numbers and literals once
+ * they are whole.
+ *
+ * @returns null, also for an object that the end of the text cuts off, which is good as far as it goes; else the scalar at
+ *   which the object stops being one
+ */
+export function* readObject(cursor: Cursor, give: (text: string) => unknown): Reading<string | null> {
   const scanner = new ObjectScanner();
+  let held = "";
   for (;;) {
     const { rest } = cursor;
     let count = 0;
     let isObject = true;
+    let written = "";
     while (isObject && !scanner.isComplete && count < rest.length) {
-      isObject = scanner.accepts(rest[count]);
-      if (isObject) count += 1;
+      const character = rest[count];
+      const isControl = scanner.isInText && character < " ";
+      isObject = isControl || scanner.accepts(character);
+      if (!isObject) break;
+      count += 1;
+      held += isControl ? escaped(character) : character;
+      if (scanner.isInScalar) continue;
+      written += held;
+      held = "";
     }
-    give(rest.slice(0, count));
     cursor.advance(count);
-    if (!isObject || scanner.isComplete || cursor.isEnded) return isObject;
+    if (isObject && !scanner.isComplete && cursor.isEnded) written += held;
+    give(written);
+    if (!isObject) return held;
+    if (scanner.isComplete || cursor.isEnded) return null;
     yield;
   }
 }

@@ -24,6 +24,7 @@ type WrittenCalls = Pick<ReadCalls, "format" | "areParallel">;
 interface HeldCalls extends WrittenCalls {
   /** Whether the engine can hold calls to their form where nobody asked for that. */
   readonly mayHold: boolean;
+  readonly asText: (format: ExactJson) => ExactJson;
 }
 
 /** Null where the answer is free. */
@@ -33,18 +34,23 @@ export function constrainedReply(
   {
     thought,
     calls,
+    answer = null,
     features,
   }: {
     readonly thought: ThoughtStart;
     readonly calls: WrittenCalls | null;
+    /** What holds an answer's text to a format, where answers have a form of their own. */
+    readonly answer?: ((format: ExactJson) => ExactJson) | null;
     readonly features: EngineCapabilities["features"];
   },
 ): Constraint | null {
   const { constraint } = request;
   const mayHold = features.has("constraint-structural-tag");
-  const withCalls = calls === null ? null : formatWithCalls(request, choice, { ...calls, mayHold });
-  if (withCalls === null && (constraint === null || thought === "none")) return constraint;
-  const format = withCalls ?? (constraint === null ? null : formatOf(constraint));
+  const asText = answer ?? ((format: ExactJson): ExactJson => format);
+  const withCalls = calls === null ? null : formatWithCalls(request, choice, { ...calls, mayHold, asText });
+  const isPlain = thought === "none" && answer === null;
+  if (withCalls === null && (constraint === null || isPlain)) return constraint;
+  const format = withCalls ?? (constraint === null ? null : asText(formatOf(constraint)));
   const isOwn = constraint !== null && !isForced(choice);
   const { allowsAnyWhitespace, whitespacePattern, allowsAdditionalProperties } = isOwn
     ? constraint
@@ -73,7 +79,7 @@ function isForced({ kind }: ToolChoice): boolean {
 
 /** The format of an answer that calls tools, or may; null where calls are free, and leave the request's constraint as it is. */
 function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCalls): ExactJson {
-  const { format, areParallel, mayHold } = calls;
+  const { format, areParallel, mayHold, asText } = calls;
   const tools = toolsOf(request);
   const keepingSchema = (tool: JsonObject): CallableTool => callableTool(request, tool);
   const mayBeCalled = (tool: JsonObject): boolean => allows(choice, functionOf(tool).name);
@@ -87,7 +93,8 @@ function formatWithCalls(request: ChatRequest, choice: ToolChoice, calls: HeldCa
       const callable = allowed.map((tool) => (isKept(tool) ? keepingSchema(tool) : takingAny(tool)));
       if (request.constraint !== null) {
         if (!request.calls.areExempt) return null;
-        return { type: "or", elements: [format.calls(callable, areParallel), formatOf(request.constraint)] };
+        const text = asText(formatOf(request.constraint));
+        return { type: "or", elements: [format.calls(callable, areParallel), text] };
       }
       const isHeld = (format.isTaught && mayHold) || allowed.length < tools.length || allowed.some(isKept);
       return isHeld ? format.textWithCalls(callable, areParallel) : null;

@@ -19,6 +19,16 @@ export class ObjectScanner {
     return this.#expected === "next" && this.#closers.length === 0;
   }
 
+  /** Whether it stands within a text, behind no backslash. */
+  get isInText(): boolean {
+    return this.#string === "plain";
+  }
+
+  /** Whether it stands within a number or a literal, which may turn out to be none. */
+  get isInScalar(): boolean {
+    return this.#scalar !== "";
+  }
+
   /** Takes the next character; false where no JSON object goes on so, and then nothing more may be asked. */
   accepts(character: string): boolean {
     if (this.#string !== "none") return this.#takeInString(character);

@@ -35,13 +35,18 @@ export function planReply(
   const areParallel = request.calls.areParallel && choice.kind !== "named";
   const calls =
     callFormat === null || choice.kind === "none" ? null : { format: callFormat, functions, areParallel };
+  // A form of whole answers is read also where nothing may be called.
+  const silent =
+    callFormat?.inChannels === true ? { format: callFormat, functions: new Map(), areParallel } : null;
   const constraint = constrainedReply(request, choice, {
     thought,
     calls,
+    answer: callFormat?.answer ?? null,
     features: base.engine.capabilities.features,
   });
+  const readCalls = calls ?? silent;
   return {
-    form: { thought, calls: calls && { ...calls, isHeld: constraint !== null, texts } },
+    form: { thought, calls: readCalls && { ...readCalls, isHeld: constraint !== null, texts } },
     constraint,
     // As vLLM has it: that the function is called was no choice of the model's.
     finishOfCalls: choice.kind === "named" ? "stop" : "tool_calls",
@@ -56,7 +61,8 @@ function thoughtStart(
   { replies, tokenizer }: Pick<ServedBase, "replies" | "tokenizer">,
   promptTokenIds: readonly number[],
 ): ThoughtStart {
-  if (!replies.thinks || prompt.kind !== "conversation") return "none";
+  const hasThoughts = replies.thinks && replies.callFormat?.inChannels !== true;
+  if (!hasThoughts || prompt.kind !== "conversation") return "none";
   const end = tokenizer.decode(promptTokenIds.slice(-lastTokenCount), { skipSpecialTokens: false }).trimEnd();
   if (end.endsWith(thoughtMarks.begin)) return "open";
   if (end.endsWith(thoughtMarks.end)) return "none";

@@ -164,7 +164,7 @@ function escapedInClass(character: string): string {
 }
 
 /** A part of a schema with the definitions that it may refer to. */
-function withDefinitions(value: Json, root: JsonObject): Json {
+export function withDefinitions(value: Json, root: JsonObject): Json {
   if (!isObject(value)) return value;
   const { $defs, definitions } = root;
   return {

@@ -149,6 +149,37 @@ export const builtInFormats = {
     ],
     ids: "long",
   },
+  // Llama 4 and others write the same list without marks.
+  pythonic: {
+    layouts: [
+      layout({
+        calls: "<|tool_call_start|>[{calls}]<|tool_call_end|>",
+        separator: ", ",
+        call: "{name}({keywords})",
+      }),
+      layout({
+        calls: "<|tool_call_start|>[{calls}]<|tool_call_end|>",
+        separator: ", ",
+        call: "{object}",
+        isWritten: false,
+      }),
+      layout({
+        calls: "<|tool_call_start|>{calls}<|tool_call_end|>",
+        separator: ", ",
+        call: "{name}({keywords})",
+        isWritten: false,
+      }),
+      layout({
+        calls: "[{calls}]",
+        separator: ", ",
+        call: "{name}({keywords})",
+        isAtStart: true,
+        isWritten: false,
+      }),
+    ],
+    ids: "long",
+    hint: "<|tool_list_start|>",
+  },
   llama3: {
     layouts: [
       layout({ separator: "; ", call: "{object}", object: llama3Object, isAtStart: true }),

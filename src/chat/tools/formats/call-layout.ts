@@ -7,7 +7,10 @@ export interface CallLayout {
   readonly calls: string;
   /** What stands between two calls of a block. */
   readonly separator: string;
-  /** One call: a text with `{object}`, or with `{name}` and `{arguments}` or `{parameters}`; also `{index}` and `{id}`. */
+  /**
+   * One call: a text with `{object}`, or with `{name}` and `{arguments}`, `{parameters}` or `{keywords}`; also `{index}` and
+   * `{id}`. Keywords are arguments as Python writes them: `city="Rome", days=3`.
+   */
   readonly call: string;
   /** Of `{object}`: a JSON object with the name and the arguments as members. */
   readonly object: ObjectMembers;
@@ -45,6 +48,8 @@ export interface FormatDescription {
   readonly layouts: readonly CallLayout[];
   /** Whether a model knows of it from its prompt alone, and its answers are held to it. */
   readonly isTaught?: boolean;
+  /** A text by which a template that writes no calls itself shows that its model knows the format. */
+  readonly hint?: string;
   /** How ids of calls look: as vLLM's, nine letters and digits, or a text with `{name}` and `{index}`. */
   readonly ids: "long" | "short" | (string & {});
 }
@@ -55,6 +60,7 @@ const slots = [
   "name",
   "arguments",
   "parameters",
+  "keywords",
   "value",
   "index",
   "id",

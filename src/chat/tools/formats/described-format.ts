@@ -11,7 +11,13 @@ import { quotedRefusal } from "./quoted-grammar.ts";
 import { blockReader } from "./read-layout.ts";
 import { writtenCall } from "./write-call.ts";
 
-export function describedFormat({ name, layouts, ids, isTaught = false }: FormatDescription): CallFormat {
+export function describedFormat({
+  name,
+  layouts,
+  ids,
+  isTaught = false,
+  hint,
+}: FormatDescription): CallFormat {
   const readers = layouts.map((layout) => ({ layout, read: blockReader(layout) }));
   const written = layouts.filter(({ isWritten }) => isWritten);
 
@@ -35,6 +41,7 @@ export function describedFormat({ name, layouts, ids, isTaught = false }: Format
   return {
     name,
     isTaught,
+    ...(hint === undefined ? {} : { hint }),
     marks: layouts.flatMap(textsOf),
     newCallId: (called, index) => callId(ids, called, index),
     read,
@@ -62,6 +69,6 @@ function callId(ids: FormatDescription["ids"], name: string, index: number): str
 }
 
 function refusalOf(layout: CallLayout, schema: JsonObject): ReturnType<CallFormat["refusal"]> {
-  if (layout.parameter !== null) return parametersRefusal(schema);
+  if (layout.parameter !== null || layout.call.includes("{keywords}")) return parametersRefusal(schema);
   return layout.quote === null ? null : quotedRefusal(schema);
 }

@@ -222,6 +222,189 @@ test("what models write otherwise than they should is read as it was meant", () 
     assert.equal(readReply(callFormats.glm, [text], { functions }).text, text);
 });
 
+test("a missing mark behind a parameter ends its value where another parameter or the end of the call follows", () => {
+  const properties = { a: { type: "string" }, b: { type: "string" }, n: { type: "integer" } };
+  const functions = new Map([["f", { type: "object", properties }]]);
+  const qwen = callFormats["qwen-coder"];
+  const call = (inner: string): string => `<tool_call>\n<function=f>\n${inner}</function>\n</tool_call>`;
+  const table: readonly (readonly [inner: string, read: object])[] = [
+    ["<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n", { a: "x", b: "y" }],
+    ["<parameter=a>\nx\n<parameter=b>\ny\n", { a: "x", b: "y" }],
+    ["<parameter=n>\n3\n<parameter=a>\ny\n", { n: 3, a: "y" }],
+    ["<parameter=a>\nx\n\n<parameter=n> 4 ", { a: "x\n", n: 4 }],
+    // What only looks like a mark is text.
+    ["<parameter=a>\nx <parameter=c> y\n</parameter>\n", { a: "x <parameter=c> y" }],
+    ["<parameter=a>\n<parameter=a>\n</parameter>\n", { a: "<parameter=a>" }],
+    ["<parameter=a>\n</function> ends it\n</parameter>\n", { a: "</function> ends it" }],
+    ["<parameter=a>\n<parameter\n</parameter>\n", { a: "<parameter" }],
+  ];
+  for (const [inner, read] of table)
+    assert.deepEqual(calls(qwen, call(inner), functions), [["f", read]], inner);
+  const bare = "<function=f><parameter=a>x<parameter=n>1</function>";
+  assert.deepEqual(calls(qwen, bare, functions), [["f", { a: "x", n: 1 }]]);
+  const minimax = (inner: string): string =>
+    `<minimax:tool_call>\n<invoke name="f">\n${inner}</invoke>\n</minimax:tool_call>`;
+  assert.deepEqual(
+    calls(
+      callFormats.minimax,
+      minimax('<parameter name="a">x\n<parameter name="n">2</parameter>\n'),
+      functions,
+    ),
+    [["f", { a: "x", n: 2 }]],
+  );
+  const glm =
+    "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call>";
+  assert.deepEqual(calls(callFormats.glm, glm, functions), [["f", { a: "x", n: 2 }]]);
+  // A constraint that held the call let no mark be missing.
+  const text = call("<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n");
+  const { toolCalls } = readReply(qwen, [text], { functions, isHeld: true });
+  assert.deepEqual(JSON.parse(toolCalls[0].argumentsText), { a: "x\n<parameter=b>\ny" });
+});
+
+test("a value between tags is what its schema takes", () => {
+  const table: readonly (readonly [schema: Json, written: string, read: unknown])[] = [
+    [{ type: "object" }, "{'a': 1}", { a: 1 }],
+    [{ type: "object" }, "{'a': True, 'b': [None, 'it\\'s'], }", { a: true, b: [null, "it's"] }],
+    [{ type: "array" }, "('x', 'y')", ["x", "y"]],
+    [{}, "{'a': 1}", { a: 1 }],
+    [{ type: "string" }, "{'a': 1}", "{'a': 1}"],
+    [{ type: "object" }, "{'a': oops}", "{'a': oops}"],
+    [{ enum: ["a", "1", 2] }, "1", "1"],
+    [{ enum: ["a", "1", 2] }, "2", 2],
+    [{ enum: ["a", "1", 2] }, '"1"', "1"],
+    [{ enum: ["a", "1", 2] }, "3", 3],
+    [{ type: ["string", "boolean"] }, "5", "5"],
+    [{ type: ["string", "boolean"] }, "true", true],
+    [{ anyOf: [{ type: "string" }, { type: "object" }] }, "12", "12"],
+    [{ type: "string", pattern: "^[0-9]+$" }, "12", "12"],
+    [{ type: "string", nullable: true }, "null", null],
+    [{ type: "string", nullable: true }, "None", null],
+    [{ type: "string", nullable: true }, "nullable", "nullable"],
+    [{ type: "string" }, "null", "null"],
+    [{ type: "integer", nullable: true }, "null", null],
+    [{ enum: ["a", "b"], nullable: true }, "null", null],
+    [{ const: "7" }, "7", "7"],
+  ];
+  for (const [schema, written, read] of table) {
+    const text = `<tool_call>\n<function=f>\n<parameter=p>\n${written}\n</parameter>\n</function>\n</tool_call>`;
+    const functions = new Map([["f", taking(schema)]]);
+    assert.deepEqual(
+      calls(callFormats["qwen-coder"], text, functions),
+      [["f", { p: read }]],
+      `${JSON.stringify(schema)} ${written}`,
+    );
+  }
+});
+
+/** The arguments of the one call in a text, as they are given, in pieces too. */
+function argumentsOf(format: CallFormat, text: string): string {
+  const read = (texts: readonly string[]): string => {
+    const { toolCalls } = readReply(format, texts, { names: ["f"] });
+    assert.equal(toolCalls.length, 1, text);
+    return toolCalls[0].argumentsText;
+  };
+  const whole = read([text]);
+  assert.equal(read(text.split("")), whole);
+  return whole;
+}
+
+test("arguments that are no JSON end where the call does, and are mended where they are Python's", () => {
+  const hermes = (text: string): string => `<tool_call>\n{"name": "f", "arguments": ${text}}\n</tool_call>`;
+  const table: readonly (readonly [CallFormat, string, string])[] = [
+    [callFormats.hermes, hermes('{"a": tru}'), '{"a": tru}'],
+    [callFormats.hermes, hermes('{"a": {"b": tru}}'), '{"a": {"b": tru}}'],
+    [callFormats.hermes, hermes("{'a': 1}"), '{"a": 1}'],
+    [callFormats.hermes, hermes('{"a": True, "b": None}'), '{"a": true, "b": null}'],
+    [callFormats.hermes, hermes('{"a": "one\ntwo\tthree"}'), '{"a": "one\\ntwo\\tthree"}'],
+    [
+      callFormats.hermes,
+      hermes('{"a": "one\r\ntwo", "b": 12345678901234567890}'),
+      '{"a": "one\\r\\ntwo", "b": 12345678901234567890}',
+    ],
+    [
+      callFormats.hermes,
+      '<tool_call>{"arguments": {"a": "x\ny"}, "name": "f"}</tool_call>',
+      '{"a": "x\\ny"}',
+    ],
+    [callFormats.hermes, '<tool_call>{"name": "f", "arguments": {"a": tru}</tool_call>', '{"a": tru}'],
+    [callFormats.hermes, '<tool_call>{"name": "f", "arguments": {"a": tr', '{"a": tr'],
+    [callFormats.mistral, '[TOOL_CALLS] [{"name": "f", "arguments": {"a": tru}}]', '{"a": tru}'],
+    [callFormats.granite, '<|tool_call|>[{"name": "f", "arguments": {"a": tru}}]', '{"a": tru}'],
+    [callFormats.nemotron, '<TOOLCALL>[{"name": "f", "arguments": {"a": tru}}]</TOOLCALL>', '{"a": tru}'],
+    [callFormats.apertus, '<|tools_prefix|>[{"f": {"a": tru}}]<|tools_suffix|>', '{"a": tru}'],
+    [callFormats.functionary, '<function=f>{"a": tru}</function>', '{"a": tru}'],
+    [callFormats.deepseek, callFormats.deepseek.written("f", { a: 1 }).replace("1", "tru"), '{"a": tru}'],
+    [callFormats.llama3, '{"name": "f", "parameters": {"a": tru}}', '{"a": tru}'],
+  ];
+  for (const [format, text, read] of table) assert.equal(argumentsOf(format, text), read, text);
+});
+
+test("calls as Python writes them are read with their literals, quotes and nested values", () => {
+  const marked = (inner: string): string => `<|tool_call_start|>[${inner}]<|tool_call_end|>`;
+  const table: readonly (readonly [text: string, read: object])[] = [
+    [marked('f(a="Rome")'), { a: "Rome" }],
+    [marked("f(a='Rome', b=3, c=True, d=None)"), { a: "Rome", b: 3, c: true, d: null }],
+    [marked("f()"), {}],
+    [marked("f( a = 1.50 , b = -2e3 )"), { a: 1.5, b: -2000 }],
+    [marked("f(a=['x', 'y'], b={'k': (1, 2)})"), { a: ["x", "y"], b: { k: [1, 2] } }],
+    [marked("f(a='it's', b=1)"), { a: "it's", b: 1 }],
+    [marked("f(a='he said \"no\" (twice)')"), { a: 'he said "no" (twice)' }],
+    [marked('f(a="x) y", b="[")'), { a: "x) y", b: "[" }],
+    [marked("f(a='l1\nl2', b='l1\\nl2')"), { a: "l1\nl2", b: "l1\nl2" }],
+    [marked('f(a="\\u00e9\\x41")'), { a: "éA" }],
+    [marked('{"name": "f", "arguments": {"a": 1}}'), { a: 1 }],
+    ["<|tool_call_start|>f(a=1)<|tool_call_end|>", { a: 1 }],
+    ["[f(a=1)]", { a: 1 }],
+  ];
+  const functions = new Map([["f", { type: "object" }]]);
+  for (const [text, read] of table)
+    assert.deepEqual(calls(callFormats.pythonic, text, functions), [["f", read]], text);
+  assert.deepEqual(calls(callFormats.pythonic, marked("f(a=1), f(a=2)"), functions), [
+    ["f", { a: 1 }],
+    ["f", { a: 2 }],
+  ]);
+  assert.equal(argumentsOf(callFormats.pythonic, marked("f(a=oops!)")), "a=oops!");
+  assert.equal(argumentsOf(callFormats.pythonic, '<|tool_call_start|>[f(a="Ro'), 'a="Ro');
+  const said = "[f(a=1) is a call]";
+  assert.equal(readReply(callFormats.pythonic, ["[g(a=1)]"], { functions }).text, "[g(a=1)]");
+  assert.equal(readReply(callFormats.pythonic, [said], { functions }).toolCalls.length, 1);
+});
+
+test("keywords that Python writes are held to the schema, the optional ones among them", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      a: { type: "integer" },
+      b: { type: "boolean" },
+      c: { type: ["string", "null"] },
+      d: { enum: ["x", "y"] },
+    },
+    required: ["b"],
+    additionalProperties: false,
+  };
+  const held = language(callFormats.pythonic.calls([{ name: "f", schema }], false));
+  const call = (inner: string): string => `<|tool_call_start|>[f(${inner})]<|tool_call_end|>`;
+  for (const inner of [
+    "b=True",
+    "a=1, b=False",
+    'b=True, c="x"',
+    "b=True, c=None",
+    'a=1, b=True, c="x", d="y"',
+  ])
+    assert.ok(accepts(held, call(inner)), inner);
+  for (const inner of [
+    "",
+    "a=1",
+    "b=1",
+    "b=True, a=1",
+    "b=True,",
+    ", b=True",
+    'b=True, d="z"',
+    "b=True, e=1",
+  ])
+    assert.ok(!accepts(held, call(inner)), inner);
+});
+
 test("a call that is cut among its parameters is left open, as the model left it", () => {
   const read = (text: string): string | undefined =>
     readReply(callFormats["qwen-coder"], [text], { names: ["f"] }).toolCalls[0]?.argumentsText;

@@ -137,7 +137,10 @@ function* readMessage(answer: HalfReadAnswer, { channel, recipient }: Header): R
 
 function* readArguments(cursor: Cursor, pieces: ReplyPieces): Reading {
   yield* cursor.skip(isBlank);
-  if ((yield* cursor.peek()) !== "{") return yield* readText(cursor, pieces.addArguments);
+  if ((yield* cursor.peek()) !== "{") {
+    yield* readText(cursor, pieces.addArguments);
+    return;
+  }
   const { given, broken } = yield* readGivenObject(cursor, pieces);
   if (broken !== null)
     yield* readBrokenArguments(cursor, pieces, { marks: textEnds, own: "", given, broken });

@@ -2,6 +2,7 @@
 import type { Json } from "../../../domain/trajectory.ts";
 import type { CallableTool } from "../call-format.ts";
 import { type CallLayout, aroundCalls, markOf, marksOf, piecesOf } from "./call-layout.ts";
+import { keywordsTag } from "./keyword-arguments.ts";
 import { quotedTag } from "./quoted-grammar.ts";
 import { jsonTextContent, plainTextContent } from "./text-content.ts";
 import { textArgument } from "../../../domain/chat.ts";
@@ -78,6 +79,8 @@ export function callTag(layout: CallLayout, tool: CallableTool): Json {
         return [layout.quote === null ? jsonOf(tool) : quotedTag(tool, layout.quote)];
       case "parameters":
         return [toolParameters(layout.parameter ?? "", tool)];
+      case "keywords":
+        return [keywordsTag(tool)];
       case "index":
         return [pattern("\\d+")];
       case "id":

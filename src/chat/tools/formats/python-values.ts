@@ -1,5 +1,5 @@
-// Keyword arguments and values as Python writes them, turned into JSON text: literals, strings in either quotes, lists, tuples and dicts. Numbers
-// keep their digits, and what is JSON already stays as it was written.
+// Keyword arguments and values as Python writes them, turned into JSON text: literals, strings in either quotes, lists,
+// tuples and dicts. Numbers keep their digits, and what is JSON already stays as it was written.
 import { isBlank, type Cursor, type Reading } from "../../reply/cursor.ts";
 
 const literals: ReadonlyMap<string, string> = new Map([

@@ -98,7 +98,12 @@ function isPattern(text: string): boolean {
   }
 }
 
-const callForms: readonly (readonly Slot[])[] = [["object"], ["name", "arguments"], ["name", "parameters"]];
+const callForms: readonly (readonly Slot[])[] = [
+  ["object"],
+  ["name", "arguments"],
+  ["name", "parameters"],
+  ["name", "keywords"],
+];
 
 function checkCall({ call, parameter, quote }: CallLayout, members: Members): void {
   const pieces = piecesOf(call);
@@ -106,7 +111,7 @@ function checkCall({ call, parameter, quote }: CallLayout, members: Members): vo
   if (!callForms.some((form) => form.join() === main.join()))
     members.refuse(
       "call",
-      "must have {object}, or {name} and behind it {arguments} or {parameters}, each once",
+      "must have {object}, or {name} and behind it {arguments}, {parameters} or {keywords}, each once",
     );
   const hasParameters = main.includes("parameters");
   if (hasParameters !== (parameter !== null))

@@ -2,9 +2,11 @@
 // behind a call's arguments is left out as far as it comes.
 import { isBlank, readUntil, takesBehindBlanks, type Cursor, type Reading } from "../../reply/cursor.ts";
 import type { ReplyPieces } from "../../reply/reply-pieces.ts";
-import { readBrokenArguments, takesNothing, tryCall, type KnownTools } from "../call-format.ts";
-import { readCallObject, readObject, type CallMembers } from "../call-object.ts";
+import { takesNothing, tryCall, type KnownTools } from "../call-format.ts";
+import { readCallObject, readGivenObject, type CallMembers } from "../call-object.ts";
+import { readBrokenArguments, type BrokenEnd } from "./broken-arguments.ts";
 import { aroundCalls, markOf, piecesOf, wordsOf, type CallLayout, type Piece } from "./call-layout.ts";
+import { jsonOfKeywords, readKeywordText } from "./python-values.ts";
 import { jsonOfQuoted } from "./quoted-notation.ts";
 import { parameterMarks, readParameters } from "./read-parameters.ts";
 
@@ -38,10 +40,17 @@ type ReadCall = (place: Place) => Reading<boolean>;
 function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   const pieces = piecesOf(layout.call);
   const end = behindArguments(pieces);
-  // What has no end of its own goes on to the next mark.
-  const endMarks = [...end, ...closing, markOf(layout)].filter((word) => word.length > 2).slice(0, 1);
   const isObject = pieces.some(({ kind }) => kind === "object");
-  const read = isObject ? objectReader(layout, pieces, endMarks) : namedReader(layout, pieces, endMarks);
+  const words = [...(isObject ? ["}"] : []), ...end, ...closing];
+  // What has no end of its own goes on to the next mark.
+  const markAt = words.findIndex((word) => word.length > 2);
+  const brokenEnd: BrokenEnd = {
+    marks: [markAt < 0 ? markOf(layout) : words[markAt]].filter((word) => word.length > 2),
+    own: words.slice(0, markAt < 0 ? words.length : markAt).join(""),
+  };
+  const read = isObject
+    ? objectReader(layout, pieces, brokenEnd)
+    : namedReader(layout, pieces, { end: brokenEnd, closing });
   return function* readCall(place) {
     const isCall = yield* read(place);
     if (isCall) yield* takesSome(place.cursor, end);
@@ -55,7 +64,7 @@ function behindArguments(pieces: readonly Piece[]): readonly string[] {
   return last?.kind === "text" && pieces.length > 1 ? last.words : [];
 }
 
-function objectReader(layout: CallLayout, all: readonly Piece[], endMarks: readonly string[]): ReadCall {
+function objectReader(layout: CallLayout, all: readonly Piece[], end: BrokenEnd): ReadCall {
   const before = wordsBefore(all);
   return function* readTagged({ cursor, pieces, tools }) {
     const members: CallMembers = {
@@ -66,7 +75,7 @@ function objectReader(layout: CallLayout, all: readonly Piece[], endMarks: reado
     };
     function* readOne(): Reading<boolean> {
       const outcome = yield* readCallObject(cursor, pieces, members);
-      if (outcome === "broken") yield* readBrokenArguments(cursor, pieces, endMarks);
+      if (typeof outcome === "object") yield* readBrokenArguments(cursor, pieces, { ...end, ...outcome });
       return outcome !== "none";
     }
     if (!(yield* takesAll(cursor, before))) return false;
@@ -93,13 +102,18 @@ function wordsBefore(pieces: readonly Piece[]): readonly string[] {
   return first?.kind === "text" ? first.words : [];
 }
 
-function namedReader(layout: CallLayout, all: readonly Piece[], endMarks: readonly string[]): ReadCall {
+function namedReader(
+  layout: CallLayout,
+  all: readonly Piece[],
+  { end, closing }: { readonly end: BrokenEnd; readonly closing: readonly string[] },
+): ReadCall {
   const nameAt = all.findIndex(({ kind }) => kind === "name");
-  const argumentsAt = all.findIndex(({ kind }) => kind === "arguments" || kind === "parameters");
+  const argumentsAt = all.findIndex(({ kind }) => ["arguments", "parameters", "keywords"].includes(kind));
   const between = all.slice(nameAt + 1, argumentsAt);
   const after = behindArguments(all);
   const before = wordsBefore(all);
   const marks = layout.parameter === null ? null : parameterMarks(layout.parameter);
+  const hasKeywords = all[argumentsAt]?.kind === "keywords";
   return function* readNamed(place) {
     const { cursor, pieces, tools } = place;
     if (!(yield* takesAll(cursor, before))) return false;
@@ -113,19 +127,29 @@ function namedReader(layout: CallLayout, all: readonly Piece[], endMarks: readon
       cursor.release();
       pieces.beginCall(name);
     };
-    if (marks !== null) {
+    if (hasKeywords) {
+      if (!isBetween) return false;
+      begin();
+      const text = yield* readKeywordText(cursor);
+      pieces.addArguments(jsonOfKeywords(text) ?? text);
+    } else if (marks !== null) {
       // A name that no tool has is one only where parameters follow it.
       const isKnown = tools.functions.has(name);
       const follows = [...wordsOf(marks.open).slice(0, 1), ...(isKnown ? after.slice(0, 1) : [])];
       if (!isBetween || (!hasWords(between) && !(yield* seesOneOf(cursor, follows)))) return false;
       begin();
       const schema = tools.functions.get(name) ?? null;
-      yield* readParameters(cursor, pieces, { marks, schema, end: after[0] ?? "" });
+      const next = [...closing.slice(0, 1), markOf(layout)];
+      yield* readParameters(cursor, pieces, { marks, schema, end: after, next, isHeld: tools.isHeld });
     } else if (next === "{") {
       begin();
-      if (layout.quote !== null) yield* readQuoted(cursor, pieces, { quote: layout.quote, endMarks });
-      else if (!(yield* readObject(cursor, pieces.addArguments)))
-        yield* readBrokenArguments(cursor, pieces, endMarks);
+      if (layout.quote !== null)
+        yield* readQuoted(cursor, pieces, { quote: layout.quote, endMarks: end.marks });
+      else {
+        const read = yield* readGivenObject(cursor, pieces);
+        if (read.broken !== null)
+          yield* readBrokenArguments(cursor, pieces, { ...end, given: read.given, broken: read.broken });
+      }
     } else {
       const isOver = next === "" || (yield* seesOneOf(cursor, after.slice(0, 1)));
       if (!isBetween || !isOver || next === "" || !takesNothing(tools, name)) return false;

@@ -11,18 +11,18 @@ export function plainTextContent(rule: ConstraintRule): Json {
 
 /** The JSON object with the text as its one argument. */
 export function jsonTextContent(rule: ConstraintRule): Json {
-  const member = JSON.stringify(textArgument);
+  const begin = `{${JSON.stringify(textArgument)}: `;
+  return { type: "tag", begin, content: jsonStringContent(rule), end: "}" };
+}
+
+/** The text as a JSON string. */
+export function jsonStringContent(rule: ConstraintRule): Json {
   if (rule.kind === "grammar") {
     const content = { type: "grammar", grammar: rule.text, in_json_string: true };
-    return { type: "tag", begin: `{${member}: "`, content, end: '"}' };
+    return { type: "tag", begin: '"', content, end: '"' };
   }
   const schema = { type: "string", pattern: `^(?:${patternOf(rule)})$` };
-  return {
-    type: "tag",
-    begin: `{${member}: `,
-    content: { type: "json_schema", json_schema: schema },
-    end: "}",
-  };
+  return { type: "json_schema", json_schema: schema };
 }
 
 function patternOf(rule: ConstraintRule): string {

@@ -19,10 +19,13 @@ export function writtenCall(layout: CallLayout, { name, values, index }: Written
     "{parameters}": Object.entries(values)
       .map(([key, value]) => parameterText(layout, key, value))
       .join(""),
+    "{keywords}": Object.entries(values)
+      .map(([key, value]) => `${key}=${pythonOf(value)}`)
+      .join(", "),
     "{index}": String(index),
     "{id}": "000000000",
   };
-  const slot = /\{(?:object|name|arguments|parameters|index|id)\}/g;
+  const slot = /\{(?:object|name|arguments|parameters|keywords|index|id)\}/g;
   // Slots within what was filled in are none.
   return calls.split("{calls}").join(call.replace(slot, (found) => filled[found]));
 }
@@ -37,8 +40,15 @@ function parameterText({ parameter }: CallLayout, name: string, value: Json): st
   return (parameter ?? "").replace(/\{(?:name|value|isText)\}/g, (found) => filled[found]);
 }
 
+/** A value as Python writes it; its strings may be JSON's. */
+function pythonOf(value: Json): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return spaced(value);
+}
+
 /** JSON as Python writes it, with a blank behind each sign. */
-function spaced(value: Json): string {
+export function spaced(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   // What is no list and no scalar is an object.
