@@ -295,7 +295,8 @@ class Completion implements ChatCompletion {
     this.#ends.push(this.#stopWaiting);
     // Without a bound of the request's own the room of a whole context would be taken for an answer of a few words.
     const { maxTokens } = generation.stopping;
-    const answerTokens = request.stopping.maxTokens === null ? 0 : maxTokens * choiceCountOf(generation);
+    const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);
+    const answerTokens = isBounded ? maxTokens * choiceCountOf(generation) : 0;
     const reservation = allowance.reserve(generation.prompt.tokenIds.length + answerTokens);
     this.#reservation = reservation;
     this.#ends.push(() => reservation.settle());

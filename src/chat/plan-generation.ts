@@ -175,7 +175,7 @@ function keptTokens(
 ): number | null {
   if (truncation === null || (truncation >= 1 && truncation <= contextLength)) return truncation;
   const positionCount = Math.min(contextLength, positionCountMax);
-  const room = positionCount - (maxTokens ?? 1);
+  const room = positionCount - (maxTokens === null || maxTokens === Infinity ? 1 : maxTokens);
   if (truncation === -1 && room >= 1) return room;
   const message =
     truncation === -1

@@ -17,7 +17,13 @@ export type AllowedTools = {
   /** As the choice of that name. */
   readonly mode: "auto" | "required";
   /** Tools by their type and name. */
-  readonly tools: readonly { readonly [name: string]: any }[];
+  readonly tools: readonly {
+    readonly type?: unknown;
+    readonly name?: unknown;
+    readonly function?: unknown;
+    readonly custom?: unknown;
+    readonly [name: string]: any;
+  }[];
   readonly [name: string]: any;
 };
 
@@ -329,6 +335,9 @@ export type AnthropicContentBlock = {
   readonly is_error?: boolean | null;
   /** Accepted without use: what was computed of a prompt is kept whatever this says. */
   readonly cache_control?: { readonly [name: string]: any } | null;
+  readonly citations?: unknown;
+  readonly caller?: unknown;
+  readonly data?: unknown;
   readonly [name: string]: any;
 };
 
@@ -682,6 +691,7 @@ export type AnthropicTextBlock = {
   readonly text?: string | null;
   /** Accepted without use: what was computed of a prompt is kept whatever this says. */
   readonly cache_control?: { readonly [name: string]: any } | null;
+  readonly citations?: unknown;
   readonly [name: string]: any;
 };
 
@@ -814,6 +824,18 @@ export type CallFeedback = {
   readonly vendor_ref: string;
   readonly vendor_user_id: string;
   readonly created_at: string;
+};
+
+export type CalledCustomTool = {
+  readonly name?: unknown;
+  readonly input?: unknown;
+  readonly [name: string]: any;
+};
+
+export type CalledFunction = {
+  readonly name?: unknown;
+  readonly arguments?: unknown;
+  readonly [name: string]: any;
 };
 
 export type ChatCompletion = {
@@ -1392,8 +1414,8 @@ export type CompletionRequest = {
    */
   readonly prompt: string | readonly (string | number | readonly number[])[];
   /**
-   * Most tokens of an answer; cut to the room that is left. With 0 nothing is answered but the prompt: with
-   * echo and logprobs that scores it. Default: `16`.
+   * Most tokens of an answer; cut to the room that is left, -1 for no limit. With 0 nothing is answered but
+   * the prompt: with echo and logprobs that scores it. Default: `16`.
    */
   readonly max_tokens?: number | null;
   /**
@@ -1649,6 +1671,11 @@ export type ConstraintTest = {
 export type ContentPart = {
   /** `text`, `input_text`, `output_text`, `refusal` or `thinking`. */
   readonly type: string;
+  readonly text?: unknown;
+  readonly refusal?: unknown;
+  readonly thinking?: unknown;
+  readonly annotations?: unknown;
+  readonly logprobs?: unknown;
   readonly [name: string]: any;
 };
 
@@ -1801,7 +1828,15 @@ export type ExampleMessage = {
   /** Of a tool's message: which call it answers. */
   readonly tool_call_id?: string | null;
   /** Of an assistant's message: the calls that it made, as answers have them. */
-  readonly tool_calls?: readonly { readonly [name: string]: any }[] | null;
+  readonly tool_calls?: readonly MessageToolCall[] | null;
+  /** Of an assistant's message: what it thought. */
+  readonly reasoning?: unknown;
+  /** The same by its other name. */
+  readonly reasoning_content?: unknown;
+  readonly refusal?: unknown;
+  readonly annotations?: unknown;
+  readonly thinking?: unknown;
+  readonly tools?: unknown;
   /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
   readonly weight?: number | null;
   readonly [name: string]: any;
@@ -1817,7 +1852,15 @@ export type ExampleMessageOrChoice = {
   /** Of a tool's message: which call it answers. */
   readonly tool_call_id?: string | null;
   /** Of an assistant's message: the calls that it made, as answers have them. */
-  readonly tool_calls?: readonly { readonly [name: string]: any }[] | null;
+  readonly tool_calls?: readonly MessageToolCall[] | null;
+  /** Of an assistant's message: what it thought. */
+  readonly reasoning?: unknown;
+  /** The same by its other name. */
+  readonly reasoning_content?: unknown;
+  readonly refusal?: unknown;
+  readonly annotations?: unknown;
+  readonly thinking?: unknown;
+  readonly tools?: unknown;
   /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
   readonly weight?: number | null;
   /** With finish_reason makes the item a Choice, as it was answered. */
@@ -2542,12 +2585,20 @@ export type InputItem = {
   readonly output?: string | readonly InputPart[] | null;
   /** Of a reasoning item without content: what was thought. */
   readonly summary?: readonly { readonly [name: string]: any }[] | null;
+  readonly id?: unknown;
+  readonly status?: unknown;
+  readonly phase?: unknown;
+  readonly encrypted_content?: unknown;
   readonly [name: string]: any;
 };
 
 export type InputPart = {
   /** `input_text`, `output_text` or `refusal`. */
   readonly type: string;
+  readonly text?: unknown;
+  readonly refusal?: unknown;
+  readonly annotations?: unknown;
+  readonly logprobs?: unknown;
   readonly [name: string]: any;
 };
 
@@ -2737,7 +2788,15 @@ export type Message = {
   /** Of a tool's message: which call it answers. */
   readonly tool_call_id?: string | null;
   /** Of an assistant's message: the calls that it made, as answers have them. */
-  readonly tool_calls?: readonly { readonly [name: string]: any }[] | null;
+  readonly tool_calls?: readonly MessageToolCall[] | null;
+  /** Of an assistant's message: what it thought. */
+  readonly reasoning?: unknown;
+  /** The same by its other name. */
+  readonly reasoning_content?: unknown;
+  readonly refusal?: unknown;
+  readonly annotations?: unknown;
+  readonly thinking?: unknown;
+  readonly tools?: unknown;
   readonly [name: string]: any;
 };
 
@@ -2786,6 +2845,15 @@ export type MessageOrChoice = {
   readonly add_special_tokens?: boolean | null;
   /** As the request had it. */
   readonly truncate_prompt_tokens?: number | null;
+  readonly [name: string]: any;
+};
+
+export type MessageToolCall = {
+  readonly id?: unknown;
+  readonly type?: unknown;
+  readonly index?: unknown;
+  readonly function?: CalledFunction | null;
+  readonly custom?: CalledCustomTool | null;
   readonly [name: string]: any;
 };
 
@@ -3594,10 +3662,22 @@ export type ResponseEvent = {
 };
 
 export type ResponseFormat = {
-  /** What the answer is held to. */
-  readonly type: "text" | "json_object" | "json_schema" | "structural_tag";
-  /** With `json_schema`: the schema that the answer is held to. */
+  /** What the answer is held to. `json` and `regex` are TGI's names, `grammar` is Fireworks' one. */
+  readonly type: "text" | "json_object" | "json_schema" | "structural_tag" | "json" | "regex" | "grammar";
+  /** With `json_schema` or `json_object`: the schema that the answer is held to. */
   readonly json_schema?: JsonSchema | null;
+  /** With `json_object` or `json_schema`: the schema itself, as llama.cpp has it. */
+  readonly schema?: { readonly [name: string]: any } | null;
+  /** With `json` or `json_object` the schema, with `regex` the pattern, as TGI has it. */
+  readonly value?: unknown;
+  /** With `grammar`: a grammar in GBNF or in Lark's notation. */
+  readonly grammar?: string | null;
+  /** With `structural_tag`: what the answer is made of. */
+  readonly format?: unknown;
+  /** With `structural_tag`, in its older form: the tagged parts. */
+  readonly structures?: unknown;
+  /** With `structural_tag`, in its older form: what begins a tagged part. */
+  readonly triggers?: unknown;
   readonly [name: string]: any;
 };
 
@@ -4419,7 +4499,7 @@ export type TextFormat = {
   readonly name?: string | null;
   /** For people; nothing depends on it. */
   readonly description?: string | null;
-  /** With `json_schema`: the JSON Schema. */
+  /** With `json_schema`, and optionally with `json_object`: the JSON Schema. */
   readonly schema?: { readonly [name: string]: any } | null;
   /** Every schema is kept exactly, whatever this says. */
   readonly strict?: boolean | null;

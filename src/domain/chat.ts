@@ -108,7 +108,7 @@ export interface TextTool {
 export const textArgument = "input";
 
 export interface ChatStopping {
-  /** At least 1; null fills the context. */
+  /** At least 1; Infinity fills the context, null too unless the model has a default of its own. */
   readonly maxTokens: number | null;
   readonly minTokens: number;
   /** Texts that end a choice; none is empty. */

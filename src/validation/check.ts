@@ -182,6 +182,7 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
     if (!Object.hasOwn(value, name)) report(findings, "missing", "Field required", name);
   }
   const { path } = findings;
+  const namesUnknown = node["x-names-unknown"] === true;
   for (const name of Object.keys(value)) {
     const property = Object.hasOwn(properties, name) ? properties[name] : unknownField(additionalProperties);
     if (isAtFaultLimit(findings)) return;
@@ -191,6 +192,7 @@ function visitObject(node: SchemaNode, value: Readonly<Record<string, unknown>>,
     }
     if (property === undefined) ignore(findings, name);
     else {
+      if (namesUnknown && value[name] !== null && !Object.hasOwn(properties, name)) ignore(findings, name);
       path.push(name);
       visit(property, value[name], findings);
       path.pop();

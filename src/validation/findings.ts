@@ -9,8 +9,11 @@ export interface Findings {
   readonly faults: Fault[];
   /** Of all that were found. */
   faultCount: number;
-  /** Unknown fields that nothing reads, as dotted names with `*` for list indices; the first ones. */
-  readonly ignored: Set<string>;
+  /**
+   * Dotted names of unknown fields, by the same names with `*` for list indices: of the items of a list only the first
+   * that has a field is named.
+   */
+  readonly ignored: Map<string, string>;
 }
 
 /** Beyond this many the rest is only counted: an answer must stay readable. */
@@ -22,7 +25,7 @@ const countedMax = 10_000;
 const ignoredCountMax = 100;
 
 export function newFindings(...path: readonly string[]): Findings {
-  return { path: [...path], faults: [], faultCount: 0, ignored: new Set() };
+  return { path: [...path], faults: [], faultCount: 0, ignored: new Map() };
 }
 
 /** Adds a fault at the current place, or below it. */
@@ -33,14 +36,13 @@ export function report(findings: Findings, type: string, message: string, ...bel
   }
 }
 
-/** Notes a field of the object where the walk stands that nothing reads. */
-export function ignore(findings: Findings, name: string): void {
-  if (findings.ignored.size < ignoredCountMax)
-    findings.ignored.add(dotted([...findings.path.slice(1), name]));
-}
-
-function dotted(path: readonly string[]): string {
-  return path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
+/** Notes an unknown field at the current place, or below it. */
+export function ignore(findings: Findings, ...below: readonly string[]): void {
+  const { ignored } = findings;
+  if (ignored.size >= ignoredCountMax) return;
+  const path = [...findings.path.slice(1), ...below];
+  const pattern = path.map((part) => (/^\d+$/.test(part) ? "*" : part)).join(".");
+  if (!ignored.has(pattern)) ignored.set(pattern, path.join("."));
 }
 
 /** Whether so many faults were found that no more are looked for. */

@@ -22,4 +22,6 @@ export interface SchemaNode {
   readonly propertyNames?: { readonly maxLength: number };
   /** `true` keeps unknown keys; a schema checks them; absent lists them as ignored. */
   readonly additionalProperties?: boolean | SchemaNode;
+  /** Lists unknown keys as ignored although they are kept, unless they are null. */
+  readonly "x-names-unknown"?: boolean;
 }

@@ -34,5 +34,5 @@ export function checked<Schema extends TSchema>(
   if (isObject(value)) more?.(value, findings);
   refuseFaults(findings);
   // The check found no fault, so the value has the schema's type.
-  return { value: value as ValueOf<Schema>, ignored: [...findings.ignored] };
+  return { value: value as ValueOf<Schema>, ignored: [...findings.ignored.values()] };
 }

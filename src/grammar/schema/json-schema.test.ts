@@ -485,9 +485,35 @@ test("blanks are any, none, or what a pattern allows", () => {
   const schema = { type: "object", properties: { a: { type: "array" } }, required: ["a"] };
   assert.ok(accepts(read(schema), '{\n\t"a" :\r [ 1 ,2 ]\n}'));
   // So many that an answer comes to its end.
-  const spread = (count: number): string => `{${" ".repeat(count)}"a":[]${"\n".repeat(count)}}`;
-  assert.ok(accepts(read(schema), spread(31)) && !accepts(read(schema), spread(32)));
-  assert.ok(accepts(read(schema, { whitespacePattern: "\\s*" }), spread(32)));
+  const spread = (blanks: string): readonly string[] => [
+    `{${blanks}"a":[]}`,
+    `{"a"${blanks}:[]}`,
+    `{"a":${blanks}[]}`,
+    `{"a":[1${blanks},2]}`,
+    `{"a":[1,${blanks}2]}`,
+    `{"a":[{}${blanks}]${blanks}}`,
+  ];
+  const deep = " ".repeat(64);
+  for (const blanks of [
+    "    ",
+    "\t\t",
+    "\n",
+    "\n\n",
+    "\r\n\r\n",
+    `\n${deep}`,
+    `\n\n${deep}`,
+    `\r\n\t${deep.slice(1)}`,
+  ])
+    for (const text of spread(blanks)) assert.ok(accepts(read(schema), text), JSON.stringify(text));
+  for (const blanks of ["     ", "\n\n\n", `\n${deep} `, ` \n`, "\n \n", " ".repeat(31)])
+    for (const text of spread(blanks)) {
+      assert.ok(!accepts(read(schema), text), JSON.stringify(text));
+      assert.ok(accepts(read(schema, { whitespacePattern: "\\s*" }), text), JSON.stringify(text));
+    }
+  for (const indent of [1, 2, 4, 8, "\t"]) {
+    const shown = JSON.stringify({ a: [{ b: [1, {}] }, []] }, null, indent);
+    assert.ok(accepts(read(schema), shown), shown);
+  }
   const compact = read(schema, { allowsAnyWhitespace: false });
   assert.ok(accepts(compact, '{"a":[1,2]}') && !accepts(compact, '{"a": [1,2]}'));
   const spaced = read(schema, { whitespacePattern: "[ ]?" });

@@ -143,7 +143,7 @@ test("`return_tokens_as_token_ids` spells tokens as ids", async () => {
   await server.close();
 });
 
-test("streams an opening for every choice, deltas, the finish with the last one, and the usage", async () => {
+test("streams an opening for every choice, deltas, the finish with an empty one, and the usage", async () => {
   const server = await fakeServer();
   const chunks = await askStream(server, { n: 2, request_id: "r", stream_options: { include_usage: true } });
   const head = {
@@ -161,19 +161,21 @@ test("streams an opening for every choice, deltas, the finish with the last one,
     logprobs: null,
     finish_reason: null,
   });
-  const delta = (index: number, content: string, end: object) => ({
+  const chunk = (index: number, delta: object, end: object) => ({
     ...head,
-    choices: [
-      { index, delta: { content, reasoning_content: null }, logprobs: null, ...end, token_ids: null },
-    ],
+    choices: [{ index, delta, logprobs: null, ...end, token_ids: null }],
   });
+  const delta = (index: number, content: string) =>
+    chunk(index, { content, reasoning_content: null }, { finish_reason: null });
   assert.deepEqual(chunks, [
     { ...head, choices: [opening(0)], prompt_token_ids: null },
     { ...head, choices: [opening(1)], prompt_token_ids: null },
-    delta(0, "Hel", { finish_reason: null }),
-    delta(1, "Hel", { finish_reason: null }),
-    delta(0, "lo", finish),
-    delta(1, "lo", finish),
+    delta(0, "Hel"),
+    delta(1, "Hel"),
+    delta(0, "lo"),
+    chunk(0, {}, finish),
+    delta(1, "lo"),
+    chunk(1, {}, finish),
     { ...head, choices: [], usage: usage(3, 4) },
   ]);
   await server.close();
@@ -282,7 +284,13 @@ test("a stream brings what is thought and the calls of tools piece by piece, eac
         { index: 1, id: "c1", type: "function", function: { name: "g", arguments: "{}" } },
       ],
     },
+    {},
   ]);
+  const finishes = chunks.map((chunk) => choicesOf(chunk)[0]?.["finish_reason"]);
+  assert.deepEqual(
+    finishes.slice(0, -1).filter((reason) => reason !== null),
+    [],
+  );
   assert.equal(choicesOf(chunks.at(-1))[0]?.["finish_reason"], "tool_calls");
   await server.close();
 });
@@ -292,7 +300,7 @@ test("`stream_options.continuous_usage_stats` counts the tokens of the chunk's c
   const options = { include_usage: true, continuous_usage_stats: true };
   const chunks = await askStream(server, { n: 2, stream_options: options });
   const counts = chunks.map((chunk) => (chunk["usage"] as { completion_tokens: number }).completion_tokens);
-  assert.deepEqual(counts, [0, 0, 1, 1, 2, 2, 4]);
+  assert.deepEqual(counts, [0, 0, 1, 1, 2, 2, 2, 2, 4]);
   await server.close();
 });
 
@@ -317,7 +325,7 @@ test("a stream that has not begun for long begins, and says that it lives", asyn
   const [comment, role, ...rest] = (await askLate(null)).split("\n\n");
   assert.equal(comment, ": keep-alive");
   assert.match(role ?? "", /^data: .*"role":"assistant"/);
-  assert.deepEqual([rest.length, rest.at(-2), rest.at(-1)], [4, "data: [DONE]", ""]);
+  assert.deepEqual([rest.length, rest.at(-2), rest.at(-1)], [5, "data: [DONE]", ""]);
 });
 
 test("what goes wrong after that is an event", async () => {

@@ -180,10 +180,10 @@ test("a stream has the choices of all prompts as they come, then the usage of al
     const [choice] = choices as [{ index: number; text: string } & Body];
     const isFirst = !texts.has(choice.index);
     texts.set(choice.index, (texts.get(choice.index) ?? "") + choice.text);
-    const { text_offset: at } = choice["logprobs"] as { text_offset: number[] };
+    const { text_offset: at } = (choice["logprobs"] ?? { text_offset: [] }) as { text_offset: number[] };
     offsets.set(choice.index, [...(offsets.get(choice.index) ?? []), ...at]);
     assert.deepEqual(choice["prompt_token_ids"], isFirst ? [1, 2, 3] : undefined);
-    assert.equal(choice["finish_reason"], isFirst ? null : "stop");
+    assert.equal(choice["finish_reason"], choice.text === "" ? "stop" : null);
   }
   for (const index of [0, 1, 2, 3]) {
     assert.equal(texts.get(index), "Hello");
@@ -199,7 +199,7 @@ test("usage in every chunk is of the chunk's choice alone", async () => {
   const options = { include_usage: true, continuous_usage_stats: true };
   const answer = await complete(server, { prompt: ["a", "b"], stream: true, stream_options: options });
   const counts = chunksOf(answer).map(({ usage }) => (usage as Body)["completion_tokens"]);
-  assert.deepEqual(counts, [1, 1, 2, 2, 4]);
+  assert.deepEqual(counts, [1, 1, 2, 2, 2, 2, 4]);
   await server.close();
 });
 
@@ -232,9 +232,9 @@ test("prompts that cannot be, and what contradicts itself, are refused by place"
   await refuses({ prompt: "a", suffix: "b" }, 422, [["body.suffix", /not supported/]]);
   await refuses({ prompt: "a", n: 2, best_of: 3 }, 422, [["body.best_of", /best_of is 3 and n is 2/]]);
   await refuses({ prompt: "a", min_tokens: 17 }, 422, [["body", /max_tokens=16, got 17/]]);
-  await refuses({ prompt: "a", logprobs: 21, max_tokens: -1 }, 422, [
+  await refuses({ prompt: "a", logprobs: 21, max_tokens: -2 }, 422, [
     ["body.logprobs", /less than or equal to 20/],
-    ["body.max_tokens", /greater than or equal to 0/],
+    ["body.max_tokens", /greater than or equal to -1/],
   ]);
   await refuses({ prompt: "a", stream_options: { include_usage: true } }, 422, [["body", /stream=True/]]);
 });

@@ -97,7 +97,9 @@ export class FakeChat implements ChatPort {
       },
     };
     const usage = { promptTokens: 3, completionTokens: 0, cachedTokens: 2 };
-    const reservation = reserved(allowance, 3 + (request.stopping.maxTokens ?? 0), located);
+    const { maxTokens } = request.stopping;
+    const answerTokens = maxTokens === Infinity ? 0 : (maxTokens ?? 0);
+    const reservation = reserved(allowance, 3 + answerTokens, located);
     const deltas = this.#deltas(request, { signal, located, usage, reservation, wantsLogprobs });
     const leave = async (): Promise<void> => {
       await deltas.return();

@@ -1,5 +1,5 @@
 // The chunks of a streamed answer, in order: one that opens each choice, what is put before each choice's text, deltas,
-// the finish with the last delta of each choice, and the usage where it was asked for.
+// one with an empty delta that ends each choice, and the usage where it was asked for.
 import type { ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
 import { logprobsBody } from "./chat-logprobs.ts";
 import { callBody, finishBody, spellsIds, usageBody } from "./chat-response.ts";
@@ -31,18 +31,19 @@ export function chatChunks(
       ...echoes(header).map((choice) => ({ ...common, choices: [choice], ...usage })),
     ];
   };
-  const chunkOf = (delta: ChatDelta): object => ({
-    ...common,
-    choices: [deltaBody(delta, header, form)],
-    ...usageOf(delta.usage, delta.choiceTokens),
-  });
+  const chunksOf = (delta: ChatDelta): readonly object[] =>
+    withoutText(delta).map((part) => ({
+      ...common,
+      choices: [deltaBody(part, header, form)],
+      ...usageOf(part.usage, part.choiceTokens),
+    }));
   let isOpen = false;
   return {
     add: (deltas: readonly ChatDelta[]): readonly object[] => {
       const shown = deltas.filter(
         (delta) => saysSomething(delta) || (showsTokens && delta.tokenIds.length > 0),
       );
-      const chunks = shown.map(chunkOf);
+      const chunks = shown.flatMap(chunksOf);
       if (isOpen) return chunks;
       isOpen = true;
       // The opening waits for the first deltas, since these know what was cached.
@@ -76,6 +77,15 @@ function untakenChoices({ choiceCount }: ChatHeader, delta: object): readonly ob
   }));
 }
 
+/** A finish without the text, thoughts and calls before it, which go ahead: some clients drop what shares its chunk. */
+function withoutText(delta: ChatDelta): readonly ChatDelta[] {
+  if (delta.finish === null || !saysSomething({ ...delta, finish: null })) return [delta];
+  return [
+    { ...delta, finish: null },
+    { ...delta, text: "", reasoning: "", toolCalls: [], tokenIds: [], logprobs: [] },
+  ];
+}
+
 /** Tokens alone say nothing: their text may be held back, or be none. */
 function saysSomething({ text, reasoning, toolCalls, finish }: ChatDelta): boolean {
   return text !== "" || reasoning !== "" || toolCalls.length > 0 || finish !== null;
@@ -90,7 +100,10 @@ function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): 
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
   return {
     index: event.choice,
-    delta: { content: contentOf(event), ...reasoningBody(event), ...callsBody(event) },
+    delta:
+      event.finish === null
+        ? { content: contentOf(event), ...reasoningBody(event), ...callsBody(event) }
+        : {},
     logprobs: hasLogprobs ? logprobsBody(event.logprobs, spellsIds(header, form)) : null,
     ...(event.finish === null ? { finish_reason: null } : finishBody(event.finish)),
     token_ids: header.tokenIds.top || header.tokenIds.inChoices ? event.tokenIds : null,

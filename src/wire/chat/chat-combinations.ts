@@ -4,6 +4,7 @@ import { textMemberOf } from "../../domain/content-part.ts";
 import { checkCalls } from "./chat-calls.ts";
 import type { Fields } from "../fields/field.ts";
 import { checkConstraint } from "./chat-constraint.ts";
+import { checkTokenLimit } from "./token-limit.ts";
 import { generationFields } from "./chat-request.ts";
 import { checkPassing } from "../transfer/passing-params.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
@@ -17,6 +18,7 @@ export function checkCombinations(body: Body, findings: Findings): void {
   if (typeof topLogprobs === "number" && topLogprobs > 0 && body["logprobs"] !== true) {
     valueError(findings, "when using `top_logprobs`, `logprobs` must be set to true.");
   }
+  for (const field of ["max_completion_tokens", "max_tokens"]) checkTokenLimit(body[field], field, findings);
   checkGeneration(body, body["max_completion_tokens"] ?? body["max_tokens"], findings);
   checkCalls(body, findings);
 }
@@ -37,7 +39,12 @@ export function checkGeneration(body: Body, maxTokens: unknown, findings: Findin
   for (const field of ["top_logprobs", "prompt_logprobs"]) {
     if (body[field] === -1) valueError(findings, wholeVocabulary, field);
   }
-  if (typeof minTokens === "number" && typeof maxTokens === "number" && minTokens > maxTokens) {
+  if (
+    typeof minTokens === "number" &&
+    typeof maxTokens === "number" &&
+    maxTokens !== -1 &&
+    minTokens > maxTokens
+  ) {
     valueError(
       findings,
       `min_tokens must be less than or equal to max_tokens=${maxTokens}, got ${minTokens}.`,

@@ -3,7 +3,7 @@
 import type { Constraint, ConstraintRule } from "../../domain/constraint.ts";
 import { quoted, type Fault } from "../../domain/service-error.ts";
 import { exactJsonText, parseExactJson, type ExactJson } from "../../domain/text/exact-json.ts";
-import { isObject, report, type Findings } from "../../validation/findings.ts";
+import { ignore, isObject, report, type Findings } from "../../validation/findings.ts";
 import type { ChatRequestBody } from "./chat-request.ts";
 import { spelledFields } from "./fields/constraint-fields.ts";
 
@@ -23,6 +23,7 @@ const spellings = Object.entries(spelledFields).map(
 
 /** Adds a fault for more than one constraint in all. */
 export function checkConstraint(body: Members, findings: Findings): void {
+  if (isObject(body["response_format"])) checkFormat(body["response_format"], findings);
   const given = constraintsIn(body);
   if (given.length < 2) return;
   const last = given[given.length - 1];
@@ -31,13 +32,61 @@ export function checkConstraint(body: Members, findings: Findings): void {
   report(findings, "value_error", message, isLast ? last : "structured_outputs");
 }
 
+/** The members of a format that say what an answer is held to, by the types that read them. */
+const formatMembers: Readonly<Record<string, readonly string[]>> = {
+  text: [],
+  json_object: ["schema", "json_schema", "value"],
+  json_schema: ["json_schema", "schema", "value"],
+  structural_tag: ["format", "structures", "triggers"],
+  json: ["value", "schema", "json_schema"],
+  regex: ["value"],
+  grammar: ["grammar"],
+};
+
+/** Names the members that the type of the format does not read, and refuses several schemas. */
+function checkFormat(format: Members, findings: Findings): void {
+  const type = format["type"];
+  if (typeof type !== "string" || !Object.hasOwn(formatMembers, type)) return;
+  const read = formatMembers[type];
+  const all = new Set(Object.values(formatMembers).flat());
+  for (const member of all)
+    if (isGiven(format[member]) && !read.includes(member)) ignore(findings, "response_format", member);
+  if (!isJsonType(type)) return;
+  const places = schemasIn(format).map(([place]) => place.join("."));
+  if (places.length > 1) {
+    const message = `Value error, response_format has several schemas, in ${places.join(" and ")}; give one.`;
+    report(findings, "value_error", message, "response_format");
+  }
+}
+
+function isJsonType(type: unknown): boolean {
+  return type === "json_object" || type === "json_schema" || type === "json";
+}
+
+/** The schemas of a format of JSON, with the places below the format where they stand. */
+function schemasIn({
+  type,
+  schema,
+  value,
+  json_schema: described,
+}: Members): readonly (readonly [place: readonly string[], schema: unknown])[] {
+  if (!isJsonType(type)) return [];
+  const inside = isObject(described) ? described["schema"] : null;
+  const places: readonly (readonly [readonly string[], unknown])[] = [
+    [["json_schema", "schema"], inside],
+    [["schema"], schema],
+    [["value"], value],
+  ];
+  return places.filter(([, given]) => isGiven(given));
+}
+
 /** The faults of constraints that say too little, or ask for what is not there. */
 export function unservedConstraint(body: Members): readonly Fault[] {
   const { structured_outputs: outputs, response_format: format } = body;
   const spelled = spellings.flatMap(([field, member]) => unservedMember(member, body[field], [field]));
   return [
     ...(isObject(outputs) ? unservedOutputs(outputs, constraintsIn(body).length > 0) : []),
-    ...(isObject(format) && format["type"] === "json_schema" ? unservedFormat(format) : []),
+    ...(isObject(format) ? unservedFormat(format) : []),
     ...spelled,
   ];
 }
@@ -82,11 +131,32 @@ function unservedMember(member: string, value: unknown, place: readonly string[]
 /** The values of fields that ask for any JSON object rather than for JSON of a schema. */
 const anyObject: Readonly<Record<string, string>> = { format: "json" };
 
-function unservedFormat({ json_schema: described }: Members): readonly Fault[] {
-  const needed = "When response_format type is 'json_schema', the 'json_schema' field must be provided.";
-  if (!isGiven(described)) return [unserved(needed, "response_format", "json_schema")];
-  if (!isObject(described) || isGiven(described["schema"])) return [];
-  return [unserved(`${noneGiven}; give json_schema its schema.`, "response_format", "json_schema", "schema")];
+function unservedFormat(format: Members): readonly Fault[] {
+  const { type, json_schema: described, value, grammar } = format;
+  const place = "response_format";
+  switch (type) {
+    case "json_object":
+    case "json_schema":
+    case "json": {
+      if (isGiven(value) && !isObject(value))
+        return [unserved("response_format.value must be a JSON Schema, an object.", place, "value")];
+      if (type !== "json_schema" || schemasIn(format).length > 0) return [];
+      const needed = "When response_format type is 'json_schema', the 'json_schema' field must be provided.";
+      if (!isGiven(described)) return [unserved(needed, place, "json_schema")];
+      if (!isObject(described)) return [];
+      return [unserved(`${noneGiven}; give json_schema its schema.`, place, "json_schema", "schema")];
+    }
+    case "regex":
+      return typeof value === "string"
+        ? []
+        : [unserved(`${noneGiven}; give value a pattern.`, place, "value")];
+    case "grammar":
+      return typeof grammar === "string" && grammar.trim() !== ""
+        ? []
+        : [unserved(`${noneGiven}; give grammar a grammar.`, place, "grammar")];
+    default:
+      return [];
+  }
 }
 
 const noneGiven = "You must use one kind of structured outputs constraint but none are specified";
@@ -149,13 +219,21 @@ function ruleOfOutputs(outputs: Outputs): ConstraintRule | null {
   return isGiven(tag) ? { kind: "structural-tag", tag: jsonTextOf(tag) } : null;
 }
 
+/** A format without what it needs is not served, and does not come here. */
 function ruleOfFormat(format: ChatRequestBody["response_format"]): ConstraintRule | null {
   switch (format?.type) {
+    case "json":
     case "json_object":
-      return { kind: "json-object" };
-    case "json_schema":
-      // A format without a schema is not served, and does not come here.
-      return { kind: "json-schema", schema: jsonTextOf(format.json_schema?.schema ?? null) };
+    case "json_schema": {
+      const [found] = schemasIn(format);
+      return found === undefined
+        ? { kind: "json-object" }
+        : { kind: "json-schema", schema: jsonTextOf(found[1]) };
+    }
+    case "regex":
+      return { kind: "regex", pattern: String(format.value) };
+    case "grammar":
+      return { kind: "grammar", text: format.grammar ?? "" };
     case "structural_tag":
       return { kind: "structural-tag", tag: jsonTextOf(format) };
     default:

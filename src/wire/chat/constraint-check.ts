@@ -125,9 +125,10 @@ export function constraintCheckBody(
 /** Adds a fault for every test of a text that is none. */
 function checkTests(body: Readonly<Record<string, unknown>>, findings: Findings): void {
   const format = body["response_format"];
-  const isTag = isObject(format) && format["type"] === "structural_tag";
+  const textTypes: readonly unknown[] = ["structural_tag", "regex", "grammar"];
+  const isText = isObject(format) && textTypes.includes(format["type"]);
   const isJson = constraintsIn(body).every(
-    (name) => name.includes("json") || (name === "response_format" && !isTag),
+    (name) => name.includes("json") || (name === "response_format" && !isText),
   );
   if (isJson || !Array.isArray(body["tests"])) return;
   for (const [index, test] of body["tests"].entries()) {

@@ -372,7 +372,7 @@ test("refuses what is out of range", () => {
     [{ presence_penalty: 3 }, ".presence_penalty", /less than or equal to 2/],
     [{ frequency_penalty: -3 }, ".frequency_penalty", /greater than or equal to -2/],
     [{ repetition_penalty: 0 }, ".repetition_penalty", /greater than 0/],
-    [{ max_tokens: 0 }, ".max_tokens", /greater than or equal to 1/],
+    [{ max_tokens: 0 }, ".max_tokens", /greater than or equal to 1, or -1 for no limit/],
     [{ max_completion_tokens: 0 }, ".max_completion_tokens", /greater than or equal to 1/],
     [{ min_tokens: -1 }, ".min_tokens", /greater than or equal to 0/],
     [{ seed: 9.3e18 }, ".seed", /less than or equal to 9223372036854776000/],

@@ -22,6 +22,7 @@ import { chatFields, type ChatRequestBody, type GenerationBody } from "./chat-re
 import type { conversationFields } from "./fields/conversation-fields.ts";
 import { samplingFields } from "./fields/sampling-fields.ts";
 import { readPassing } from "../transfer/passing-params.ts";
+import { readTokenLimit } from "./token-limit.ts";
 import { asFunctionTool, withFunctionCalls } from "./custom-tools.ts";
 
 /** How the answer is written. */
@@ -85,7 +86,7 @@ function toRequest(body: ChatRequestBody, read: GenerationContext): Omit<ChatReq
     ...parts,
     prompt: readConversation(body),
     calls: readCalls(body),
-    stopping: { ...stopping, maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null },
+    stopping: { ...stopping, maxTokens: readTokenLimit(body.max_completion_tokens ?? body.max_tokens) },
     output: {
       ...output,
       promptLogprobCount: output.promptLogprobCount ?? echoedLogprobCount(body),

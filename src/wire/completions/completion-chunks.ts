@@ -1,5 +1,6 @@
 // The chunks of a streamed text completion: what each choice goes on with, the first of each beginning with what is put
-// before its text, and the usage at the end where it was asked for. Choices of several prompts come as they are drawn.
+// before its text, one without text that ends each choice, and the usage at the end where it was asked for. Choices of
+// several prompts come as they are drawn.
 import type { ChatDelta, ChatHeader, ChatUsage, RequestDeltas } from "../../domain/chat.ts";
 import { choiceCountOf } from "../../domain/generation.ts";
 import { finishBody, spellsIds, usageBody } from "../chat/chat-response.ts";
@@ -26,22 +27,25 @@ export function completionChunks({ requests, form }: ReadCompletion, header: Cha
   // By the choice's index in the answer; those that have begun.
   const choices = new Map<number, ChoiceStream>();
   const common = completionHeader(form, header);
-  const chunkOf = (index: number, prompt: StreamedPrompt, delta: ChatDelta): object | readonly [] => {
+  const chunksOf = (index: number, prompt: StreamedPrompt, delta: ChatDelta): readonly object[] => {
     const known = choices.get(index);
     const choice = known ?? new ChoiceStream(prompt, form);
     if (known === undefined) choices.set(index, choice);
-    const body = choice.next(delta);
-    if (body === null) return [];
     const rest = form.usageInEveryChunk ? { usage: usageBody(delta.usage, delta.choiceTokens) } : {};
     // What is put before an answer has as many log-probabilities as the prompt.
     const mark = known === undefined && prompt.header.echo !== "" ? { [isLong]: true } : {};
-    return { ...common, choices: [{ index, ...body }], ...rest, ...mark };
+    return choice.next(delta).map((body, place) => ({
+      ...common,
+      choices: [{ index, ...body }],
+      ...rest,
+      ...(place === 0 ? mark : {}),
+    }));
   };
   return {
     add: ({ request, header: own, deltas }: RequestDeltas): readonly object[] => {
       const prompt = (prompts[request] ??= streamedPrompt(own, form));
       return deltas.flatMap((delta) =>
-        chunkOf(request * choiceCount + delta.choice, prompt, deltaAsAnswered(delta, form)),
+        chunksOf(request * choiceCount + delta.choice, prompt, deltaAsAnswered(delta, form)),
       );
     },
     end: (usage: ChatUsage): readonly object[] =>
@@ -75,12 +79,22 @@ class ChoiceStream {
     this.#characters = echoed.end;
   }
 
-  /** The body of the choice in the next chunk; null where there is nothing to say. */
-  next(delta: ChatDelta): object | null {
-    const { echo, promptTokenIds, tokenIds: ids } = this.#header;
-    const before = this.#isBegun ? "" : echo;
-    const text = before + delta.text;
-    if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return null;
+  /** The bodies of the choice in the next chunks: none where there is nothing to say, and a finish apart from text. */
+  next(delta: ChatDelta): readonly object[] {
+    const text = this.#textOf(delta);
+    if (text === "" && delta.tokenIds.length === 0 && delta.finish === null) return [];
+    if (text === "" || delta.finish === null) return [this.#body(delta)];
+    const body = this.#body({ ...delta, finish: null });
+    return [body, this.#body({ ...delta, text: "", tokenIds: [], logprobs: [] })];
+  }
+
+  #textOf(delta: ChatDelta): string {
+    return this.#isBegun ? delta.text : this.#header.echo + delta.text;
+  }
+
+  #body(delta: ChatDelta): object {
+    const { promptTokenIds, tokenIds: ids } = this.#header;
+    const text = this.#textOf(delta);
     const hasIds = ids.top || ids.inChoices;
     const prompt = hasIds && !this.#isBegun ? { prompt_token_ids: promptTokenIds } : {};
     const logprobs = this.#logprobs(delta);

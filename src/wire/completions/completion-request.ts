@@ -7,6 +7,7 @@ import { checkGeneration } from "../chat/chat-combinations.ts";
 import { unservedConstraint } from "../chat/chat-constraint.ts";
 import { generationFields } from "../chat/chat-request.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
+import { tokenLimitSchema } from "../chat/token-limit.ts";
 import { nullable } from "../nullable.ts";
 
 const tokenId = Type.Integer({ minimum: 0, title: "int" });
@@ -28,9 +29,9 @@ export const completionFields = {
     range: "at most 128 prompts unless configured otherwise, none empty",
     example: "The capital of France is",
   }),
-  max_tokens: field("stopping.maxTokens", nullable(Type.Integer({ minimum: 0 })), {
+  max_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
     about:
-      "Most tokens of an answer; cut to the room that is left. With 0 nothing is answered but the prompt: with echo and logprobs that scores it.",
+      "Most tokens of an answer; cut to the room that is left, -1 for no limit. With 0 nothing is answered but the prompt: with echo and logprobs that scores it.",
     default: defaultMaxTokens,
     example: 100,
   }),

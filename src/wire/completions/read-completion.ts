@@ -4,6 +4,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import { isObject } from "../../validation/findings.ts";
 import { readWithUnserved } from "../body.ts";
 import type { WirePlaces } from "../places.ts";
+import { readTokenLimit } from "../chat/token-limit.ts";
 import { readConstraint } from "../chat/chat-constraint.ts";
 import { placesOf } from "../chat/chat-fields.ts";
 import { answerFormOf, readGeneration, servedPart, type ChatAnswerForm } from "../chat/read-chat-request.ts";
@@ -58,7 +59,7 @@ export function readCompletion(
   // It differs from the body in nothing but the digits of numbers, which no constraint's own members are.
   const constraint = readConstraint(servedPart(exact as CompletionBody, unserved));
   const { output, stopping, ...parts } = readGeneration(body, { requestId, constraint });
-  const maxTokens = body.max_tokens ?? defaultMaxTokens;
+  const maxTokens = readTokenLimit(body.max_tokens) ?? defaultMaxTokens;
   const logprobs = body.logprobs === null || body.logprobs === undefined ? null : { topCount: body.logprobs };
   const echoedLogprobCount = body.echo === true && logprobs !== null ? logprobs.topCount : null;
   const { promptLogprobCount } = output;

@@ -3,9 +3,12 @@
 import { Type } from "typebox";
 import { isEmpty, never } from "../body.ts";
 import { borrowedFields, borrowedNames, type BorrowedName } from "../chat/borrowed-fields.ts";
-import { anyObject, open } from "../fields/any-object.ts";
+import { anyObject, named } from "../fields/any-object.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
+
+/** A member that is accepted, and checked elsewhere or not at all. */
+const free = Type.Optional(Type.Unknown());
 
 const cached = nullable(anyObject, {
   description: "Accepted without use: what was computed of a prompt is kept whatever this says.",
@@ -16,8 +19,9 @@ const textBlock = Type.Object(
     type: Type.String({ description: "`text`." }),
     text: nullable(Type.String(), { description: "The text." }),
     cache_control: cached,
+    citations: free,
   },
-  { ...open, title: "AnthropicTextBlock" },
+  { ...named, title: "AnthropicTextBlock" },
 );
 
 /** A text, or blocks of it. */
@@ -45,8 +49,12 @@ const contentBlock = Type.Object(
         "Of a result: accepted without use, for templates know no failed calls. Say it in the content.",
     }),
     cache_control: cached,
+    // Members that the blocks of answers have.
+    citations: free,
+    caller: free,
+    data: free,
   },
-  { ...open, title: "AnthropicContentBlock" },
+  { ...named, title: "AnthropicContentBlock" },
 );
 
 const messageSchema = Type.Object(
@@ -60,7 +68,7 @@ const messageSchema = Type.Object(
       { description: "A text, or blocks." },
     ),
   },
-  { ...open, title: "AnthropicMessageParam" },
+  { ...named, title: "AnthropicMessageParam" },
 );
 
 const toolSchema = Type.Object(
@@ -76,7 +84,7 @@ const toolSchema = Type.Object(
     strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
     cache_control: cached,
   },
-  { ...open, title: "AnthropicTool" },
+  { ...named, title: "AnthropicTool" },
 );
 
 const toolChoiceSchema = Type.Object(
@@ -90,7 +98,7 @@ const toolChoiceSchema = Type.Object(
       description: "Ends the answer behind its first call.",
     }),
   },
-  { ...open, title: "AnthropicToolChoice" },
+  { ...named, title: "AnthropicToolChoice" },
 );
 
 const thinkingSchema = Type.Object(
@@ -108,15 +116,15 @@ const thinkingSchema = Type.Object(
         "With `omitted` no thinking blocks are answered; else what was thought is answered in full.",
     }),
   },
-  { ...open, title: "AnthropicThinkingConfig" },
+  { ...named, title: "AnthropicThinkingConfig" },
 );
 
 const formatSchema = Type.Object(
   {
     type: Type.Enum(["json_schema"], { description: "What the answer's text is held to." }),
-    schema: Type.Object({}, { ...open, description: "The JSON Schema." }),
+    schema: Type.Object({}, { additionalProperties: true, description: "The JSON Schema." }),
   },
-  { ...open, title: "AnthropicOutputFormat" },
+  { ...named, title: "AnthropicOutputFormat" },
 );
 
 const outputSchema = Type.Object(
@@ -130,7 +138,7 @@ const outputSchema = Type.Object(
       description: "The form of the answer's text.",
     }),
   },
-  { ...open, title: "AnthropicOutputConfig" },
+  { ...named, title: "AnthropicOutputConfig" },
 );
 
 /** Fields of a chat request that have a name of their own here. */
@@ -244,7 +252,7 @@ export const messagesFields = {
         {
           user_id: nullable(Type.String(), { description: "Whom the request is for; accepted without use." }),
         },
-        { ...open, title: "AnthropicMetadata" },
+        { ...named, title: "AnthropicMetadata" },
       ),
     ),
     { about: "What the client says of the request.", otherwise: "none", example: { user_id: "somebody" } },

@@ -59,8 +59,9 @@ function toolFormat(format: NonNullable<Tool["format"]> | null): object | null {
 type Format = NonNullable<NonNullable<ResponsesRequestBody["text"]>["format"]>;
 
 function responseFormat(format: Format | null): object | null {
-  if (format?.type !== "json_schema") return format && { type: format.type };
-  const { name, description, schema, strict } = format;
+  if (format === null) return null;
+  const { type, name, description, schema, strict } = format;
+  if (type !== "json_schema") return given({ type, schema: type === "json_object" ? schema : undefined });
   return { type: "json_schema", json_schema: given({ name, description, schema, strict }) };
 }
 

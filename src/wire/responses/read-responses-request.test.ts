@@ -360,9 +360,9 @@ test("what is missing or wrong is told where it was sent", () => {
     ["text.format", /multiple are specified/],
   ]);
   refuses({ max_output_tokens: 0, top_p: 2, metadata: { a: 1 } }, "invalid", [
-    ["max_output_tokens", /at least|greater than or equal to 1/],
     ["top_p", /less than or equal to 1/],
     ["metadata.a", /valid string/],
+    ["max_output_tokens", /greater than or equal to 1, or -1 for no limit/],
   ]);
 });
 

@@ -8,6 +8,7 @@ import { longList, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId } from "../chat/completion-id.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import type { WirePlaces } from "../places.ts";
+import { borrowedIgnored } from "../chat/borrowed-fields.ts";
 import { chatBody } from "./chat-body.ts";
 import { inputMessages } from "./input-messages.ts";
 import { responsesForm } from "./responses-fields.ts";
@@ -72,7 +73,12 @@ export function readResponsesRequest(
     tools: shown.map(({ index }) => index),
   };
   try {
-    const { request, places, notices } = readChatRequest(
+    const {
+      request,
+      places,
+      notices,
+      ignored: ignoredInChat,
+    } = readChatRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
@@ -91,7 +97,7 @@ export function readResponsesRequest(
       ),
       origins,
       notices: [...noticesOf(body), ...notices],
-      ignored,
+      ignored: [...ignored, ...borrowedIgnored(ignoredInChat)],
     };
   } catch (error) {
     throw sentError(error, origins);
@@ -141,7 +147,7 @@ function repeatedIn(body: ResponsesRequestBody): RepeatedFields {
   const { tools, text, reasoning } = body;
   return {
     instructions: body.instructions ?? null,
-    max_output_tokens: body.max_output_tokens ?? null,
+    max_output_tokens: body.max_output_tokens === -1 ? null : (body.max_output_tokens ?? null),
     metadata: body.metadata ?? {},
     parallel_tool_calls: body.parallel_tool_calls !== false,
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },

@@ -3,6 +3,7 @@
 import { quoted, type Fault } from "../../domain/service-error.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
 import type { BodyForm } from "../body.ts";
+import { checkTokenLimit } from "../chat/token-limit.ts";
 import { responsesFields, responsesRequestSchema } from "./responses-request.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -27,7 +28,9 @@ const itemMembers: Readonly<Record<string, readonly string[]>> = {
 /** The types of tools that the model is shown. */
 const toolTypes: readonly unknown[] = ["function", "custom"];
 
-function checkItems({ input, text, tools, tool_choice: choice }: Members, findings: Findings): void {
+function checkItems(body: Members, findings: Findings): void {
+  const { input, text, tools, tool_choice: choice } = body;
+  checkTokenLimit(body["max_output_tokens"], "max_output_tokens", findings);
   eachObject(input, (item, index) => {
     const members = itemMembers[typeOf(item, "message")] ?? [];
     for (const member of members) {

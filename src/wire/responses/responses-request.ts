@@ -1,18 +1,26 @@
 // A request for a response as OpenAI's Responses API spells it: every field with its type, range, default and what it does.
 // What has an equal in a chat request is read as that; fields of a chat request that have no equal here may be sent too.
 import { Type } from "typebox";
-import { anyObject, open } from "../fields/any-object.ts";
+import { anyObject, named } from "../fields/any-object.ts";
 import { is, isEmpty, never } from "../body.ts";
 import { borrowedFields, borrowedNames } from "../chat/borrowed-fields.ts";
 import { chatFields } from "../chat/chat-request.ts";
 import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
+import { tokenLimitRange, tokenLimitSchema } from "../chat/token-limit.ts";
 import { nullable } from "../nullable.ts";
+
+/** A member that is accepted, and checked elsewhere or not at all. */
+const free = Type.Optional(Type.Unknown());
 
 const part = Type.Object(
   {
     type: Type.String({ description: "`input_text`, `output_text` or `refusal`." }),
+    text: free,
+    refusal: free,
+    annotations: free,
+    logprobs: free,
   },
-  { ...open, title: "InputPart" },
+  { ...named, title: "InputPart" },
 );
 
 /** An item of any type that is served; which members it must have is checked apart. */
@@ -42,8 +50,13 @@ const itemSchema = Type.Object(
     summary: nullable(Type.Array(anyObject), {
       description: "Of a reasoning item without content: what was thought.",
     }),
+    // Members that the items of answers have.
+    id: free,
+    status: free,
+    phase: free,
+    encrypted_content: free,
   },
-  { ...open, title: "InputItem" },
+  { ...named, title: "InputItem" },
 );
 
 const toolSchema = Type.Object(
@@ -63,12 +76,12 @@ const toolSchema = Type.Object(
           syntax: nullable(Type.String(), { description: "Of a grammar: `lark` or `regex`." }),
           definition: nullable(Type.String(), { description: "Of a grammar: what every call keeps." }),
         },
-        { ...open, title: "CustomToolFormat" },
+        { ...named, title: "CustomToolFormat" },
       ),
       { description: "Of a custom tool: what its text is held to." },
     ),
   },
-  { ...open, title: "ResponseTool" },
+  { ...named, title: "ResponseTool" },
 );
 
 const toolChoiceSchema = Type.Union([
@@ -82,7 +95,7 @@ const toolChoiceSchema = Type.Union([
       }),
       tools: nullable(Type.Array(anyObject), { description: "Tools that may be called, by type and name." }),
     },
-    { ...open, title: "ToolChoiceObject" },
+    { ...named, title: "ToolChoiceObject" },
   ),
 ]);
 
@@ -96,12 +109,14 @@ const textSchema = Type.Object(
           }),
           name: nullable(Type.String(), { description: "For people; nothing depends on it." }),
           description: nullable(Type.String(), { description: "For people; nothing depends on it." }),
-          schema: nullable(anyObject, { description: "With `json_schema`: the JSON Schema." }),
+          schema: nullable(anyObject, {
+            description: "With `json_schema`, and optionally with `json_object`: the JSON Schema.",
+          }),
           strict: nullable(Type.Boolean(), {
             description: "Every schema is kept exactly, whatever this says.",
           }),
         },
-        { ...open, title: "TextFormat" },
+        { ...named, title: "TextFormat" },
       ),
       { "x-default": "text", description: "The form that the answer must have." },
     ),
@@ -167,8 +182,9 @@ export const responsesFields = {
     example: "Answer in one word.",
   }),
   ...borrowedFields(borrowedNames),
-  max_output_tokens: field("read", nullable(Type.Integer({ minimum: 1 })), {
+  max_output_tokens: field("read", tokenLimitSchema(), {
     about: "Most tokens of the answer; cut to the room that is left.",
+    range: tokenLimitRange,
     otherwise: "the model's own, else all the room",
     example: 100,
   }),

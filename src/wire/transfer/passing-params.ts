@@ -4,7 +4,7 @@ import { Type, type Static } from "typebox";
 import type { ChatHeader } from "../../domain/chat.ts";
 import type { PromptPassing } from "../../domain/prompt-transfer.ts";
 import { isObject, report, type Findings } from "../../validation/findings.ts";
-import { open } from "../fields/any-object.ts";
+import { named } from "../fields/any-object.ts";
 import { nullable } from "../nullable.ts";
 
 export const passingSchema = Type.Object(
@@ -25,7 +25,7 @@ export const passingSchema = Type.Object(
       description: "Under which it is held.",
     }),
   },
-  { ...open, title: "KvTransferParams" },
+  { ...named, title: "KvTransferParams" },
 );
 
 type PassingParams = Static<typeof passingSchema>;

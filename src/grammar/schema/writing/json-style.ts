@@ -35,18 +35,31 @@ export function jsonStyle(compilation: Compilation, options: ConstraintOptions):
   };
 }
 
-/**
- * As many blanks as may follow one another where a request leaves them free: a line end and an indentation of fifteen
- * levels. Small models else write blanks until their answer is cut.
- */
-const blankCountMax = 31;
+/** Bounds of a run of blanks where a request leaves them free. Small models else write blanks until their answer is cut. */
+const newlineCountMax = 2;
+/** After newlines: an indentation of 32 levels. */
+const indentationMax = 64;
+/** Without a newline. */
+const blankCountMax = 4;
 
 function blanksOf(compilation: Compilation, options: ConstraintOptions): Expression {
   const { expressions } = compilation;
   const blank = expressions.bytes(bytesOf([0x20, 0x09, 0x0a, 0x0d]));
   if (options.whitespacePattern !== null)
     return matchingBlanks(options.whitespacePattern, expressions.repeat(blank, 0), compilation);
-  return options.allowsAnyWhitespace ? expressions.repeat(blank, 0, blankCountMax) : emptyText;
+  return options.allowsAnyWhitespace ? boundedBlanks(compilation) : emptyText;
+}
+
+function boundedBlanks({ expressions }: Compilation): Expression {
+  const blank = expressions.bytes(bytesOf([0x20, 0x09]));
+  const inLine = expressions.bytes(bytesOf([0x20, 0x09, 0x0d]));
+  const [lineFeed, carriageReturn] = [0x0a, 0x0d].map((byte) => expressions.bytes(bytesOf([byte])));
+  const newline = expressions.sequence(expressions.repeat(carriageReturn, 0, 1), lineFeed);
+  const indented = expressions.sequence(
+    expressions.repeat(newline, 1, newlineCountMax),
+    expressions.repeat(blank, 0, indentationMax),
+  );
+  return expressions.or(expressions.repeat(inLine, 0, blankCountMax), indented);
 }
 
 /** What is not blank would not be JSON, so a pattern allows what of it is: with \s the blanks that JSON knows. */

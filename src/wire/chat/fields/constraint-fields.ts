@@ -2,14 +2,15 @@
 // Ollama send.
 import { Type, type TSchema } from "typebox";
 import type { Json } from "../../../domain/trajectory.ts";
-import { anyObject, open } from "../../fields/any-object.ts";
+import { anyObject, named, open } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
 const responseFormatSchema = Type.Object(
   {
-    type: Type.Enum(["text", "json_object", "json_schema", "structural_tag"], {
-      description: "What the answer is held to.",
+    type: Type.Enum(["text", "json_object", "json_schema", "structural_tag", "json", "regex", "grammar"], {
+      description:
+        "What the answer is held to. `json` and `regex` are TGI's names, `grammar` is Fireworks' one.",
     }),
     json_schema: nullable(
       Type.Object(
@@ -21,12 +22,32 @@ const responseFormatSchema = Type.Object(
             description: "Every schema is kept exactly, whatever this says.",
           }),
         },
-        { ...open, title: "JsonSchema" },
+        { ...named, title: "JsonSchema" },
       ),
-      { description: "With `json_schema`: the schema that the answer is held to." },
+      { description: "With `json_schema` or `json_object`: the schema that the answer is held to." },
+    ),
+    schema: nullable(anyObject, {
+      description: "With `json_object` or `json_schema`: the schema itself, as llama.cpp has it.",
+    }),
+    value: Type.Optional(
+      Type.Unknown({
+        description: "With `json` or `json_object` the schema, with `regex` the pattern, as TGI has it.",
+      }),
+    ),
+    grammar: nullable(Type.String(), {
+      description: "With `grammar`: a grammar in GBNF or in Lark's notation.",
+    }),
+    format: Type.Optional(
+      Type.Unknown({ description: "With `structural_tag`: what the answer is made of." }),
+    ),
+    structures: Type.Optional(
+      Type.Unknown({ description: "With `structural_tag`, in its older form: the tagged parts." }),
+    ),
+    triggers: Type.Optional(
+      Type.Unknown({ description: "With `structural_tag`, in its older form: what begins a tagged part." }),
     ),
   },
-  { ...open, title: "ResponseFormat" },
+  { ...named, title: "ResponseFormat" },
 );
 
 const structuredOutputsSchema = Type.Object(

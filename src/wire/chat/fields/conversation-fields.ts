@@ -1,18 +1,37 @@
 // The fields of a chat request that say which conversation is rendered, and how. What is tokenized has them too.
 import { Type } from "typebox";
-import { anyObject, open } from "../../fields/any-object.ts";
+import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
+
+/** A member whose value the chat template reads, or nothing does. */
+const free = Type.Optional(Type.Unknown());
 
 const contentPart = Type.Union([
   Type.String({ title: "str" }),
   Type.Object(
     {
       type: Type.String({ description: "`text`, `input_text`, `output_text`, `refusal` or `thinking`." }),
+      text: free,
+      refusal: free,
+      thinking: free,
+      annotations: free,
+      logprobs: free,
     },
-    { ...open, title: "ContentPart" },
+    { ...named, title: "ContentPart" },
   ),
 ]);
+
+const toolCall = Type.Object(
+  {
+    id: free,
+    type: free,
+    index: free,
+    function: nullable(Type.Object({ name: free, arguments: free }, { ...named, title: "CalledFunction" })),
+    custom: nullable(Type.Object({ name: free, input: free }, { ...named, title: "CalledCustomTool" })),
+  },
+  { ...named, title: "MessageToolCall" },
+);
 
 export const messageSchema = Type.Object(
   {
@@ -26,11 +45,18 @@ export const messageSchema = Type.Object(
     ),
     name: nullable(Type.String(), { description: "Who says it, for templates that show names." }),
     tool_call_id: nullable(Type.String(), { description: "Of a tool's message: which call it answers." }),
-    tool_calls: nullable(Type.Array(anyObject), {
+    tool_calls: nullable(Type.Array(toolCall), {
       description: "Of an assistant's message: the calls that it made, as answers have them.",
     }),
+    reasoning: nullable(Type.Unknown(), { description: "Of an assistant's message: what it thought." }),
+    reasoning_content: nullable(Type.Unknown(), { description: "The same by its other name." }),
+    // Members that answers have, or that chat templates read.
+    refusal: free,
+    annotations: free,
+    thinking: free,
+    tools: free,
   },
-  { ...open, title: "Message" },
+  { ...named, title: "Message" },
 );
 
 const toolSchema = Type.Object(
@@ -44,7 +70,7 @@ const toolSchema = Type.Object(
           parameters: nullable(anyObject, { description: "JSON Schema of the arguments." }),
           strict: nullable(Type.Boolean(), { description: "Arguments follow the schema exactly." }),
         },
-        { ...open, title: "FunctionDefinition" },
+        { ...named, title: "FunctionDefinition" },
       ),
       { description: "The function, of a tool of this type." },
     ),
@@ -63,22 +89,22 @@ const toolSchema = Type.Object(
                       syntax: Type.Enum(["lark", "regex"], { description: "How it is written." }),
                       definition: Type.String({ description: "The grammar, which every call keeps." }),
                     },
-                    { ...open, title: "ToolGrammar" },
+                    { ...named, title: "ToolGrammar" },
                   ),
                   { description: "With `grammar`: what the text matches." },
                 ),
               },
-              { ...open, title: "ToolFormat" },
+              { ...named, title: "ToolFormat" },
             ),
             { description: "What the text is held to." },
           ),
         },
-        { ...open, title: "CustomDefinition" },
+        { ...named, title: "CustomDefinition" },
       ),
       { description: "The tool, of one of this type." },
     ),
   },
-  { ...open, title: "Tool" },
+  { ...named, title: "Tool" },
 );
 
 export const conversationFields = {

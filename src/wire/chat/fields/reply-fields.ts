@@ -1,12 +1,23 @@
 // The fields of a chat request that speak of its reply, and that a text completion lacks or spells otherwise.
 import { Type } from "typebox";
-import { anyObject, open } from "../../fields/any-object.ts";
+import { anyObject, named } from "../../fields/any-object.ts";
 import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
+import { tokenLimitRange, tokenLimitSchema } from "../token-limit.ts";
 
 const namedTool = Type.Object(
   { name: Type.String({ description: "One of the tools' names." }) },
-  { ...open, title: "NamedTool" },
+  { ...named, title: "NamedTool" },
+);
+
+const toolName = Type.Object(
+  {
+    type: Type.Optional(Type.Unknown()),
+    name: Type.Optional(Type.Unknown()),
+    function: Type.Optional(Type.Unknown()),
+    custom: Type.Optional(Type.Unknown()),
+  },
+  named,
 );
 
 const toolChoiceSchema = Type.Union([
@@ -22,14 +33,14 @@ const toolChoiceSchema = Type.Union([
         Type.Object(
           {
             mode: Type.Enum(["auto", "required"], { description: "As the choice of that name." }),
-            tools: Type.Array(anyObject, { description: "Tools by their type and name." }),
+            tools: Type.Array(toolName, { description: "Tools by their type and name." }),
           },
-          { ...open, title: "AllowedTools" },
+          { ...named, title: "AllowedTools" },
         ),
         { description: "The tools that may be called; all are shown to the model." },
       ),
     },
-    { ...open, title: "NamedToolChoice" },
+    { ...named, title: "NamedToolChoice" },
   ),
 ]);
 
@@ -61,14 +72,16 @@ export const replyFields = {
     default: true,
     example: false,
   }),
-  max_completion_tokens: field("stopping.maxTokens", nullable(Type.Integer({ minimum: 1 })), {
+  max_completion_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
     about: "The same as max_tokens, and wins over it.",
+    range: tokenLimitRange,
     otherwise: "max_tokens",
     example: 100,
     inResponses: false,
   }),
-  max_tokens: field("stopping.maxTokens", nullable(Type.Integer({ minimum: 1 })), {
+  max_tokens: field("stopping.maxTokens", tokenLimitSchema(), {
     about: "Most tokens of an answer; cut to the room that is left. max_completion_tokens is its newer name.",
+    range: tokenLimitRange,
     otherwise: "the model's own, else all the room",
     example: 100,
     inResponses: false,
