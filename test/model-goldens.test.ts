@@ -19,10 +19,11 @@ import {
   laterPartCount,
   laterPartNames,
 } from "../src/model/serving-graphs.ts";
+import type { WeightForms } from "../src/model/quantized/weight-forms.ts";
 import { createRandomAdapter } from "../src/model/testing/random-adapter.ts";
 import { addTrainingForward } from "../src/model/training-forward.ts";
 import type { WeightSource } from "../src/graph/weight-source.ts";
-import { readModelWeights } from "../src/model/weights.ts";
+import { readInt8TrainingWeights, readModelWeights } from "../src/model/weights.ts";
 import { createSession, type Session } from "../src/runtime/session.ts";
 
 const goldens = "test/fixtures/goldens";
@@ -137,7 +138,7 @@ async function prefillLogits(
 
 /** Log-probabilities of each next token, [rows, T - 1] flat, as training computes them. */
 async function trainingLogprobs(
-  model: Model,
+  model: Model & { readonly forms?: WeightForms },
   tokens: readonly number[][],
   adapter: LoraAdapter | null = null,
 ): Promise<{ readonly logprobs: Float32Array; readonly entropy: Float32Array }> {
@@ -152,7 +153,8 @@ async function trainingLogprobs(
     adapter === null
       ? ({ kind: "nothing" } as const)
       : ({ kind: "lora", targets: adapter.targets, rank: adapter.rank, scale: adapter.scale } as const);
-  const forward = addTrainingForward(builder, model.config, inputs, { learns, hasEntropy: true });
+  const { forms } = model;
+  const forward = addTrainingForward(builder, model.config, inputs, { learns, hasEntropy: true, forms });
   assert.ok(forward.entropy_N !== null);
   const graph = builder.build({ logprobs: forward.logprobs_N, entropy: forward.entropy_N });
   const places = tokens.flatMap((_, row) => Array.from({ length: length - 1 }, (_, t) => row * length + t));
@@ -405,3 +407,23 @@ test("an adapter that PEFT made over fused projections changes the model as it d
   const difference = greatestDifference(logprobs, golden.logprobs_of_next);
   assert.ok(difference < 1e-4, `log-probabilities differ by ${difference}`);
 });
+
+for (const codes of ["int8", "uint8"] as const) {
+  test(`over ${codes} weights, training bounds the logits as the reference does`, async () => {
+    const folder = `${goldens}/models/gemma3-capped`;
+    const config = readModelConfig(folder);
+    const kernels = { codes, fourBits: false };
+    const { sources: weights, forms } = readInt8TrainingWeights(folder, config, {
+      cacheFolder: null,
+      kernels,
+    });
+    const golden = readSafetensorsHeader(`${folder}/golden.safetensors`).tensors;
+    const ids = [...readIntegers(golden.get("input_ids")!)].map(Number);
+    const tokens = [ids.slice(0, 48), ids.slice(48)];
+    const { logprobs } = await trainingLogprobs({ config, weights, forms }, tokens);
+    const wanted = readFloats(golden.get("logprobs_of_next")!);
+    const difference =
+      logprobs.reduce((sum, value, at) => sum + Math.abs(value - wanted[at]), 0) / wanted.length;
+    assert.ok(difference < 0.1, `log-probabilities differ by ${difference}`);
+  });
+}

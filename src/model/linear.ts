@@ -7,7 +7,13 @@ import type { Value } from "../graph/graph.ts";
 import { dimensionAt } from "../graph/shape-rules.ts";
 import { embeddingName, loraNames, type Projection } from "./parameters.ts";
 import { rotationMatrix, rotationSize } from "./quantized/rotation.ts";
-import { blockSize, isCodes, partNames, type WeightForms } from "./quantized/weight-forms.ts";
+import {
+  blockSize,
+  isCodes,
+  partNames,
+  type WeightForm,
+  type WeightForms,
+} from "./quantized/weight-forms.ts";
 
 /** The low-rank matrices of a graph. */
 export interface DecoderLora {
@@ -83,10 +89,15 @@ export function embeddingRows(
   if (form === "float32") return builder.gatherRows(part(embeddingName), tokens);
   assert(isCodes(form), "an embedding has at least 8 bits");
   const { rows, scales } = partNames(embeddingName);
-  const stored = builder.cast(builder.gatherRows(part(rows), tokens), "float32");
-  const codes = form === "uint8" ? builder.subtract(stored, 128) : stored;
+  const codes = signedCodes(builder, builder.gatherRows(part(rows), tokens), form);
   const rowScales = builder.gatherRows(part(scales), tokens);
-  return rotate(builder, builder.multiply(codes, builder.reshape(rowScales, [...tokens.shape, 1])));
+  return rotate(builder, builder.multiply(codes, asColumn(builder, rowScales)));
+}
+
+/** Codes of 8 bits as float32; unsigned ones count from 128. */
+function signedCodes(builder: GraphBuilder, codes: Value, form: WeightForm): Value {
+  const stored = builder.cast(codes, "float32");
+  return form === "uint8" ? builder.subtract(stored, 128) : stored;
 }
 
 /**
@@ -126,12 +137,13 @@ function cappedLogprobs(
   { x, targets, cap }: { readonly x: Value; readonly targets: Value; readonly cap: number },
 ): { readonly logprobs: Value; readonly entropies: Value } {
   const part = (partName: string): Value => present(values.get(partName), partName);
-  const isInt8 = forms.has(name);
+  const form = forms.get(name) ?? "float32";
   const { rows, scales } = partNames(name);
-  const weight = isInt8
-    ? builder.multiply(builder.cast(part(rows), "float32"), asColumn(builder, part(scales)))
-    : part(name);
-  const scores = builder.matMul(isInt8 ? rotate(builder, x) : x, weight, { transposeB: true });
+  const isFloat = form === "float32";
+  const weight = isFloat
+    ? part(name)
+    : builder.multiply(signedCodes(builder, part(rows), form), asColumn(builder, part(scales)));
+  const scores = builder.matMul(isFloat ? x : rotate(builder, x), weight, { transposeB: true });
   const bounded = capped(builder, scores, cap);
   const logprobs = builder.logSoftmax(bounded);
   const products = builder.multiply(builder.exp(logprobs), logprobs);
