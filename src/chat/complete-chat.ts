@@ -38,6 +38,7 @@ import { beginRecording, isRecorded, shownDeltas } from "./recorded-answer.ts";
 import type { ServedBase, ServedBases } from "./served-base.ts";
 import { DeltaReader, usageAtStart } from "./reply/delta-reader.ts";
 import { portionsOf } from "./reply/portions.ts";
+import type { WaitingPlaces } from "./waiting-places.ts";
 
 export interface ChatService {
   /**
@@ -86,6 +87,8 @@ export interface ChatDependencies {
   readonly exchange?: PromptExchange | null;
   /** Absent where nothing is recorded. */
   readonly recorder?: ChatRecorder | null;
+  /** Shared with others who ask the engines; absent where any entity may have all. */
+  readonly places?: WaitingPlaces;
   /** Counts what keys use; absent where nothing does. */
   readonly usage?: UsageCounter | null;
   readonly clock: Clock;
@@ -289,10 +292,13 @@ class Completion implements ChatCompletion {
 
   /** Takes of the caller's limits what the request may need, until its end. */
   #reserve({ generation }: GenerationPlan, base: ServedBase): void {
-    const { request, allowance = null } = this.#asked;
+    const { request, caller, allowance = null } = this.#asked;
+    const leavePlace = this.#shared.places?.enter(caller.entity);
+    this.#stopWaiting = () => leavePlace?.();
+    this.#ends.push(() => this.#stopWaiting());
     if (allowance === null) return;
-    this.#stopWaiting = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
-    this.#ends.push(this.#stopWaiting);
+    const leaveQueue = allowance.wait(base.model.name, base.engine.status().waitingCountMax);
+    this.#stopWaiting = () => (leaveQueue(), leavePlace?.());
     // Without a bound of the request's own the room of a whole context would be taken for an answer of a few words.
     const { maxTokens } = generation.stopping;
     const isBounded = Number.isFinite(request.stopping.maxTokens ?? Infinity);

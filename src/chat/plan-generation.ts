@@ -61,7 +61,7 @@ export async function planGeneration(
       modelName: base.model.name,
       vocabularySize: limits.vocabularySize,
     },
-    options,
+    { client: options.entity, signal: options.signal },
   );
   const promptTokenIds = prompt.tokenIds;
   const room = roomLeft(request.prompt, promptTokenIds.length, limits);

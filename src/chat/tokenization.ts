@@ -54,7 +54,7 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
       withBase(model, caller, async (base) => {
         const { name: modelName } = base.model;
         const task = { prompt, fit, wantsTexts, badWords: [], modelName, vocabularySize: Infinity };
-        const { tokenIds, texts } = await base.prompts.write(task, { client: caller.keyId, signal });
+        const { tokenIds, texts } = await base.prompts.write(task, { client: caller.entity, signal });
         return { tokenIds, texts, contextLength: servedContextLength(base) };
       }),
     detokenize: ({ model, tokenIds }, caller, { signal }) =>
@@ -66,7 +66,7 @@ export function createTokenizationService({ directory, bases }: Dependencies): T
           const message = `The token id ${strange} is unknown: the model ${base.model.name} knows ids below ${vocabularySize}.`;
           throw promptRefusal("tokens", message);
         }
-        return base.prompts.read(tokenIds, { client: caller.keyId, signal });
+        return base.prompts.read(tokenIds, { client: caller.entity, signal });
       }),
   };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
-import { bearer, fakeServer, helloBody } from "./testing/fake-server.ts";
+import { bearer, fakeServer, helloBody, keys } from "./testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
@@ -41,8 +41,11 @@ const stream = [
   `content-length: ${body.length}\r\n\r\n${body}`,
 ].join("\r\n");
 
-test("one connection too many closes the oldest that showed no key", async (t) => {
-  const server = await listening(t, 3);
+const knownOf = (key: string): string =>
+  `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: ${bearer(key)}\r\n\r\n`;
+
+test("one connection too many without a key closes the oldest of them", async (t) => {
+  const server = await listening(t, 5);
   const oldest = await connected(server, unknown);
   const keyed = await connected(server, known);
   const younger = await connected(server, unknown);
@@ -55,13 +58,34 @@ test("one connection too many closes the oldest that showed no key", async (t) =
   assert.ok(areOpen(keyed, newcomer, next));
 });
 
-test("where all showed a key, the one that has been idle longest goes, and none that is at work", async (t) => {
-  const server = await listening(t, 2);
+test("an entity has half of the connections that others leave: its own idle ones go for its next", async (t) => {
+  const server = await listening(t, 8);
   server.chat.script.hangs = true;
   const idle = await connected(server, known);
-  const running = await connected(server, stream);
-  const other = await connected(server, stream);
+  const running = [
+    await connected(server, stream),
+    await connected(server, stream),
+    await connected(server, stream),
+  ];
+  assert.ok(areOpen(idle, ...running));
+  const last = await connected(server, stream);
   await closed(idle);
-  await assert.rejects(connected(server, known), /closed unanswered/);
-  assert.ok(areOpen(running, other));
+  const refused = connect(Number(new URL(server.app.listeningOrigin).port), "127.0.0.1");
+  refused.write(known);
+  let answer = "";
+  for await (const piece of refused) answer += String(piece);
+  assert.match(answer, /^HTTP\/1\.1 429 /, "and its connection ends");
+  assert.match(answer, /The entity .+ has 4 connections, its share/);
+  assert.ok(areOpen(...running, last));
+  const others = await connected(server, knownOf(keys.other));
+  const stranger = await connected(server, unknown);
+  assert.ok(areOpen(...running, last, others, stranger));
+});
+
+test("clients without a key take no connection from those that showed one", async (t) => {
+  const server = await listening(t, 6);
+  const keyed = [await connected(server, known), await connected(server, knownOf(keys.other))];
+  for (let count = 0; count < 20; count++) await connected(server, unknown);
+  assert.ok(areOpen(...keyed));
+  assert.ok(areOpen(await connected(server, knownOf(keys.other))));
 });

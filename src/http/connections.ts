@@ -1,30 +1,45 @@
-// How many connections there may be at once, and which one goes when another comes: of those that showed no key the oldest,
-// then of those that showed one the one that has been idle longest. A connection whose request has a key is never closed
-// for another. So connections without a key last only until another client needs one.
+// Shares the connections out among entities and clients without a key, and closes one where there are too many: a client's
+// own before anybody else's, an idle one before one at work, and one without a key before one that has shown one. A
+// connection whose request has a key is never closed for another; a request for which there is none is refused.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { ServiceError } from "../domain/service-error.ts";
+import { keyless, TenantShares } from "../domain/sharing/tenant-shares.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { networkOf } from "./credentials/failed-logins.ts";
+
+/** A connection that has shown a key. */
+interface Keyed {
+  entity: string;
+  /** Requests with a key that are being answered on it. */
+  busyCount: number;
+}
 
 export class Connections {
-  readonly #max: number;
-  /** No request on them had a key yet; oldest first. */
-  readonly #strangers = new Set<Socket>();
-  /** Between two requests with a key; idle longest first. */
-  readonly #idle = new Set<Socket>();
-  /** How many requests with a key are being answered on each. */
-  readonly #busy = new Map<Socket, number>();
+  readonly #shares: TenantShares;
+  /** No request on them had a key yet; by the network they come from, oldest first. */
+  readonly #strangers = new Map<string, Set<Socket>>();
+  readonly #networkOf = new Map<Socket, string>();
+  readonly #keyed = new Map<Socket, Keyed>();
+  /** Those between two requests with a key, by entity; idle longest first. */
+  readonly #idle = new Map<string, Set<Socket>>();
 
   readonly #closed: ReturnType<Metrics["counter"]>;
+  readonly #refused: ReturnType<Metrics["counter"]>;
 
   constructor(max: number, metrics: Metrics) {
-    this.#max = max;
+    this.#shares = new TenantShares(max);
     this.#closed = metrics.counter({
       name: "hone_http_connections_closed_total",
       help: "Connections closed because there were too many, by whether they had shown a key.",
       labels: ["key"],
     });
+    this.#refused = metrics.counter({
+      name: "hone_http_connections_refused_total",
+      help: "Requests refused because their entity had its share of connections, all at work.",
+    });
     metrics.gauge({ name: "hone_http_connections", help: "Open connections." }, () => [
-      { value: this.#count },
+      { value: this.#shares.used },
     ]);
   }
 
@@ -32,52 +47,116 @@ export class Connections {
   watch(server: Server): void {
     server.on("connection", (socket) => {
       socket.once("close", () => this.#forget(socket));
-      this.#strangers.add(socket);
-      if (this.#count > this.#max) this.#closeOne();
+      const isOverShare = this.#shares.roomFor(keyless) < 1;
+      this.#shares.change(keyless, 1);
+      const network = networkOf(socket.remoteAddress ?? "");
+      this.#networkOf.set(socket, network);
+      addTo(this.#strangers, network, socket);
+      if (this.#shares.used > this.#shares.max) this.#closeForNewcomer();
+      else if (isOverShare) this.#closeStranger();
     });
   }
 
   /**
-   * Says that a request with a key came on the connection.
+   * Counts a request with a key in, on its connection.
    *
-   * @returns the function to call once, when it is over
+   * @returns the function to call once, when the request is over
+   * @throws ServiceError `overloaded` if the entity has its share of connections, and requests on all of them
    */
-  enter(socket: Socket): () => void {
-    const count = this.#busy.get(socket) ?? 0;
-    if (count === 0 && !this.#strangers.delete(socket) && !this.#idle.delete(socket)) return () => undefined;
-    this.#busy.set(socket, count + 1);
-    return () => this.#leave(socket);
+  enter(socket: Socket, entity: string): () => void {
+    const known = this.#keyed.get(socket);
+    if (known === undefined && !this.#networkOf.has(socket)) return () => undefined;
+    // Several requests at once on a connection: it stays with the first.
+    if (known === undefined || (known.busyCount === 0 && known.entity !== entity)) this.#move(socket, entity);
+    const keyed = this.#keyed.get(socket);
+    if (keyed === undefined) return () => undefined;
+    if (keyed.busyCount === 0) removeFrom(this.#idle, keyed.entity, socket);
+    keyed.busyCount += 1;
+    return () => {
+      keyed.busyCount -= 1;
+      if (keyed.busyCount === 0 && this.#keyed.has(socket)) addTo(this.#idle, keyed.entity, socket);
+    };
   }
 
-  get #count(): number {
-    return this.#strangers.size + this.#idle.size + this.#busy.size;
-  }
-
-  #leave(socket: Socket): void {
-    const count = this.#busy.get(socket);
-    // It was closed meanwhile.
-    if (count === undefined) return;
-    if (count > 1) {
-      this.#busy.set(socket, count - 1);
-      return;
+  /** Makes it the entity's. */
+  #move(socket: Socket, entity: string): void {
+    const former = this.#keyed.get(socket)?.entity ?? keyless;
+    this.#shares.change(former, -1);
+    if (this.#shares.roomFor(entity) < 1 && !this.#closeIdle(entity)) {
+      this.#shares.change(former, 1);
+      this.#refused.increase({});
+      throw overShare(entity, this.#shares.usedBy(entity));
     }
-    this.#busy.delete(socket);
-    this.#idle.add(socket);
+    this.#shares.change(entity, 1);
+    this.#unlist(socket);
+    this.#keyed.set(socket, { entity, busyCount: 0 });
   }
 
   /** The newcomer is a stranger too: it goes where all others are busy. */
-  #closeOne(): void {
-    const isStranger = this.#strangers.size > 1 || this.#idle.size === 0;
-    const [socket] = isStranger ? this.#strangers : this.#idle;
-    if (socket === undefined) return;
-    this.#closed.increase({ key: isStranger ? "none" : "shown" });
-    this.#forget(socket);
-    socket.destroy();
+  #closeForNewcomer(): void {
+    if (this.#networkOf.size > 1) return this.#closeStranger();
+    const entities = [...this.#idle.keys()];
+    const most = entities.reduce<string | null>(
+      (best, one) => (best === null || this.#shares.usedBy(one) > this.#shares.usedBy(best) ? one : best),
+      null,
+    );
+    if (most === null) this.#closeStranger();
+    else this.#closeIdle(most);
+  }
+
+  /** The oldest of the network that has most, so that one address does not close all others'. */
+  #closeStranger(): void {
+    let most: Set<Socket> | undefined;
+    for (const sockets of this.#strangers.values())
+      if (most === undefined || sockets.size > most.size) most = sockets;
+    this.#close(most, "none");
+  }
+
+  /** @returns false if none of the entity's is idle */
+  #closeIdle(entity: string): boolean {
+    return this.#close(this.#idle.get(entity), "shown");
+  }
+
+  #close(sockets: ReadonlySet<Socket> | undefined, key: "none" | "shown"): boolean {
+    for (const socket of sockets ?? []) {
+      this.#closed.increase({ key });
+      this.#forget(socket);
+      socket.destroy();
+      return true;
+    }
+    return false;
   }
 
   #forget(socket: Socket): void {
-    this.#strangers.delete(socket);
-    this.#idle.delete(socket);
-    this.#busy.delete(socket);
+    const keyed = this.#keyed.get(socket);
+    if (keyed === undefined && !this.#networkOf.has(socket)) return;
+    this.#shares.change(keyed?.entity ?? keyless, -1);
+    this.#unlist(socket);
+    this.#keyed.delete(socket);
   }
+
+  #unlist(socket: Socket): void {
+    const network = this.#networkOf.get(socket);
+    const keyed = this.#keyed.get(socket);
+    if (network !== undefined) removeFrom(this.#strangers, network, socket);
+    if (keyed !== undefined) removeFrom(this.#idle, keyed.entity, socket);
+    this.#networkOf.delete(socket);
+  }
+}
+
+function addTo(sets: Map<string, Set<Socket>>, name: string, socket: Socket): void {
+  const sockets = sets.get(name);
+  if (sockets === undefined) sets.set(name, new Set([socket]));
+  else sockets.add(socket);
+}
+
+function removeFrom(sets: Map<string, Set<Socket>>, name: string, socket: Socket): void {
+  const sockets = sets.get(name);
+  sockets?.delete(socket);
+  if (sockets?.size === 0) sets.delete(name);
+}
+
+function overShare(entity: string, count: number): ServiceError {
+  const message = `The entity "${entity}" has ${count} connections, its share of those that the server takes (http.connections), and a request on each. Wait for one to end, or send requests one after another on fewer connections.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 1 });
 }

@@ -128,9 +128,23 @@ function admission(
     refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
     if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);
     onceOver(reply.raw, inFlight.enter(request.caller.keyId));
-    onceOver(reply.raw, connections.enter(request.raw.socket));
+    onceOver(reply.raw, enterConnection(request, reply, connections));
     if (dependencies.auth === "on") await letIn({ request, reply }, () => limitedBy(opened), limiter);
   };
+}
+
+/** @throws ServiceError `overloaded`, and closes the connection then */
+function enterConnection(
+  { raw: { socket }, caller: { entity } }: FastifyRequest,
+  reply: FastifyReply,
+  connections: Connections,
+): () => void {
+  try {
+    return connections.enter(socket, entity);
+  } catch (error) {
+    reply.header("connection", "close");
+    throw error;
+  }
 }
 
 /**

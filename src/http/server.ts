@@ -3,6 +3,7 @@
 import type { Readable } from "node:stream";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Caller } from "../domain/access.ts";
+import { keyless } from "../domain/sharing/tenant-shares.ts";
 import { FailedLogins } from "./credentials/failed-logins.ts";
 import { RefusalAudit } from "./credentials/refusal-audit.ts";
 import { RevocationWatch } from "./credentials/revocation-watch.ts";
@@ -240,11 +241,14 @@ function takeBodies(app: FastifyInstance, settings: HttpDependencies["settings"]
   app.addContentTypeParser("application/json", async (request: FastifyRequest, stream: Readable) => {
     refuseEncoding(request.headers["content-encoding"]);
     const { readsApart, headCheck } = request.routeOptions.config;
+    // Null on the routes that know no keys, whatever its type says: their bodies are small.
+    const caller = request.caller as Caller | null;
+    const held = budget.forBody(caller?.entity ?? keyless);
+    onceOver(request.response, () => held.release());
     const body = await gatherBody(stream, {
       headers: request.headers,
       bytesMax: request.routeOptions.bodyLimit ?? settings.otherBodyBytes,
-      budget,
-      onceOver: (giveBack) => onceOver(request.response, giveBack),
+      held,
       onReading: () => askForBody(request),
       ...(headCheck === undefined ? {} : { head: headCheck(request) }),
     });

@@ -166,6 +166,20 @@ test("so many may wait, and no more", async (context) => {
   await held;
 });
 
+test("a client has half of the places that others leave", async (context) => {
+  const workers = pool(context, { line: line(4) });
+  const { task, open } = gate();
+  const held = run(workers, task);
+  const double = (client: string) => run(workers, { kind: "double", value: 1 }, { client });
+  const waiting = [double("a"), double("a")];
+  await assert.rejects(double("a"), { code: "overloaded", message: /2 of your requests wait/ });
+  waiting.push(double("b"));
+  open();
+  assert.deepEqual(await Promise.all(waiting), [2, 2, 2]);
+  await held;
+  assert.equal(await double("a"), 2);
+});
+
 test("what waits too long gives up its place, and what runs does not", async (context) => {
   const workers = pool(context, { line: line(1, 20) });
   const { task, open } = gate();

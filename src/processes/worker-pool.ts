@@ -2,6 +2,7 @@
 // loop, or may never end. Started when they are needed, and no reason for the process to go on. Tasks are calls of the
 // functions of a module (tasks.ts), and typed as those are; what they mean is said there.
 import { ServiceError } from "../domain/service-error.ts";
+import { TenantShares } from "../domain/sharing/tenant-shares.ts";
 import { WaitingLine } from "./waiting-line.ts";
 import type { WorkerOptions } from "./task-worker.ts";
 import type { TaskTypes } from "./tasks.ts";
@@ -10,7 +11,7 @@ import { WorkerThread, type Job } from "./worker-thread.ts";
 export interface WorkerPoolOptions<Data = unknown> extends WorkerOptions {
   readonly data?: Data;
   readonly workerCount: number;
-  /** How many tasks may wait, and how long; without it any number may, for ever. */
+  /** How many tasks may wait, of which each client has its share, and how long; without it any number may, for ever. */
   readonly line?: { readonly lengthMax: number; readonly waitMs: number };
 }
 
@@ -24,6 +25,7 @@ export interface TaskOptions {
 
 export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
   readonly #line: Line | undefined;
+  readonly #places: TenantShares | undefined;
   readonly #threads: readonly WorkerThread[];
   readonly #waiting = new WaitingLine<Job & { readonly onBegin: () => void }>();
   #isClosed = false;
@@ -31,6 +33,7 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
   /** A pool that has started nothing yet. */
   constructor(options: WorkerPoolOptions<Data>) {
     this.#line = options.line;
+    this.#places = options.line && new TenantShares(options.line.lengthMax);
     const assign = (): void => this.#assign();
     this.#threads = Array.from({ length: options.workerCount }, () => new WorkerThread(options, assign));
   }
@@ -61,7 +64,9 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(closed());
       if (signal?.aborted) return reject(cancelled());
-      if (line !== undefined && this.#waiting.length >= line.lengthMax) return reject(tooManyWait(line));
+      const places = this.#places;
+      if (places !== undefined && !places.take(client, 1)) return reject(tooManyWait(places.usedBy(client)));
+      const leaveLine = once(() => places?.change(client, -1));
 
       const giveUp = (error: Error): void => {
         this.#waiting.remove(client, job);
@@ -69,9 +74,13 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
       };
       const cancel = (): void => giveUp(cancelled());
       const patience = line && setTimeout(() => giveUp(waitedTooLong(line)), line.waitMs);
-      const onBegin = (): void => clearTimeout(patience);
+      const onBegin = (): void => {
+        clearTimeout(patience);
+        leaveLine();
+      };
       const onEnd = (): void => {
         clearTimeout(patience);
+        leaveLine();
         signal?.removeEventListener("abort", cancel);
       };
       const job = {
@@ -112,8 +121,16 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
 
 type Line = NonNullable<WorkerPoolOptions["line"]>;
 
-function tooManyWait({ lengthMax }: Line): ServiceError {
-  const message = `${lengthMax} requests wait for this work already, the most that may; try again later.`;
+function once(call: () => void): () => void {
+  let isOpen = true;
+  return () => {
+    if (isOpen) call();
+    isOpen = false;
+  };
+}
+
+function tooManyWait(count: number): ServiceError {
+  const message = `${count} of your requests wait for this work already, the most that may; try again later.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 1 });
 }
 

@@ -33,6 +33,7 @@ import { createSweeper, type Sweeper } from "../retention/sweeper.ts";
 import { recordingSettingsWith, type RecordingSettings } from "../recordings/settings.ts";
 import { CheckpointFiles, type importLimits } from "../checkpoints/checkpoint-files.ts";
 import { createChatService, type ChatService } from "../chat/complete-chat.ts";
+import { WaitingPlaces } from "../chat/waiting-places.ts";
 import { createEmbeddingService, type EmbeddingService } from "../chat/embeddings/embedding-service.ts";
 import { createTokenizationService } from "../chat/tokenization.ts";
 import {
@@ -513,7 +514,9 @@ async function construct(
     clock,
     onFault: (error) => logger.warn({ err: error }, "what keys used is not written yet"),
   });
+  const places = new WaitingPlaces(settings.engine.waitingCountMax);
   const chat = createChatService({
+    places,
     directory,
     bases: shelf,
     exchange,
@@ -524,7 +527,7 @@ async function construct(
     genAi: telemetry.genAi,
     logger,
   });
-  const embeddings = createEmbeddingService({ directory, bases: shelf, metrics, usage });
+  const embeddings = createEmbeddingService({ places, directory, bases: shelf, metrics, usage });
 
   const isServing = config.server.roles.includes("serve");
   const prepareVersion = async (version: ModelVersion, baseModel: string): Promise<void> => {

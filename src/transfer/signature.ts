@@ -4,6 +4,11 @@ import { createHmac, timingSafeEqual, type Hmac } from "node:crypto";
 /** Names the scheme in `authorization`. */
 export const transferScheme = "Hone-Transfer";
 
+/** True if a header has a signature, be it right or wrong. */
+export function namesScheme(header: string | undefined): boolean {
+  return header?.startsWith(`${transferScheme} `) ?? false;
+}
+
 /** Of a request for the prompt of a handle, for an entity. */
 export interface TransferRequest {
   readonly handle: string;

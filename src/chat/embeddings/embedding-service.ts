@@ -17,6 +17,7 @@ import { reachModel, type ReachedModel } from "../reach-model.ts";
 import { servedContextLength, servedLimits, type ServedBase, type ServedBases } from "../served-base.ts";
 import { eachOf } from "./each-of.ts";
 import { unitVector } from "./unit-vector.ts";
+import type { WaitingPlaces } from "../waiting-places.ts";
 
 export interface EmbeddingService {
   /**
@@ -47,6 +48,8 @@ interface Dependencies {
   readonly metrics: Metrics;
   /** Counts what keys use; absent where nothing does. */
   readonly usage?: UsageCounter | null;
+  /** Shared with others who ask the engines; absent where any entity may have all. */
+  readonly places?: WaitingPlaces;
 }
 
 /** As OpenAI has it: more are sent in several requests. */
@@ -60,6 +63,7 @@ export function createEmbeddingService({
   bases,
   metrics,
   usage = null,
+  places,
 }: Dependencies): EmbeddingService {
   const adapters = new AdaptersInUse();
   let runningCount = 0;
@@ -85,7 +89,7 @@ export function createEmbeddingService({
       ends.push(() => reservation?.settle());
       const embeddings = await eachOf(prompts, { underWayMax, signal }, async (tokenIds, index, own) => {
         try {
-          const values = await embedOne(tokenIds, reached, { caller, allowance, signal: own });
+          const values = await embedOne(tokenIds, reached, { caller, allowance, places, signal: own });
           return unitVector(values.subarray(0, size));
         } catch (error) {
           throw located(await faultOf(error, reached, directory), index);
@@ -164,7 +168,7 @@ async function writeAll(
     try {
       const { tokenIds } = await base.prompts.write(
         { prompt, ...rest },
-        { client: caller.keyId, signal: own },
+        { client: caller.entity, signal: own },
       );
       return tokenIds;
     } catch (error) {
@@ -186,11 +190,14 @@ async function embedOne(
   {
     caller,
     allowance,
+    places,
     signal,
-  }: { readonly caller: Caller; readonly allowance: Allowance | null; readonly signal: AbortSignal },
+  }: { readonly caller: Caller; readonly allowance: Allowance | null; readonly places: WaitingPlaces | undefined; readonly signal: AbortSignal },
 ): Promise<Float32Array> {
-  const stopWaiting = allowance?.wait(base.model.name, base.engine.status().waitingCountMax);
+  const leavePlace = places?.enter(caller.entity);
+  let leaveQueue: (() => void) | undefined;
   try {
+    leaveQueue = allowance?.wait(base.model.name, base.engine.status().waitingCountMax);
     const generation = base.engine.submit(embeddingRequest(tokenIds, model.adapter, caller));
     const abort = (): void => generation.abort();
     signal.addEventListener("abort", abort, { once: true });
@@ -199,7 +206,8 @@ async function embedOne(
       generation.abort();
     });
   } finally {
-    stopWaiting?.();
+    leaveQueue?.();
+    leavePlace?.();
   }
 }
 

@@ -60,7 +60,9 @@ export class BodyReader {
     const body: SentBody = { pieces, limits: this.#limits, packForm: this.#packForm, sender };
     if (byteCount <= smallBytesMax) return bodyTasks[kind](body);
     const pool = byteCount <= largeBytesMax ? this.#large : this.#veryLarge;
-    return pool.run(kind, body, { transfer: pieces.map((piece) => piece.buffer) });
+    // Entities take turns, so that nobody's one body waits for another's many.
+    const client = request.caller.entity;
+    return pool.run(kind, body, { client, transfer: pieces.map((piece) => piece.buffer) });
   }
 
   async close(): Promise<void> {

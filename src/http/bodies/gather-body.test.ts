@@ -7,23 +7,27 @@ import { ByteBudget, gatherBody } from "./gather-body.ts";
 /** Gathers the pieces, then ends the request. */
 async function gather(
   pieces: readonly string[],
-  options: { readonly declared?: number; readonly bytesMax?: number; readonly budget?: ByteBudget } = {},
+  options: {
+    readonly declared?: number;
+    readonly bytesMax?: number;
+    readonly budget?: ByteBudget;
+    readonly tenant?: string;
+  } = {},
 ): Promise<string> {
-  const { declared, bytesMax = 10, budget = new ByteBudget(100) } = options;
+  const { declared, bytesMax = 10, budget = new ByteBudget(1 << 30), tenant = "a" } = options;
   const stream = new PassThrough();
-  let giveBack = (): void => undefined;
+  const held = budget.forBody(tenant);
   const gathered = gatherBody(stream, {
     headers: declared === undefined ? {} : { "content-length": String(declared) },
     bytesMax,
-    budget,
-    onceOver: (callback) => (giveBack = callback),
+    held,
   });
   for (const piece of pieces) stream.write(piece);
   stream.end();
   try {
     return Buffer.concat((await gathered).pieces).toString();
   } finally {
-    giveBack();
+    held.release();
   }
 }
 
@@ -41,8 +45,7 @@ test("a body of declared length lies in one place, where it is read without anot
   const gathered = gatherBody(stream, {
     headers: { "content-length": "6" },
     bytesMax: 10,
-    budget: new ByteBudget(10),
-    onceOver: () => undefined,
+    held: new ByteBudget(10).forBody("a"),
   });
   for (const piece of ["ab", "cd", "ef"]) stream.write(piece);
   stream.end();
@@ -64,8 +67,7 @@ function gatherChecked(check: () => Promise<void>) {
   const gathered = gatherBody(stream, {
     headers: {},
     bytesMax: 1000,
-    budget: new ByteBudget(1000),
-    onceOver: () => undefined,
+    held: new ByteBudget(1000).forBody("a"),
     head: { find, check },
   });
   const outcome = gathered.then(
@@ -109,15 +111,72 @@ test("a body that is complete waits for the check of its head", async () => {
   assert.equal(await late.outcome, "Error: late");
 });
 
-test("all bodies together keep to the budget, and give back what they took", async () => {
-  const budget = new ByteBudget(8);
-  await assert.rejects(gather([], { declared: 9, budget }), { code: "overloaded", retryAfterSeconds: 5 });
-  await assert.rejects(gather(["abcde", "fghi"], { budget }), { code: "overloaded" });
+const mebibyte = 1 << 20;
+const large = "x".repeat(mebibyte);
+
+test("an entity's bodies have half of what the others leave, and give back what they took", async () => {
+  const budget = new ByteBudget(4 * mebibyte);
+  const sized = { bytesMax: 4 * mebibyte, budget };
+  assert.equal((await gather([large, large], sized)).length, 2 * mebibyte);
+  const tooMuch = { code: "overloaded", retryAfterSeconds: 5 };
+  await assert.rejects(gather([], { ...sized, declared: 2 * mebibyte + 1 }), tooMuch);
+  await assert.rejects(gather([large, large, "x"], sized), tooMuch);
+  assert.equal(budget.used, 0, "a body that was refused is let go");
+  const other = budget.forBody("b");
+  other.add(2 * mebibyte);
+  assert.equal((await gather([large], { ...sized, declared: mebibyte })).length, mebibyte);
+  await assert.rejects(gather([large, "x"], sized), tooMuch);
+  other.release();
   assert.equal(budget.used, 0);
-  assert.equal(await gather(["abcdefgh"], { declared: 8, budget }), "abcdefgh");
-  assert.equal(budget.used, 0);
-  budget.take(8);
-  await assert.rejects(gather(["a"], { budget }), { code: "overloaded" });
+});
+
+test("what is announced takes nothing from anybody, and a small body fits beside any others", async () => {
+  const budget = new ByteBudget(4 * mebibyte);
+  const announced = Array.from({ length: 1000 }, () => {
+    const stream = new PassThrough();
+    const held = budget.forBody("a");
+    const headers = { "content-length": String(2 * mebibyte) };
+    const gathered = gatherBody(stream, { headers, bytesMax: 2 * mebibyte, held });
+    stream.write("x");
+    return { stream, gone: assert.rejects(gathered, { code: "cancelled" }) };
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(budget.used, 1000);
+  assert.equal((await gather([large], { bytesMax: mebibyte, budget, declared: mebibyte })).length, mebibyte);
+  for (const tenant of ["a", "b", "c", "d", "e", "f"]) {
+    const held = budget.forBody(tenant);
+    while (budget.used < 4 * mebibyte) {
+      try {
+        held.add(1 << 16);
+      } catch {
+        break;
+      }
+    }
+  }
+  const small = "x".repeat((1 << 16) - 1);
+  for (const declared of [small.length, undefined]) {
+    const given = declared === undefined ? {} : { declared };
+    const whole = await gather([small], { bytesMax: 1 << 17, budget, tenant: "a", ...given });
+    assert.equal(whole.length, small.length);
+  }
+  for (const { stream } of announced) stream.destroy();
+  await Promise.all(announced.map(({ gone }) => gone));
+});
+
+test("a large announcement is given memory as it arrives, and the bytes lie in one place in the end", async () => {
+  const stream = new PassThrough();
+  const declared = 1 << 20;
+  const options = { headers: { "content-length": String(declared) }, bytesMax: declared };
+  const gathered = gatherBody(stream, { ...options, held: new ByteBudget(4 * mebibyte).forBody("a") });
+  const bytes = Buffer.from(Array.from({ length: declared }, (_, index) => (index * 7) % 251));
+  for (let start = 0; start < declared; start += 10_007) {
+    stream.write(bytes.subarray(start, start + 10_007));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  stream.end();
+  const { pieces } = await gathered;
+  assert.equal(pieces.length, 1);
+  assert.ok(bytes.equals(pieces[0] ?? Buffer.alloc(0)));
 });
 
 test("a client that goes away while it sends ends the gathering", async () => {
@@ -125,8 +184,7 @@ test("a client that goes away while it sends ends the gathering", async () => {
   const gathered = gatherBody(stream, {
     headers: {},
     bytesMax: 10,
-    budget: new ByteBudget(10),
-    onceOver: () => undefined,
+    held: new ByteBudget(10).forBody("a"),
   });
   stream.write("a");
   stream.destroy();
@@ -136,7 +194,7 @@ test("a client that goes away while it sends ends the gathering", async () => {
 test("a body whose client went away before it is read is refused at once, and takes nothing", async () => {
   const stream = new PassThrough().destroy();
   const budget = new ByteBudget(10);
-  const options = { headers: { "content-length": "6" }, bytesMax: 10, budget, onceOver: () => undefined };
+  const options = { headers: { "content-length": "6" }, bytesMax: 10, held: budget.forBody("a") };
   await assert.rejects(gatherBody(stream, options), { code: "cancelled" });
   assert.equal(budget.used, 0);
 });

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../../domain/service-error.ts";
+import { TenantShares } from "../../domain/sharing/tenant-shares.ts";
 import { wentAway } from "../request-end.ts";
 
 /** Pieces of a body in order; each has a buffer of its own. */
@@ -11,31 +12,100 @@ export interface GatheredBody {
   readonly byteCount: number;
 }
 
-/** How many bytes all bodies have that are being read or answered, and all long answers. */
+/** Bodies below this many bytes are not counted, so that no small request is refused because of large ones. */
+export const smallBodyBytes = 1 << 16;
+
+/**
+ * Bytes in memory of all bodies that are being read or answered, and of all long answers, shared out among entities
+ * ({@link TenantShares}). Bytes count when they arrive: what a client only announces takes nothing from others.
+ */
 export class ByteBudget {
-  readonly #max: number;
-  #used = 0;
+  readonly #shares: TenantShares;
+  #smallBytes = 0;
 
   constructor(max: number) {
-    this.#max = max;
+    this.#shares = new TenantShares(max);
   }
 
-  /** @throws ServiceError `overloaded` when that many are not left */
-  take(count: number): void {
-    if (this.#used + count > this.#max) {
-      const message = `The bodies and the long answers of all requests in flight have ${this.#used} bytes, and this one asks for ${count} more; at most ${this.#max} are taken (http.bodyBytesInFlight). Try again in 5 s.`;
-      throw new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
-    }
-    this.#used += count;
+  /** The bytes of one body; nothing at first. */
+  forBody(tenant: string): HeldBytes {
+    return new HeldBytes(tenant, this.#shares, {
+      freeBytes: smallBodyBytes - 1,
+      onFree: (count) => (this.#smallBytes += count),
+    });
   }
 
-  giveBack(count: number): void {
-    this.#used -= count;
+  /** The bytes of one answer beyond those that every answer may have; nothing at first. */
+  forAnswer(tenant: string, freeBytes: number): HeldBytes {
+    return new HeldBytes(tenant, this.#shares, { freeBytes, keepsFree: true });
   }
 
-  /** Bytes taken and not given back. */
+  /** Bytes in memory: counted ones and those of small bodies. */
   get used(): number {
-    return this.#used;
+    return this.#shares.used + this.#smallBytes;
+  }
+}
+
+interface FreeBytes {
+  /** So many are free. */
+  readonly freeBytes: number;
+  /** True if they stay free when there are more. */
+  readonly keepsFree?: boolean;
+  /** Called with the change in free bytes. */
+  readonly onFree?: (count: number) => void;
+}
+
+/** Bytes that one body or answer holds; to be released. */
+export class HeldBytes {
+  readonly #tenant: string;
+  readonly #shares: TenantShares;
+  readonly #free: FreeBytes;
+  #count = 0;
+  #counted = 0;
+  #isReleased = false;
+
+  constructor(tenant: string, shares: TenantShares, free: FreeBytes) {
+    this.#tenant = tenant;
+    this.#shares = shares;
+    this.#free = free;
+  }
+
+  /** Adds bytes that have arrived. @throws ServiceError `overloaded` if the tenant has no room for them */
+  add(count: number): void {
+    if (this.#isReleased) return;
+    const total = this.#count + count;
+    const counted = this.#countedOf(total);
+    if (!this.#shares.take(this.#tenant, counted - this.#counted)) throw this.#refusal(counted - this.#counted);
+    this.#free.onFree?.(total - counted - (this.#count - this.#counted));
+    this.#count = total;
+    this.#counted = counted;
+  }
+
+  /** Takes nothing. @throws ServiceError `overloaded` if so many bytes in all would not fit now */
+  requireRoomFor(total: number): void {
+    const wanted = this.#countedOf(total) - this.#counted;
+    if (wanted > this.#shares.roomFor(this.#tenant)) throw this.#refusal(wanted);
+  }
+
+  /** Idempotent; nothing is added afterwards. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#shares.change(this.#tenant, -this.#counted);
+    this.#free.onFree?.(this.#counted - this.#count);
+  }
+
+  #countedOf(total: number): number {
+    const { freeBytes, keepsFree = false } = this.#free;
+    if (total <= freeBytes) return 0;
+    return keepsFree ? total - freeBytes : total;
+  }
+
+  #refusal(wanted: number): ServiceError {
+    const used = this.#shares.usedBy(this.#tenant);
+    const room = this.#shares.roomFor(this.#tenant);
+    const message = `The large bodies and long answers of this entity's requests in flight have ${used} bytes, and this one needs ${wanted} more; ${room} are left to it (half of what others leave of the ${this.#shares.max} of http.bodyBytesInFlight). Try again in 5 s, or send less at a time.`;
+    return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
   }
 }
 
@@ -53,9 +123,8 @@ const headBytesMax = 1 << 16;
 export interface GatherOptions {
   readonly headers: IncomingHttpHeaders;
   readonly bytesMax: number;
-  readonly budget: ByteBudget;
-  /** Calls back when the request is over; what the body took of the budget is then given back. */
-  readonly onceOver: (giveBack: () => void) => void;
+  /** Holds what arrives; the caller releases it when the request is over. */
+  readonly held: HeldBytes;
   readonly head?: HeadCheck;
   /** Called before the first byte is read, when nothing speaks against reading. */
   readonly onReading?: () => void;
@@ -64,32 +133,38 @@ export interface GatherOptions {
 /**
  * Reads the whole body.
  *
- * @throws ServiceError `too_large` for more bytes than allowed, `overloaded` when the budget has none left, `invalid` when
- *   it is not as long as its Content-Length says, `cancelled` when the client goes away, and what the check of its head
- *   throws; the rest of it is then not read
+ * @throws ServiceError `too_large` for more bytes than allowed, `overloaded` when its sender's share has no room for them,
+ *   `invalid` when it is not as long as its Content-Length says, `cancelled` when the client goes away, and what the check of
+ *   its head throws; the rest of it is then not read, and nothing of it is held
  */
 export async function gatherBody(stream: Readable, options: GatherOptions): Promise<GatheredBody> {
-  const { headers, bytesMax, budget } = options;
+  const { held } = options;
+  try {
+    return await gather(stream, options);
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+}
+
+async function gather(
+  stream: Readable,
+  { headers, bytesMax, held, head, onReading }: GatherOptions,
+): Promise<GatheredBody> {
   // Of what is closed already nothing more comes, not even that it closes.
   if (stream.destroyed) throw wentAway();
   const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
   if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
-  let taken = 0;
-  const take = (count: number): void => {
-    budget.take(count);
-    taken += count;
-  };
-  options.onceOver(() => budget.giveBack(taken));
-  if (declared !== null) take(declared);
+  // What cannot fit is not gathered until it no longer does.
+  if (declared !== null) held.requireRoomFor(declared);
 
   const gathered = declared === null ? new SeparatePieces() : new OnePiece(declared);
-  const checkHead = headChecker(options.head);
+  const checkHead = headChecker(head);
   let checked: Promise<void> | undefined;
-  options.onReading?.();
+  onReading?.();
   await eachPiece(stream, (piece) => {
-    const byteCount = gathered.byteCount + piece.length;
-    if (byteCount > bytesMax) throw tooLarge(bytesMax);
-    if (byteCount > taken) take(byteCount - taken);
+    if (gathered.byteCount + piece.length > bytesMax) throw tooLarge(bytesMax);
+    held.add(piece.length);
     gathered.add(piece);
     return (checked ??= checkHead(gathered));
   });
@@ -109,23 +184,44 @@ class SeparatePieces implements GatheredBody {
   }
 }
 
+/** Memory for the announced length is asked for once this part of it has arrived: before, an announcement costs nothing. */
+const arrivedPart = 1 / 16;
+
 /** A body of declared length, in the one place that its reader needs it in. The system gives memory as it is filled. */
 class OnePiece implements GatheredBody {
-  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #declared: number;
+  /** Pieces that arrived before there was a place for all. */
+  #first: SeparatePieces | null = new SeparatePieces();
+  #bytes = new Uint8Array(0);
   byteCount = 0;
 
   constructor(declared: number) {
-    this.#bytes = new Uint8Array(declared);
+    this.#declared = declared;
   }
 
   get pieces(): readonly Uint8Array<ArrayBuffer>[] {
-    return [this.#bytes.subarray(0, this.byteCount)];
+    return this.#first?.pieces ?? [this.#bytes.subarray(0, this.byteCount)];
   }
 
-  /** What is more than was declared is counted alone. */
+  /** What is more than was declared is only counted. */
   add(piece: Uint8Array): void {
-    this.#bytes.set(piece.subarray(0, this.#bytes.length - this.byteCount), this.byteCount);
+    const offset = this.byteCount;
     this.byteCount += piece.length;
+    if (this.#first === null) return this.#put(piece, offset);
+    this.#first.add(piece);
+    if (this.byteCount < this.#declared * arrivedPart) return;
+    this.#bytes = new Uint8Array(this.#declared);
+    const { pieces } = this.#first;
+    this.#first = null;
+    let place = 0;
+    for (const one of pieces) {
+      this.#put(one, place);
+      place += one.length;
+    }
+  }
+
+  #put(piece: Uint8Array, offset: number): void {
+    this.#bytes.set(piece.subarray(0, Math.max(0, this.#declared - offset)), Math.min(offset, this.#declared));
   }
 }
 

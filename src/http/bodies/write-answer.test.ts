@@ -9,29 +9,33 @@ import { ByteBudget } from "./gather-body.ts";
 import { answerBytes } from "./write-answer.ts";
 
 const mebibyte = 1 << 20;
-// Of a response no more is asked than whether it is over.
-const response = (): ServerResponse =>
-  Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerResponse;
+/** The part of a reply that counting needs. */
+function replyTo(entity: string) {
+  // Of a response no more is asked than whether it is over.
+  const raw = Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerResponse;
+  return { raw, request: { caller: { entity } } };
+}
 
-test("a mebibyte of each answer is free, the rest is counted until the answer is over, and too much is refused", () => {
-  const budget = new ByteBudget(2 * mebibyte);
-  const [first, second] = [response(), response()];
-  const take = answerBytes({ raw: first }, budget);
+test("a mebibyte of each answer is free, the rest counts until the answer is over, and too much is refused", () => {
+  const budget = new ByteBudget(4 * mebibyte);
+  const [first, second] = [replyTo("a"), replyTo("a")];
+  const take = answerBytes(first, budget);
   take(mebibyte - 1);
   assert.equal(budget.used, 0);
   take(mebibyte + 1);
   assert.equal(budget.used, mebibyte);
-  const other = answerBytes({ raw: second }, budget);
+  const other = answerBytes(second, budget);
   other(2 * mebibyte);
   assert.throws(
     () => other(1),
     (error) => error instanceof ServiceError && error.code === "overloaded" && error.retryAfterSeconds === 5,
   );
-  second.emit("close");
-  assert.equal(budget.used, mebibyte);
+  answerBytes(replyTo("b"), budget)(2 * mebibyte);
+  second.raw.emit("close");
+  first.raw.emit("close");
+  assert.equal(budget.used, mebibyte, "the other entity's");
   take(1);
-  first.emit("close");
-  assert.equal(budget.used, 0);
+  assert.equal(budget.used, mebibyte);
 });
 
 test("an answer that finds no room is answered 429, and holds nothing afterwards", async () => {

@@ -51,20 +51,14 @@ async function* withPauses(
 /** So many bytes of each answer are not counted, so that small answers are not refused because of large ones. */
 const freeBytes = 1 << 20;
 
-/** Counts what is in memory of the reply's answer until it is over. */
-export function answerBytes({ raw }: Pick<FastifyReply, "raw">, budget: ByteBudget): TakeBytes {
-  let count = 0;
-  let taken = 0;
-  let isOver = false;
-  onceOver(raw, () => {
-    isOver = true;
-    budget.giveBack(taken);
-  });
-  return (added) => {
-    count += added;
-    const wanted = Math.max(0, count - freeBytes) - taken;
-    if (isOver || wanted <= 0) return;
-    budget.take(wanted);
-    taken += wanted;
-  };
+/** Counts what is in memory of the reply's answer, for the caller's entity, until it is over. */
+export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes {
+  const held = budget.forAnswer(reply.request.caller.entity, freeBytes);
+  onceOver(reply.raw, () => held.release());
+  return (added) => held.add(added);
+}
+
+/** What counting needs of a reply. */
+interface AnsweredReply extends Pick<FastifyReply, "raw"> {
+  readonly request: { readonly caller: { readonly entity: string } };
 }

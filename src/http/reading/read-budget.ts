@@ -1,6 +1,7 @@
 // How many bytes of what is stored all answers may have in memory that are read from it. Who asks for more than there is
 // waits, for a while: a reader gets on as others end, so that waiting is better than being refused. Counts only.
 import { ServiceError } from "../../domain/service-error.ts";
+import { TenantShares } from "../../domain/sharing/tenant-shares.ts";
 
 export interface ReadLimits {
   /** Of all readers together. */
@@ -17,9 +18,6 @@ const mebibyte = 1 << 20;
  */
 export const readerBytes = 8 * mebibyte;
 
-/** One client's readers have no more than this part of the bytes. */
-const shareMax = 1 / 2;
-
 interface Waiter {
   readonly client: string;
   readonly byteCount: number;
@@ -28,18 +26,20 @@ interface Waiter {
 
 export class ReadBudget {
   readonly #limits: ReadLimits;
-  readonly #usedOf = new Map<string, number>();
+  readonly #shares: TenantShares;
+  readonly #places: TenantShares;
   /** In the order they came. */
   #waiting: readonly Waiter[] = [];
-  #used = 0;
 
   constructor(limits: ReadLimits) {
     this.#limits = limits;
+    this.#shares = new TenantShares(limits.bytesMax);
+    this.#places = new TenantShares(limits.waitingMax);
   }
 
   /** Bytes taken and not given back. */
   get used(): number {
-    return this.#used;
+    return this.#shares.used;
   }
 
   get waitingCount(): number {
@@ -51,18 +51,18 @@ export class ReadBudget {
     return new ReadShare({
       take: (byteCount) => this.#take({ client, byteCount }, signal),
       giveBack: (byteCount) => {
-        this.#change(client, -byteCount);
+        this.#shares.change(client, -byteCount);
         this.#admit();
       },
     });
   }
 
   #take({ client, byteCount }: Omit<Waiter, "begin">, signal: AbortSignal): Promise<void> {
-    const { waitingMax, waitSeconds } = this.#limits;
+    const { waitSeconds } = this.#limits;
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const giveUp = (reason: unknown): void => {
-        this.#waiting = this.#waiting.filter((one) => one !== waiter);
+        this.#leave(waiter);
         settle();
         reject(reason);
         this.#admit();
@@ -75,45 +75,45 @@ export class ReadBudget {
       };
       const begin = (): void => {
         settle();
-        this.#change(client, byteCount);
+        this.#shares.change(client, byteCount);
         resolve();
       };
       const waiter = { client, byteCount, begin };
       signal.addEventListener("abort", onAbort, { once: true });
+      const hasPlace = this.#places.roomFor(client) >= 1;
+      this.#places.change(client, 1);
       this.#waiting = [...this.#waiting, waiter];
       this.#admit();
-      if (this.#waiting.length > waitingMax) giveUp(tooManyWait(waitingMax));
+      if (!hasPlace && this.#waiting.includes(waiter)) giveUp(tooManyWait(this.#places.usedBy(client) - 1));
     });
   }
 
-  #change(client: string, byteCount: number): void {
-    const used = (this.#usedOf.get(client) ?? 0) + byteCount;
-    this.#used += byteCount;
-    if (used === 0) this.#usedOf.delete(client);
-    else this.#usedOf.set(client, used);
+  #leave(waiter: Waiter): void {
+    this.#waiting = this.#waiting.filter((one) => one !== waiter);
+    this.#places.change(waiter.client, -1);
   }
 
   /** Begins those whose turn it is: whose client holds least, and of one client's who came first. */
   #admit(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const begun = next;
-      this.#waiting = this.#waiting.filter((one) => one !== begun);
+      this.#leave(begun);
       begun.begin();
     }
   }
 
   /** Who is next, if that one fits. Nobody smaller overtakes it: it would wait for ever. */
   #next(): Waiter | undefined {
-    const usedBy = ({ client }: Waiter): number => this.#usedOf.get(client) ?? 0;
-    const { bytesMax } = this.#limits;
+    const usedBy = ({ client }: Waiter): number => this.#shares.usedBy(client);
+    const { used, max } = this.#shares;
     const next = this.#waiting
-      .filter((one) => usedBy(one) === 0 || usedBy(one) + one.byteCount <= bytesMax * shareMax)
+      .filter((one) => usedBy(one) === 0 || one.byteCount <= this.#shares.roomFor(one.client))
       .reduce<Waiter | undefined>(
         (best, one) => (best === undefined || usedBy(one) < usedBy(best) ? one : best),
         undefined,
       );
     // What has more than all may have together is read alone.
-    const fits = next !== undefined && (this.#used === 0 || this.#used + next.byteCount <= bytesMax);
+    const fits = next !== undefined && (used === 0 || used + next.byteCount <= max);
     return fits ? next : undefined;
   }
 }
@@ -161,8 +161,8 @@ export class ReadShare {
   }
 }
 
-function tooManyWait(waitingMax: number): ServiceError {
-  const message = `${waitingMax} requests wait already to read what is stored, the most that may. Try again in 5 s.`;
+function tooManyWait(count: number): ServiceError {
+  const message = `${count} requests of this entity wait already to read what is stored, its share of those that may. Try again in 5 s.`;
   return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 

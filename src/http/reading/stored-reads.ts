@@ -40,7 +40,7 @@ export function readBudget(settings: HttpSettings, metrics: Metrics): ReadBudget
  * @throws ServiceError `overloaded` when its turn does not come
  */
 export async function beginReading(reply: FastifyReply, budget: ReadBudget): Promise<ReadShare> {
-  const share = budget.share(reply.request.caller.keyId, abandonedSignal(reply));
+  const share = budget.share(reply.request.caller.entity, abandonedSignal(reply));
   onceOver(reply.raw, () => share.release());
   await share.hold(readerBytes);
   return share;

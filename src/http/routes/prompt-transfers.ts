@@ -1,9 +1,9 @@
 // POST /v1/kv-transfers: gives a prompt that this server holds to another one, once. Servers show by a signature that they
 // share a secret; keys of the API are not taken.
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../../domain/service-error.ts";
 import { transferPath } from "../../transfer/fetch-prompt.ts";
-import { transferScheme } from "../../transfer/signature.ts";
+import { namesScheme, transferScheme } from "../../transfer/signature.ts";
 import { transferRequestSchema } from "../../wire/transfer/transfer-request.ts";
 import type { HttpDependencies } from "../dependencies.ts";
 import { answered } from "../documentation/document-routes.ts";
@@ -12,6 +12,9 @@ import { readBody } from "../input/read-body.ts";
 import { sendPieces } from "../patient-answer.ts";
 import type { GuardCounts } from "../request-scope.ts";
 import { onceOver } from "../request-end.ts";
+
+/** A handle and an entity's name. */
+const bodyBytesMax = 4096;
 
 export function promptTransferRoute(
   app: FastifyInstance,
@@ -27,16 +30,26 @@ export function promptTransferRoute(
     }),
     tags: ["chat"],
   };
-  app.post(transferPath, { schema }, async (request, reply) => {
+  const refuseUnsigned = (request: FastifyRequest, message: string): never => {
+    failedLogins.count({ address: request.ip, requestId: request.id });
+    throw unsigned(message);
+  };
+  // The signature is over the body, so that the body is read before anybody knows who asks; hence only a short one, and none
+  // where it could not be of use.
+  const preParsing = async (request: FastifyRequest): Promise<void> => {
+    if (exchange === null) throw notHeld();
+    if (!namesScheme(request.headers.authorization))
+      refuseUnsigned(request, `Send authorization: ${transferScheme} <signature>.`);
+  };
+  app.post(transferPath, { schema, bodyLimit: bodyBytesMax, preParsing }, async (request, reply) => {
     const asked = readBody({ schema: transferRequestSchema }, request, reply);
     if (exchange === null) throw notHeld();
     const body = await exchange.open(asked, request.headers.authorization).catch((error: unknown) => {
       if (!(error instanceof ServiceError) || error.code !== "unauthorized") throw error;
-      failedLogins.count({ address: request.ip, requestId: request.id });
-      throw unsigned(error.message);
+      return refuseUnsigned(request, error.message);
     });
     if (body === null) throw notHeld();
-    onceOver(reply.raw, connections.enter(request.raw.socket));
+    onceOver(reply.raw, connections.enter(request.raw.socket, asked.entity));
     reply.type("application/octet-stream").header("content-length", body.byteLength);
     return sendPieces(reply, body.pieces, settings);
   });

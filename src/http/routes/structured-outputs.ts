@@ -36,7 +36,7 @@ export function structuredOutputRoutes(
         locate(error, { model: ["body", "model"] }),
       );
       const instances = tests.map(({ data }) => data);
-      const options = { instances, client: request.caller.keyId, signal };
+      const options = { instances, client: request.caller.entity, signal };
       const checked = checkConstraint(base, constraint, options);
       const answer = await mapErrors(checked, (error) =>
         locate(endedFor(error, signal), { instances: ["body", "tests"] }),

@@ -504,6 +504,20 @@ function checkClaims(makeStorage: MakeStorage): void {
     assert.equal((await jobs.create(sampleJob("f", "n"), [], null, limits)).isNew, true);
   });
 
+  test("an entity has half of the places in the queue that others leave", async (t) => {
+    const { jobs, models } = await openWithModels(t);
+    await models.create(sampleModel("o", { entity: "other" }), sampleVersion("o", 0));
+    const limits = { queuedMax: 4 };
+    const create = (id: string, modelId: string) => jobs.create(sampleJob(id, modelId), [], null, limits);
+    await create("a", "m");
+    await create("b", "n");
+    await assert.rejects(create("c", "m"), { code: "overloaded", message: /2 .* its share|full/ });
+    await create("d", "o");
+    await assert.rejects(create("e", "o"), { code: "overloaded" });
+    await claimNow(jobs);
+    await create("f", "m");
+  });
+
   test("the first pins hold, for the owner who runs the job", async (t) => {
     const { jobs, servers } = await openWithModels(t);
     await jobs.create(sampleJob("j", "m"), [], null);

@@ -5,6 +5,7 @@ import { present } from "../../domain/assert.ts";
 import { unfolded } from "../../domain/text/folded-lines.ts";
 import { dataRemoved, type IdempotencyKey, type JobCreation, type JobDraft } from "../../domain/job.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
+import { roomInShare } from "../../domain/sharing/tenant-shares.ts";
 import { storeGroups } from "../groups.ts";
 import { lockModel } from "../models/version-store.ts";
 import { storeOutlines } from "../outlines.ts";
@@ -134,32 +135,44 @@ async function refuseFullQueue(
     .selectFrom("jobs")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("state", "=", "queued");
-  if (queuedMax !== undefined) {
-    const { count } = await queued.executeTakeFirstOrThrow();
-    if (count >= queuedMax)
-      throw fullQueue(`${count} training jobs wait already, and the queue takes ${queuedMax}`);
-  }
-  const ofKey = keyId === null ? null : await limitOfKey(transaction, keyId);
-  if (ofKey !== null) {
-    const { count } = await queued.where("key_id", "=", keyId).executeTakeFirstOrThrow();
-    if (count >= ofKey)
-      throw fullQueue(`${count} training jobs of this key wait already, and it may have ${ofKey}`);
-  }
   const owner = await transaction
     .selectFrom("models")
     .leftJoin("entity_limits", "entity_limits.entity", "models.entity")
     .select(["models.entity", "queued_jobs"])
     .where("models.id", "=", modelId)
     .executeTakeFirst();
+  const own =
+    owner === undefined
+      ? 0
+      : await countOf(
+          queued.where("model_id", "in", (models) =>
+            models.selectFrom("models").select("models.id").where("models.entity", "=", owner.entity),
+          ),
+        );
+  if (queuedMax !== undefined) {
+    const used = await countOf(queued);
+    if (used >= queuedMax)
+      throw fullQueue(`${used} training jobs wait already, and the queue takes ${queuedMax}`);
+    if (roomInShare({ max: queuedMax, used, own }) < 1)
+      throw fullQueue(
+        `${own} training jobs of this entity wait already, its share of the ${queuedMax} that the queue takes`,
+      );
+  }
+  const ofKey = keyId === null ? null : await limitOfKey(transaction, keyId);
+  if (ofKey !== null) {
+    const count = await countOf(queued.where("key_id", "=", keyId));
+    if (count >= ofKey)
+      throw fullQueue(`${count} training jobs of this key wait already, and it may have ${ofKey}`);
+  }
   const ofEntity = owner?.queued_jobs ?? queuedPerEntityMax;
-  if (owner === undefined || ofEntity === undefined) return;
-  const { count } = await queued
-    .where("model_id", "in", (models) =>
-      models.selectFrom("models").select("models.id").where("models.entity", "=", owner.entity),
-    )
-    .executeTakeFirstOrThrow();
-  if (count >= ofEntity)
-    throw fullQueue(`${count} training jobs of this entity wait already, and it may have ${ofEntity}`);
+  if (ofEntity !== undefined && own >= ofEntity)
+    throw fullQueue(`${own} training jobs of this entity wait already, and it may have ${ofEntity}`);
+}
+
+async function countOf(query: {
+  executeTakeFirstOrThrow(): Promise<{ readonly count: number }>;
+}): Promise<number> {
+  return (await query.executeTakeFirstOrThrow()).count;
 }
 
 async function limitOfKey(transaction: Transaction<Schema>, keyId: string): Promise<number | null> {

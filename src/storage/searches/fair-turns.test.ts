@@ -60,3 +60,16 @@ test("who waits too long, or behind too many, is refused, and who comes after is
   turns.refuseAll();
   assert.equal(await last, "too late");
 });
+
+test("a client has half of the places that others leave", async () => {
+  const turns = new FairTurns(1, 4);
+  const end = await turns.take("a", forever);
+  assert.ok(typeof end !== "string");
+  const waiting = [turns.take("a", forever), turns.take("a", forever)];
+  assert.equal(await turns.take("a", forever), "too many");
+  waiting.push(turns.take("b", forever));
+  assert.equal(await turns.take("b", forever), "too many");
+  turns.refuseAll();
+  assert.deepEqual(await Promise.all(waiting), ["too late", "too late", "too late"]);
+  end();
+});

@@ -1,6 +1,7 @@
 // Turns for clients that share something: a number of them at once, one of each client, and whose turn it is goes round
 // among those who wait. Knows nothing of what is done in a turn.
 import { systemClock } from "../../domain/clock.ts";
+import { TenantShares } from "../../domain/sharing/tenant-shares.ts";
 
 /** Why a turn did not come. */
 export type TurnRefusal = "too late" | "too many";
@@ -13,16 +14,15 @@ interface Waiter {
 
 export class FairTurns {
   readonly #countMax: number;
-  readonly #waitingMax: number;
+  readonly #places: TenantShares;
   readonly #running = new Set<string>();
   /** Who has waited longest for a turn comes first. */
   readonly #waiting = new Map<string, readonly Waiter[]>();
-  #waitingCount = 0;
 
-  /** @param countMax of all clients together @param waitingMax of all clients together */
+  /** @param countMax of all clients together @param waitingMax of all clients together, of which each has its share */
   constructor(countMax: number, waitingMax: number) {
     this.#countMax = countMax;
-    this.#waitingMax = waitingMax;
+    this.#places = new TenantShares(waitingMax);
   }
 
   /**
@@ -32,9 +32,9 @@ export class FairTurns {
    * @returns what ends it, or why it does not come
    */
   async take(client: string, untilMs: number): Promise<(() => void) | TurnRefusal> {
-    if (this.#running.size < this.#countMax && !this.#running.has(client) && this.#waitingCount === 0)
+    if (this.#running.size < this.#countMax && !this.#running.has(client) && this.#places.used === 0)
       return this.#begin(client);
-    if (this.#waitingCount >= this.#waitingMax) return "too many";
+    if (!this.#places.take(client, 1)) return "too many";
     return new Promise((resolve) => {
       const refuse = (): void => {
         this.#remove(client, waiter);
@@ -43,7 +43,6 @@ export class FairTurns {
       const waitMs = Math.max(0, untilMs - systemClock.monotonicMs());
       const waiter: Waiter = { begin: resolve, refuse, timer: setTimeout(refuse, waitMs) };
       this.#waiting.set(client, [...(this.#waiting.get(client) ?? []), waiter]);
-      this.#waitingCount += 1;
       this.#next();
     });
   }
@@ -80,7 +79,7 @@ export class FairTurns {
     clearTimeout(waiter.timer);
     const waiting = this.#waiting.get(client) ?? [];
     const rest = waiting.filter((other) => other !== waiter);
-    this.#waitingCount -= waiting.length - rest.length;
+    this.#places.change(client, rest.length - waiting.length);
     if (rest.length === 0) this.#waiting.delete(client);
     else this.#waiting.set(client, rest);
   }

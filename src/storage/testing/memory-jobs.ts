@@ -17,6 +17,7 @@ import { dayOf, noUsage } from "../../domain/keys/usage.ts";
 import { missingBaseError } from "../../domain/obstacles/missing-base.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
+import { roomInShare } from "../../domain/sharing/tenant-shares.ts";
 import {
   conflict,
   type Exclusively,
@@ -60,7 +61,11 @@ export function memoryJobs(exclusively: Exclusively): JobStore {
         const keyMax = tables.keys.find(({ id }) => id === askedBy)?.queuedJobs ?? Infinity;
         const entityMax =
           tables.entityLimits.get(entityOf(job.modelId) ?? "")?.queuedJobs ?? queuedPerEntityMax;
-        if (queued.length >= queuedMax || ofEntity.length >= entityMax || ofKey.length >= keyMax)
+        const room =
+          queuedMax === Infinity
+            ? Infinity
+            : roomInShare({ max: queuedMax, used: queued.length, own: ofEntity.length });
+        if (room < 1 || ofEntity.length >= entityMax || ofKey.length >= keyMax)
           throw new ServiceError({
             code: "overloaded",
             message: "The queue is full.",

@@ -146,13 +146,14 @@ async function checkLines(
   files: HttpDependencies["files"],
   { bodies, budget }: FileReaders,
 ): Promise<void> {
-  budget.take(received.byteCount);
+  const held = budget.forBody(caller.entity);
+  held.add(received.byteCount);
   try {
     const bytes = await files.look(received);
     const body = { pieces: [bytes], byteCount: bytes.length };
     await bodies.read("uploaded file", { body, caller, id, headers });
   } finally {
-    budget.giveBack(received.byteCount);
+    held.release();
   }
 }
 

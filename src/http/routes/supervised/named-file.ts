@@ -25,14 +25,15 @@ export async function readNamedFile<Kind extends BodyKind>(
   { bodies, budget }: FileReaders,
 ): Promise<BodyTasks[Kind]["result"]> {
   const file = await findFile(named, request, files);
-  budget.take(file.byteCount);
+  const held = budget.forBody(request.caller.entity);
+  held.add(file.byteCount);
   try {
     const bytes = await files.use(file);
     const body = { pieces: [bytes], byteCount: bytes.length };
     const { caller, id, headers } = request;
     return await bodies.read(kind, { body, caller, id, headers });
   } finally {
-    budget.giveBack(file.byteCount);
+    held.release();
   }
 }
 

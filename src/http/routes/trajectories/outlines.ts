@@ -113,7 +113,7 @@ export function outlineRoutes(
       if (outline === null) throw missing();
       const share = await beginReading(reply, reads);
       const bounds = { count: 1, bytes: rowBytesMax };
-      const asked = { model, outline, bounds, share, client: request.caller.keyId };
+      const asked = { model, outline, bounds, share, client: request.caller.entity };
       const row = await storedRow({ trajectories, jobs, reader }, asked);
       if (row === null) throw missing();
       reply.type("application/json; charset=utf-8");

@@ -43,7 +43,7 @@ export function trajectoryRowRoutes(
   const rowsOf = (request: RowRequest) => storedRows({ trajectories, jobs, reader }, request);
   const found = async (request: FastifyRequest<ModelPath>, reply: FastifyReply) => ({
     model: await reachModel(dependencies, request.caller, request.params.model_id),
-    client: request.caller.keyId,
+    client: request.caller.entity,
     share: await beginReading(reply, reads),
   });
   app.get<ModelPath>(
