@@ -1065,7 +1065,7 @@ test("a signal aborts the generation, before, during and after it started", asyn
   assert.ok(engine.abortCount > 0);
 });
 
-test("a request whose prompt is being made counts as running, waits as its key's, and goes with its client", async () => {
+test("a request whose prompt is being made counts as running, waits as its entity's, and goes with its client", async () => {
   const engine = new ScriptedEngine([]);
   const clients: string[] = [];
   const slowPrompts: PromptWriter = {
@@ -1080,7 +1080,7 @@ test("a request whose prompt is being made counts as running, waits as its key's
   const controller = new AbortController();
   const pending = readCompletion(service.begin(hello, caller, { signal: controller.signal }));
   await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(clients, [caller.keyId]);
+  assert.deepEqual(clients, [caller.entity]);
   assert.equal(service.runningCount, 1);
   controller.abort();
   await assert.rejects(pending, { code: "cancelled" });

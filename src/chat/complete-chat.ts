@@ -1,6 +1,5 @@
 // One chat completion from request to last delta, free of HTTP: find the model, render, submit, read. Keeps nothing but
 // the ids of what is running; it hands what it answers to a recorder, and does not authenticate.
-import { setImmediate } from "node:timers/promises";
 import type { Caller } from "../domain/access.ts";
 import { assert, present } from "../domain/assert.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type ChatRequest,
   type ChatUsage,
 } from "../domain/chat.ts";
+import { loopTurns } from "../domain/sharing/loop-turns.ts";
 import type { Clock } from "../domain/clock.ts";
 import { choiceCountOf, type Generation } from "../domain/generation.ts";
 import type { Allowance, TokenReservation } from "../domain/keys/limits.ts";
@@ -193,7 +193,7 @@ class Completion implements ChatCompletion {
       const logprobCount = 1 + (plan.generation.outputs.topLogprobCount ?? 0);
       for await (const batch of generation.events) {
         for (const portion of portionsOf(batch, logprobCount)) {
-          if (portion[0] !== batch[0]) await setImmediate();
+          if (portion[0] !== batch[0]) await loopTurns.next(this.#asked.caller.entity);
           const deltas = reader.read(portion);
           if (deltas === null) continue;
           timeline.usage = reader.usage;

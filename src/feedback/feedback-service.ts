@@ -99,7 +99,7 @@ export function createFeedbackService(
     create: async (item, caller) => {
       const checked = check(item, caller);
       await checkQueues([{ ...item, location: singleLocation }], dependencies.queues);
-      await holdToSpecs(dependencies, [checked], () => singleLocation);
+      await holdToSpecs({ ...dependencies, tenant: caller.entity }, [checked], () => singleLocation);
       await requireRoom(dependencies, [item.projectId]);
       const id = item.id ?? newUuid7(dependencies.clock);
       const record = recordOf({ ...checked, id }, newAuthor(dependencies, caller));
@@ -159,14 +159,18 @@ async function createBatch(
   });
   refuseForeign(batch.projects.map(placed), caller);
   await checkQueues(batch.queued.map(placed), queues);
-  if (batch.hasAnnotations) await holdToSpecs(dependencies, [...recordsIn(batch)], locationAt);
+  if (batch.hasAnnotations)
+    await holdToSpecs({ ...dependencies, tenant: caller.entity }, [...recordsIn(batch)], locationAt);
   await requireRoom(
     dependencies,
     batch.projects.map(({ projectId }) => projectId),
   );
   const author = newAuthor(dependencies, caller);
   if (batch.count === 0 || (await store.createBatch(batch, author))) return { kind: "new", ...author };
-  const records = await inTurns(recordsIn(batch), (one) => recordOf(one, author), clock);
+  const records = await inTurns(recordsIn(batch), (one) => recordOf(one, author), {
+    clock,
+    tenant: caller.entity,
+  });
   try {
     return { kind: "stored", records: await store.create(records) };
   } catch (error) {
@@ -193,7 +197,7 @@ async function replace(
         ];
   const checked = check(input, caller, otherId);
   await checkQueues([{ ...input, location: singleLocation }], queues);
-  await holdToSpecs(dependencies, [checked], () => singleLocation);
+  await holdToSpecs({ ...dependencies, tenant: caller.entity }, [checked], () => singleLocation);
   await requireRoom(dependencies, [input.projectId]);
   const { content, contentHash } = checked;
   const replacement = { ...content, vendorUserId: caller.owner, contentHash };
@@ -214,7 +218,7 @@ async function requireRoom(
 
 /** Refuses annotations that do not hold to the specs that they name, where these are stored. */
 async function holdToSpecs(
-  { specs, clock }: FeedbackDependencies,
+  { specs, clock, tenant }: FeedbackDependencies & { readonly tenant: string },
   checked: readonly Pick<CheckedFeedback, "content">[],
   locationOf: (index: number) => readonly string[],
 ): Promise<void> {
@@ -223,7 +227,7 @@ async function holdToSpecs(
   if (named.areNone) return;
   const work = (content: FeedbackContent, index: number): readonly Fault[] =>
     located(named.faultsOf(content), locationOf(index));
-  const faults = (await inTurns(contents, work, clock)).flat();
+  const faults = (await inTurns(contents, work, { clock, tenant })).flat();
   if (faults.length > 0) throw invalid(faults);
 }
 

@@ -1,6 +1,6 @@
 // Work on many records with turns for others in between: no request holds up the process.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
+import { loopTurns } from "../domain/sharing/loop-turns.ts";
 
 /** After so long other work of the process gets a turn. */
 const turnMs = 10;
@@ -9,14 +9,14 @@ const turnMs = 10;
 export async function inTurns<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item, index: number) => Result,
-  clock: Clock,
+  { clock, tenant }: { readonly clock: Clock; readonly tenant: string },
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
   let endMs = clock.monotonicMs() + turnMs;
   for (const item of items) {
     results.push(work(item, results.length));
     if (clock.monotonicMs() < endMs) continue;
-    await nextTurn();
+    await loopTurns.next(tenant);
     endMs = clock.monotonicMs() + turnMs;
   }
   return results;

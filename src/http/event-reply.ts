@@ -23,6 +23,7 @@ export function openEventStream(
   reply.raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...eventStreamHeaders });
   const stream = new EventStream(reply.raw, {
     ...form,
+    tenant: reply.request.caller.entity,
     clock,
     idleMs: settings.idleStreamSeconds * 1000,
     keepAliveMs: settings.keepAliveSeconds * 1000,

@@ -7,6 +7,8 @@ import type { Clock } from "../domain/clock.ts";
 import type { Limited } from "../domain/keys/limits.ts";
 import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { loopTurns } from "../domain/sharing/loop-turns.ts";
+import { keyless } from "../domain/sharing/tenant-shares.ts";
 import {
   authenticate,
   authenticateUser,
@@ -122,8 +124,13 @@ function admission(
         retryAfterSeconds: 5,
       });
     }
-    const opened = await open(request);
+    // A burst of requests is one for each tenant in turn: their keys may all become known at once.
+    const opened = await open(request).catch(async (error: unknown) => {
+      await loopTurns.next(keyless);
+      throw error;
+    });
     request.caller = opened.caller;
+    if (dependencies.auth === "on") await loopTurns.next(opened.caller.entity);
     if (reply.raw.destroyed) throw wentAway();
     refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
     if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);

@@ -22,7 +22,7 @@ export const httpSettings = {
     min: mebibyte,
     max: 1024 * 1024 * mebibyte,
     about:
-      "Bytes that all bodies being read or answered, and all answers of more than 1 MiB that are gathered, may have together, and a quarter as many of what is read from the database for answers; more are answered 429.",
+      "Bytes that all bodies of 64 KiB or more being read or answered, and all answers of more than 1 MiB that are gathered, may have together, and a quarter as many of what is read from the database for answers. They count as they arrive. One entity has at most half of what the others leave; more is answered 429.",
   },
   chatMessages: {
     kind: "integer",
@@ -53,7 +53,7 @@ export const httpSettings = {
     min: 1,
     max: 1_000_000,
     about:
-      "Most connections at once, fewer where the process may open few files; one more closes the oldest that showed no key.",
+      "Most connections at once, fewer where the process may open few files. One entity, and all clients without a key together, have at most half of what the others leave: one more closes their oldest idle one, or its request is answered 429.",
   },
   requestsPerKey: {
     kind: "integer",

@@ -2,8 +2,9 @@
 // type, of which the last one says that it is. Waits when the client reads slowly, ends a stream whose client reads nothing
 // for too long, and keeps one alive that has nothing to say for long.
 import { nextTick } from "node:process";
-import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../domain/clock.ts";
+import { loopTurns } from "../domain/sharing/loop-turns.ts";
+import { keyless } from "../domain/sharing/tenant-shares.ts";
 import { waitOver } from "../domain/waiting/wait-over.ts";
 import { isLong, jsonPieces, onOneLine } from "../wire/json-text.ts";
 
@@ -32,6 +33,8 @@ export interface EventStreamOptions {
   readonly keepAliveMs: number;
   /** What is sent then instead of a comment. */
   readonly keepAliveEvent?: object;
+  /** Whose turns the pieces of long events take; absent is everybody's without a key. */
+  readonly tenant?: string;
 }
 
 /** Of one long event. */
@@ -44,6 +47,7 @@ export class EventStream {
   readonly #sink: EventSink;
   readonly #clock: Clock;
   readonly #isNamed: boolean;
+  readonly #tenant: string;
   readonly #hasIds: boolean;
   readonly #idleMs: number;
   readonly #keepAliveText: string;
@@ -58,6 +62,7 @@ export class EventStream {
     this.#sink = sink;
     this.#clock = options.clock;
     this.#isNamed = options.isNamed;
+    this.#tenant = options.tenant ?? keyless;
     this.#hasIds = options.hasIds ?? false;
     this.#idleMs = options.idleMs;
     const { keepAliveEvent: event } = options;
@@ -108,7 +113,7 @@ export class EventStream {
       await this.#write(text);
       text = "";
       if (typeof piece !== "string") await this.#write(piece);
-      await setImmediate();
+      await loopTurns.next(this.#tenant);
     }
     this.#isWithinEvent = false;
     await this.#write(`${text}\n\n`);

@@ -27,7 +27,10 @@ interface Announced {
   readonly sent?: string;
 }
 
-function open({ app }: Server, { method = "POST", path, authorization, bytes, sent = "" }: Announced): Socket {
+function open(
+  { app }: Server,
+  { method = "POST", path, authorization, bytes, sent = "" }: Announced,
+): Socket {
   const socket = connect({ port: Number(new URL(app.listeningOrigin).port), host: "127.0.0.1" });
   const head = [
     `${method} ${path} HTTP/1.1`,
@@ -90,8 +93,10 @@ test("a model that is not the caller's is refused before the body is read", asyn
 test("a prompt is asked for in at most 4 KiB, and with a signature", async (t) => {
   const exchange = { open: async () => null };
   const server = await listening(t, {
-    // Of an exchange no more is asked here.
-    wrap: (dependencies) => ({ ...dependencies, exchange: exchange as unknown as typeof dependencies.exchange }),
+    wrap: (dependencies) => ({
+      ...dependencies,
+      exchange,
+    }),
   });
   const about = { path: transferPath, bytes: mebibyte };
   assert.equal(await statusOf(server, about), 401);

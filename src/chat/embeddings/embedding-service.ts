@@ -192,7 +192,12 @@ async function embedOne(
     allowance,
     places,
     signal,
-  }: { readonly caller: Caller; readonly allowance: Allowance | null; readonly places: WaitingPlaces | undefined; readonly signal: AbortSignal },
+  }: {
+    readonly caller: Caller;
+    readonly allowance: Allowance | null;
+    readonly places: WaitingPlaces | undefined;
+    readonly signal: AbortSignal;
+  },
 ): Promise<Float32Array> {
   const leavePlace = places?.enter(caller.entity);
   let leaveQueue: (() => void) | undefined;

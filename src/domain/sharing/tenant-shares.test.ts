@@ -23,7 +23,8 @@ test("no tenant takes more than half of what the others leave", () => {
 
 test("64 tenants have their guaranteed share, whatever a thousand greedy ones took", () => {
   const shares = new TenantShares(1 << 20);
-  for (let index = 0; index < 1000; index++) shares.take(`greedy ${index}`, shares.roomFor(`greedy ${index}`) - 1024);
+  for (let index = 0; index < 1000; index++)
+    shares.take(`greedy ${index}`, shares.roomFor(`greedy ${index}`) - 1024);
   const { guaranteed } = shares;
   assert.equal(guaranteed, 1024);
   for (let index = 0; index < 64; index++) assert.ok(shares.take(`late ${index}`, guaranteed), String(index));
@@ -48,7 +49,10 @@ test("whoever takes and gives back, the whole is never exceeded, and is free at 
       const others = shares.used - shares.usedBy(tenant);
       if (random.uniform() < 0.4) shares.change(tenant, -Math.min(count, shares.usedBy(tenant)));
       else if (shares.take(tenant, count) && count > 0)
-        assert.ok(shares.usedBy(tenant) <= Math.max(Math.ceil((max - others) / 2), shares.guaranteed), String(seed));
+        assert.ok(
+          shares.usedBy(tenant) <= Math.max(Math.ceil((max - others) / 2), shares.guaranteed),
+          String(seed),
+        );
       assert.ok(shares.used <= max, String(seed));
     }
     for (let index = 0; index < 6; index++) shares.change(`t${index}`, -shares.usedBy(`t${index}`));

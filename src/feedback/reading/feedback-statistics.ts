@@ -125,7 +125,7 @@ async function readSample(
         collector.add(record);
         characters += JSON.stringify(record.payload).length;
       },
-      clock,
+      { clock, tenant: left().entity },
     );
     count += page.items.length;
     // A single record is read however large it is.

@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Readable } from "node:stream";
 import { ServiceError } from "../../domain/service-error.ts";
+import { loopTurns } from "../../domain/sharing/loop-turns.ts";
 import { TenantShares } from "../../domain/sharing/tenant-shares.ts";
 import { wentAway } from "../request-end.ts";
 
@@ -57,7 +58,7 @@ interface FreeBytes {
 
 /** Bytes that one body or answer holds; to be released. */
 export class HeldBytes {
-  readonly #tenant: string;
+  readonly tenant: string;
   readonly #shares: TenantShares;
   readonly #free: FreeBytes;
   #count = 0;
@@ -65,7 +66,7 @@ export class HeldBytes {
   #isReleased = false;
 
   constructor(tenant: string, shares: TenantShares, free: FreeBytes) {
-    this.#tenant = tenant;
+    this.tenant = tenant;
     this.#shares = shares;
     this.#free = free;
   }
@@ -75,7 +76,8 @@ export class HeldBytes {
     if (this.#isReleased) return;
     const total = this.#count + count;
     const counted = this.#countedOf(total);
-    if (!this.#shares.take(this.#tenant, counted - this.#counted)) throw this.#refusal(counted - this.#counted);
+    if (!this.#shares.take(this.tenant, counted - this.#counted))
+      throw this.#refusal(counted - this.#counted);
     this.#free.onFree?.(total - counted - (this.#count - this.#counted));
     this.#count = total;
     this.#counted = counted;
@@ -84,14 +86,14 @@ export class HeldBytes {
   /** Takes nothing. @throws ServiceError `overloaded` if so many bytes in all would not fit now */
   requireRoomFor(total: number): void {
     const wanted = this.#countedOf(total) - this.#counted;
-    if (wanted > this.#shares.roomFor(this.#tenant)) throw this.#refusal(wanted);
+    if (wanted > this.#shares.roomFor(this.tenant)) throw this.#refusal(wanted);
   }
 
   /** Idempotent; nothing is added afterwards. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#shares.change(this.#tenant, -this.#counted);
+    this.#shares.change(this.tenant, -this.#counted);
     this.#free.onFree?.(this.#counted - this.#count);
   }
 
@@ -102,8 +104,8 @@ export class HeldBytes {
   }
 
   #refusal(wanted: number): ServiceError {
-    const used = this.#shares.usedBy(this.#tenant);
-    const room = this.#shares.roomFor(this.#tenant);
+    const used = this.#shares.usedBy(this.tenant);
+    const room = this.#shares.roomFor(this.tenant);
     const message = `The large bodies and long answers of this entity's requests in flight have ${used} bytes, and this one needs ${wanted} more; ${room} are left to it (half of what others leave of the ${this.#shares.max} of http.bodyBytesInFlight). Try again in 5 s, or send less at a time.`;
     return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
   }
@@ -162,7 +164,7 @@ async function gather(
   const checkHead = headChecker(head);
   let checked: Promise<void> | undefined;
   onReading?.();
-  await eachPiece(stream, (piece) => {
+  await eachPiece(stream, held.tenant, (piece) => {
     if (gathered.byteCount + piece.length > bytesMax) throw tooLarge(bytesMax);
     held.add(piece.length);
     gathered.add(piece);
@@ -221,7 +223,10 @@ class OnePiece implements GatheredBody {
   }
 
   #put(piece: Uint8Array, offset: number): void {
-    this.#bytes.set(piece.subarray(0, Math.max(0, this.#declared - offset)), Math.min(offset, this.#declared));
+    this.#bytes.set(
+      piece.subarray(0, Math.max(0, this.#declared - offset)),
+      Math.min(offset, this.#declared),
+    );
   }
 }
 
@@ -238,10 +243,22 @@ function headChecker(head: HeadCheck | undefined): (body: GatheredBody) => Promi
   };
 }
 
-/** Not by iteration, which would end the connection with an error before it could be answered. */
-function eachPiece(stream: Readable, onPiece: (piece: Buffer) => Promise<void> | undefined): Promise<void> {
+/** Pieces below this do not wait for a turn: small bodies are read at once. */
+const turnBytes = 1 << 14;
+
+/**
+ * Not by iteration, which would end the connection with an error before it could be answered. Large pieces come in turns of
+ * the tenant: the system would hand over megabytes of each connection before anything else is looked at.
+ */
+export function eachPiece(
+  stream: Readable,
+  tenant: string,
+  onPiece: (piece: Buffer) => Promise<void> | undefined,
+): Promise<void> {
   return new Promise((resolve, reject) => {
+    let isOver = false;
     const end = (settle: () => void): void => {
+      isOver = true;
       stream.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
       settle();
     };
@@ -255,6 +272,11 @@ function eachPiece(stream: Readable, onPiece: (piece: Buffer) => Promise<void> |
       } catch (error) {
         refuse(error);
       }
+      if (isOver || piece.length < turnBytes) return;
+      stream.pause();
+      loopTurns.call(tenant, () => {
+        if (!isOver) stream.resume();
+      });
     };
     const onEnd = (): void => end(resolve);
     const onError = (cause: unknown): void => end(() => reject(wentAway(cause)));

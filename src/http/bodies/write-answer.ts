@@ -1,7 +1,7 @@
 // Long answers: made with pauses, so that other answers wait for a piece of one, not for all of it; sent
 // as they are read; and counted with the bodies that are in memory.
 import type { FastifyReply } from "fastify";
-import { setImmediate } from "node:timers/promises";
+import { loopTurns } from "../../domain/sharing/loop-turns.ts";
 import { jsonPieces, type TakeBytes } from "../../wire/json-text.ts";
 import { sendPieces } from "../patient-answer.ts";
 import { onceOver } from "../request-end.ts";
@@ -22,7 +22,11 @@ export function sendAnswer(
   const first = buffers.next();
   const second = buffers.next();
   if (first.done === true || second.done === true) return reply.send(first.value ?? Buffer.alloc(0));
-  return sendPieces(reply, withPauses([first.value, second.value], buffers), settings);
+  return sendPieces(
+    reply,
+    withPauses([first.value, second.value], buffers, reply.request.caller.entity),
+    settings,
+  );
 }
 
 function* buffersOf(pieces: Iterable<string | Uint8Array>): Generator<Uint8Array, undefined> {
@@ -40,11 +44,12 @@ function* buffersOf(pieces: Iterable<string | Uint8Array>): Generator<Uint8Array
 async function* withPauses(
   begun: readonly Uint8Array[],
   rest: Iterable<Uint8Array>,
+  tenant: string,
 ): AsyncGenerator<Uint8Array, void> {
   yield* begun;
   for (const piece of rest) {
     yield piece;
-    await setImmediate();
+    await loopTurns.next(tenant);
   }
 }
 

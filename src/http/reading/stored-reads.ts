@@ -1,7 +1,9 @@
 // What a request holds of the budget of stored bytes: a fixed part for as long as it is answered, or more where what it
 // reads is larger than that.
 import type { FastifyInstance, FastifyReply } from "fastify";
+import type { Caller } from "../../domain/access.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
+import { loopTurns } from "../../domain/sharing/loop-turns.ts";
 import { onceOver } from "../request-end.ts";
 import { abandonedSignal } from "../request-scope.ts";
 import type { HttpSettings } from "../settings.ts";
@@ -50,5 +52,13 @@ export async function beginReading(reply: FastifyReply, budget: ReadBudget): Pro
 export function countPages(scope: FastifyInstance, budget: ReadBudget): void {
   scope.addHook("preHandler", async (request, reply) => {
     if (request.routeOptions.config.readsPage === true) await beginReading(reply, budget);
+  });
+  // Pages have megabytes, and many are ready at once.
+  scope.addHook("preSerialization", async (request, _reply, page) => {
+    // Null where the answer is a refusal of somebody unknown, whatever its type says.
+    const caller = request.caller as Caller | null;
+    if (request.routeOptions.config.readsPage === true && caller !== null)
+      await loopTurns.next(caller.entity);
+    return page;
   });
 }

@@ -1,9 +1,9 @@
 // Feedback: creating records one by one and in batches, replacing one, reading what was replaced.
 import { Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
+import { loopTurns } from "../../domain/sharing/loop-turns.ts";
 import type { CreatedBatch } from "../../feedback/feedback-service.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
 import { newBatchAnswer } from "../../wire/feedback/batch-answer.ts";
@@ -68,7 +68,7 @@ export function feedbackRoutes(
       nameIgnored(reply, read.ignored);
       const created = await feedback.createBatch(read.batch, request.caller).catch(inBody);
       reply.type("application/json; charset=utf-8");
-      return reply.send(Readable.from(answerText(created, read)));
+      return reply.send(Readable.from(answerText(created, read, request.caller.entity)));
     },
   );
   app.post(
@@ -112,7 +112,10 @@ export function feedbackRoutes(
     async (request, reply) => {
       const body = readBody(queryForm, request, reply);
       const query = toFeedbackQuery(body, feedback.queryLimits);
-      return feedbackQueryBody(body, await feedback.query(query, request.caller).catch(inBody));
+      const result = await feedback.query(query, request.caller).catch(inBody);
+      // Making the answer of a long page takes milliseconds.
+      await loopTurns.next(request.caller.entity);
+      return feedbackQueryBody(body, result);
     },
   );
   app.post(
@@ -163,6 +166,7 @@ function unknownRecord(error: unknown): never {
 async function* answerText(
   created: CreatedBatch,
   { answers, useOtherSpelling }: ReadFeedbackBatch,
+  tenant: string,
 ): AsyncGenerator<string, void> {
   const pieces =
     created.kind === "new"
@@ -170,7 +174,7 @@ async function* answerText(
       : storedBatchAnswer(created.records, useOtherSpelling);
   for (const piece of pieces) {
     yield piece;
-    await nextTurn();
+    await loopTurns.next(tenant);
   }
 }
 

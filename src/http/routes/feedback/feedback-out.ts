@@ -1,7 +1,7 @@
 // What comes out of feedback for other programs: files of records, and statistics over them.
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { FeedbackRecord } from "../../../domain/feedback.ts";
+import { loopTurns } from "../../../domain/sharing/loop-turns.ts";
 import {
   exportedSelection,
   exportFile,
@@ -55,7 +55,11 @@ export function feedbackOutRoutes(
       await beginReading(reply, reads);
       const file = exportFile(body);
       const selection = exportedSelection(body, queryLimits);
-      const text = textOf(file, () => feedback.pages(selection, request.caller, { signal }));
+      const text = textOf(
+        file,
+        () => feedback.pages(selection, request.caller, { signal }),
+        request.caller.entity,
+      );
       // Made before the answer begins: what is wrong then has a status of its own.
       const first = await text.next().catch(inBody);
       const name = `${body.project_id.replaceAll(/[^\w.-]/g, "-")}-feedback.${file.extension}`;
@@ -94,6 +98,7 @@ export function feedbackOutRoutes(
 async function* textOf(
   { header, line }: ExportFile,
   pages: () => AsyncIterable<readonly FeedbackRecord[]>,
+  tenant: string,
 ): AsyncGenerator<string, void> {
   let piece = header;
   for await (const records of pages()) {
@@ -102,7 +107,7 @@ async function* textOf(
       if (piece.length < pieceLength) continue;
       yield piece;
       piece = "";
-      await nextTurn();
+      await loopTurns.next(tenant);
     }
     yield piece;
     piece = "";

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LoopTurns } from "./loop-turns.ts";
+
+/** Turns in an event loop that is moved on by hand, in which each turn takes so long. */
+function handLoop(turnMs: number) {
+  let nowMs = 0;
+  let scheduled: (() => void)[] = [];
+  const turns = new LoopTurns((call) => void scheduled.push(call), { monotonicMs: () => nowMs });
+  const order: string[] = [];
+  const work = async (tenant: string, name: string): Promise<void> => {
+    await turns.next(tenant);
+    order.push(name);
+    nowMs += turnMs;
+  };
+  /** One round of the loop; what ran in it. */
+  const round = async (): Promise<readonly string[]> => {
+    const calls = scheduled;
+    scheduled = [];
+    const before = order.length;
+    for (const call of calls) {
+      call();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return order.slice(before);
+  };
+  return { work, round };
+}
+
+test("tenants take turns, however much one of them has to do", async () => {
+  const { work, round } = handLoop(5);
+  for (let index = 0; index < 100; index++) void work("a", `a${index}`);
+  void work("b", "b");
+  void work("c", "c");
+  const rounds = [await round(), await round(), await round(), await round()];
+  assert.deepEqual(rounds, [["a0"], ["b"], ["c"], ["a1"]]);
+});
+
+test("short turns share a round, until they have taken long together", async () => {
+  const { work, round } = handLoop(1);
+  for (const name of ["1", "2", "3", "4", "5", "6"]) void work("a", name);
+  assert.deepEqual(await round(), ["1", "2", "3", "4"]);
+  assert.deepEqual(await round(), ["5", "6"]);
+  assert.deepEqual(await round(), []);
+  const tiny = handLoop(0);
+  for (let index = 0; index < 40; index++) void tiny.work("a", String(index));
+  assert.equal((await tiny.round()).length, 16);
+  assert.equal((await tiny.round()).length, 16);
+  assert.equal((await tiny.round()).length, 8);
+});
+
+test("in this thread a turn comes by itself", async () => {
+  const turns = new LoopTurns();
+  const order: string[] = [];
+  await Promise.all(
+    ["a", "b", "a"].map(async (tenant, index) => {
+      await turns.next(tenant);
+      order.push(`${tenant}${index}`);
+    }),
+  );
+  assert.deepEqual(order, ["a0", "b1", "a2"]);
+});

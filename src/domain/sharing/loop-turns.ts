@@ -1,0 +1,67 @@
+// Turns of the event loop, by tenant: work that comes in many pieces, or for many requests at once, takes one turn for each,
+// and tenants take turns. So one tenant's hundred requests hold up another's one by a turn of each tenant, and timers,
+// connections and /health come in between. A turn bounds nothing: whoever takes one keeps it short.
+import { type Clock, systemClock } from "../clock.ts";
+import { WaitingLine } from "./waiting-line.ts";
+
+/** Once turns have taken so long in one round of the event loop, what else there is comes first. */
+const roundMs = 4;
+/** Turns of a round that take next to nothing. */
+const roundTurnsMax = 16;
+
+/** One round of the event loop. */
+interface Round {
+  /** Calls that are to come in it. */
+  pendingCount: number;
+  /** When the first of them came; null before. */
+  startMs: number | null;
+}
+
+export class LoopTurns {
+  readonly #line = new WaitingLine<() => void>();
+  readonly #schedule: (call: () => void) => void;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  /** The one that has not begun. */
+  #next: Round = { pendingCount: 0, startMs: null };
+
+  /** @param schedule calls back in the next round of the event loop, with microtasks between two calls */
+  constructor(
+    schedule: (call: () => void) => void = setImmediate,
+    clock: Pick<Clock, "monotonicMs"> = systemClock,
+  ) {
+    this.#schedule = schedule;
+    this.#clock = clock;
+  }
+
+  /** Resolves when it is the tenant's turn; at the earliest in the next round. */
+  next(tenant: string): Promise<void> {
+    return new Promise((resolve) => this.call(tenant, resolve));
+  }
+
+  /** Calls back when it is the tenant's turn. */
+  call(tenant: string, turn: () => void): void {
+    this.#line.add(tenant, turn);
+    this.#fill();
+  }
+
+  /** One call for each turn: what a turn's promise leads to has run before the next call looks at the clock. */
+  #fill(): void {
+    const round = this.#next;
+    for (; round.pendingCount < Math.min(this.#line.length, roundTurnsMax); round.pendingCount++)
+      this.#schedule(() => this.#take(round));
+  }
+
+  #take(round: Round): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (round.startMs === null) {
+      round.startMs = nowMs;
+      this.#next = { pendingCount: 0, startMs: null };
+    }
+    if (nowMs - round.startMs < roundMs) this.#line.takeNext()?.();
+    round.pendingCount -= 1;
+    if (round.pendingCount === 0) this.#fill();
+  }
+}
+
+/** Those of this thread's event loop, of which there is one. */
+export const loopTurns = new LoopTurns();
