@@ -223,6 +223,21 @@ test("refuses what would change the numbers, by the name of the key or the tenso
   }
 });
 
+test("refuses tokens beyond the embedding, and blocks of another version", () => {
+  const check = (type: MatrixType, tokenizer: Readonly<Record<string, WrittenValue>>): string =>
+    folderOf(writeCase(scratch, { name: "other", family: "llama", type, keys: {}, tensors: [], tokenizer }));
+  const tokens = Array.from({ length: vocabularySize + 1 }, (_, id) => `token${id}`);
+  assert.throws(
+    () => check("F32", { "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.token_type": tokens.map(() => 1) }),
+    { message: /other\.gguf .*it has 260 tokens, and its token_embd\.weight is \[259, 64\]/ },
+  );
+  const older = { "general.quantization_version": 1 };
+  assert.throws(() => check("Q8_0", older), {
+    message: /general\.quantization_version is 1: blocks of version 2/,
+  });
+  check("F16", older);
+});
+
 test("says what a file is before anything of its tokenizer", () => {
   const served =
     "llama, mistral3, qwen2, qwen3, granite, smollm3, phi3, olmo2, gemma3 are served from GGUF files";

@@ -1,6 +1,6 @@
 // What GGUF files call models, their sizes and their tensors, in the words of the Hugging Face layout.
 // Source: the names in llama.cpp (gguf-py's constants) and what its converters rearrange.
-import type { StoredTensor } from "../stored-tensor.ts";
+import { isPlainType, type StoredTensor } from "../stored-tensor.ts";
 import { checkArchitectureKeys } from "./architecture-keys.ts";
 import type { GgufFile } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
@@ -303,6 +303,8 @@ export function ggufConfig({ tensors }: GgufFile, metadata: GgufMetadata): Reado
     context: { headSize, contextLength, rotaryBase, normEpsilon, tensorLayout },
   });
   const embedding = metadata.needed("token_embd.weight", tensors.get("token_embd.weight") ?? null);
+  checkVocabulary(metadata, embedding);
+  checkBlockVersion(metadata, tensors);
   const { readsYarnSettings } = known;
   const scaling = { metadata, architecture: prefix, contextLength, rotarySize, readsYarnSettings };
   const result = {
@@ -338,6 +340,23 @@ function withRopeFields(
 ): RopeScalingFields {
   if (Object.keys(others).length === 0) return scaling === undefined ? {} : { rope_scaling: scaling };
   return { rope_scaling: { rope_type: "default", ...scaling, ...others } };
+}
+
+/** A token beyond the embedding could not be computed. */
+function checkVocabulary(metadata: GgufMetadata, { shape }: StoredTensor): void {
+  const count = metadata.texts("tokenizer.ggml.tokens")?.length ?? 0;
+  if (shape.length === 2 && count <= shape[0]) return;
+  throw metadata.error(`it has ${count} tokens, and its token_embd.weight is [${shape.join(", ")}]`);
+}
+
+/** The layout of blocks that is read. */
+const blockVersion = 2;
+
+function checkBlockVersion(metadata: GgufMetadata, tensors: GgufFile["tensors"]): void {
+  const key = "general.quantization_version";
+  const version = metadata.number(key) ?? blockVersion;
+  if (version === blockVersion || [...tensors.values()].every(({ type }) => isPlainType(type))) return;
+  throw metadata.refused(key, `blocks of version ${blockVersion} are read; convert the model again`);
 }
 
 /** llama.cpp multiplies the rotary embedding of sliding layers too, and Transformers does not. */
