@@ -66,6 +66,53 @@ test("`guided_json`, `guided_regex`, `guided_choice`, `guided_grammar`, `guided_
   assert.equal(response.body.output.at(-1).content[0].text, "left");
 });
 
+test("`response_format` takes a schema where other servers do, whole and as a stream, and names what it does not read", async () => {
+  const held = {
+    type: "object",
+    properties: { a: { const: 1 } },
+    required: ["a"],
+    additionalProperties: false,
+  };
+  const asked = { max_tokens: -1, temperature: 0, seed: 1, disable: true };
+  const paths = ["/v1/chat/completions", "/v1/completions"];
+  for (const path of paths) {
+    const prompt = path === paths[0] ? { messages } : { prompt: "Say" };
+    const format = { type: "json_object", schema: held, yyy: 1 };
+    const whole = await call(server(), "POST", path, {
+      body: { ...prompt, ...asked, response_format: format },
+    });
+    assert.equal(whole.status, 200, JSON.stringify(whole.body));
+    const [choice] = whole.body.choices;
+    assert.deepEqual(JSON.parse(choice.message?.content ?? choice.text), { a: 1 });
+    assert.equal(choice.finish_reason, "stop");
+    assert.equal(whole.headers.get("x-hone-ignored"), "disable, response_format.yyy");
+  }
+  const response = await call(server(), "POST", "/v1/responses", {
+    body: { input: "Say", max_output_tokens: -1, text: { format: { type: "json_object", schema: held } } },
+  });
+  assert.deepEqual(JSON.parse(response.body.output.at(-1).content[0].text), { a: 1 });
+  const { url, apiKey } = server();
+  const streamed = await fetch(`${url}${paths[0]}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      messages,
+      ...asked,
+      stream: true,
+      response_format: { type: "json", value: held },
+    }),
+  });
+  assert.equal(streamed.headers.get("x-hone-ignored"), "disable");
+  const chunks = (await streamed.text())
+    .split("\n\n")
+    .filter((line) => line.startsWith("data: {"))
+    .map((line) => JSON.parse(line.slice(6)).choices[0]);
+  assert.deepEqual(JSON.parse(chunks.map(({ delta }) => delta.content ?? "").join("")), { a: 1 });
+  const last = chunks.at(-1);
+  assert.deepEqual([last.delta, last.finish_reason], [{}, "stop"]);
+  assert.ok(chunks.slice(0, -1).every((chunk) => chunk.finish_reason === null));
+});
+
 test("what is wrong with another spelling is said of it, `guided_decoding_backend` among them", async () => {
   const faultOf = async (body: object): Promise<string> => {
     const { status, faults } = await refusal({ messages, ...body });

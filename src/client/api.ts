@@ -18,9 +18,13 @@ export type AllowedTools = {
   readonly mode: "auto" | "required";
   /** Tools by their type and name. */
   readonly tools: readonly {
+    /** `function` or `custom`. */
     readonly type?: unknown;
+    /** Accepted without use. */
     readonly name?: unknown;
+    /** The function, by its name. */
     readonly function?: unknown;
+    /** The custom tool, by its name. */
     readonly custom?: unknown;
     readonly [name: string]: any;
   }[];
@@ -335,8 +339,11 @@ export type AnthropicContentBlock = {
   readonly is_error?: boolean | null;
   /** Accepted without use: what was computed of a prompt is kept whatever this says. */
   readonly cache_control?: { readonly [name: string]: any } | null;
+  /** Accepted without use. */
   readonly citations?: unknown;
+  /** Accepted without use. */
   readonly caller?: unknown;
+  /** Of a redacted thought: accepted without use. */
   readonly data?: unknown;
   readonly [name: string]: any;
 };
@@ -691,6 +698,7 @@ export type AnthropicTextBlock = {
   readonly text?: string | null;
   /** Accepted without use: what was computed of a prompt is kept whatever this says. */
   readonly cache_control?: { readonly [name: string]: any } | null;
+  /** Accepted without use. */
   readonly citations?: unknown;
   readonly [name: string]: any;
 };
@@ -827,13 +835,17 @@ export type CallFeedback = {
 };
 
 export type CalledCustomTool = {
+  /** What is called. */
   readonly name?: unknown;
+  /** The text that the tool takes. */
   readonly input?: unknown;
   readonly [name: string]: any;
 };
 
 export type CalledFunction = {
+  /** What is called. */
   readonly name?: unknown;
+  /** Arguments as JSON, or as a text of it. */
   readonly arguments?: unknown;
   readonly [name: string]: any;
 };
@@ -932,7 +944,7 @@ export type ChatCompletionChunk = {
       }[];
       readonly refusal: null;
     } | null;
-    /** In the last chunk of the choice. */
+    /** In the last chunk of the choice, whose delta is empty. */
     readonly finish_reason: "stop" | "length" | "tool_calls" | null;
     /** The stop token that ended it. */
     readonly stop_reason?: number | null;
@@ -958,7 +970,10 @@ export type ChatCompletionChunk = {
 };
 
 export type ChatCompletionRequest = {
-  /** The conversation so far, oldest first; the chat template decides about roles. */
+  /**
+   * The conversation so far, oldest first; the chat template decides about roles. Where it refuses a system
+   * message behind others, all system messages are joined into the first.
+   */
   readonly messages: readonly Message[];
   /** Functions that the chat template shows to the model, and that it may call. Default: none. */
   readonly tools?: readonly Tool[] | null;
@@ -1382,7 +1397,7 @@ export type CompletionChunk = {
       /** Where each token's text begins in the choice's, in characters. */
       readonly text_offset: readonly number[];
     } | null;
-    /** In the last chunk of the choice. */
+    /** In the last chunk of the choice, whose text is empty. */
     readonly finish_reason: "stop" | "length" | null;
     /** The stop token that ended it. */
     readonly stop_reason?: number | null;
@@ -1671,10 +1686,15 @@ export type ConstraintTest = {
 export type ContentPart = {
   /** `text`, `input_text`, `output_text`, `refusal` or `thinking`. */
   readonly type: string;
+  /** Of a text: the text. */
   readonly text?: unknown;
+  /** Of a refusal: its text. */
   readonly refusal?: unknown;
+  /** What was thought, for templates that read it here. */
   readonly thinking?: unknown;
+  /** Accepted without use. */
   readonly annotations?: unknown;
+  /** Accepted without use. */
   readonly logprobs?: unknown;
   readonly [name: string]: any;
 };
@@ -1833,9 +1853,13 @@ export type ExampleMessage = {
   readonly reasoning?: unknown;
   /** The same by its other name. */
   readonly reasoning_content?: unknown;
+  /** Of a refusal: its text. */
   readonly refusal?: unknown;
+  /** Accepted without use. */
   readonly annotations?: unknown;
+  /** What was thought, for templates that read it here. */
   readonly thinking?: unknown;
+  /** Tools that the message brings, for templates that read them here. */
   readonly tools?: unknown;
   /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
   readonly weight?: number | null;
@@ -1857,9 +1881,13 @@ export type ExampleMessageOrChoice = {
   readonly reasoning?: unknown;
   /** The same by its other name. */
   readonly reasoning_content?: unknown;
+  /** Of a refusal: its text. */
   readonly refusal?: unknown;
+  /** Accepted without use. */
   readonly annotations?: unknown;
+  /** What was thought, for templates that read it here. */
   readonly thinking?: unknown;
+  /** Tools that the message brings, for templates that read them here. */
   readonly tools?: unknown;
   /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
   readonly weight?: number | null;
@@ -2585,9 +2613,13 @@ export type InputItem = {
   readonly output?: string | readonly InputPart[] | null;
   /** Of a reasoning item without content: what was thought. */
   readonly summary?: readonly { readonly [name: string]: any }[] | null;
+  /** Accepted without use. */
   readonly id?: unknown;
+  /** Accepted without use. */
   readonly status?: unknown;
+  /** Accepted without use. */
   readonly phase?: unknown;
+  /** Accepted without use. */
   readonly encrypted_content?: unknown;
   readonly [name: string]: any;
 };
@@ -2595,9 +2627,13 @@ export type InputItem = {
 export type InputPart = {
   /** `input_text`, `output_text` or `refusal`. */
   readonly type: string;
+  /** Of a text: the text. */
   readonly text?: unknown;
+  /** Of a refusal: its text. */
   readonly refusal?: unknown;
+  /** Accepted without use. */
   readonly annotations?: unknown;
+  /** Accepted without use. */
   readonly logprobs?: unknown;
   readonly [name: string]: any;
 };
@@ -2793,9 +2829,13 @@ export type Message = {
   readonly reasoning?: unknown;
   /** The same by its other name. */
   readonly reasoning_content?: unknown;
+  /** Of a refusal: its text. */
   readonly refusal?: unknown;
+  /** Accepted without use. */
   readonly annotations?: unknown;
+  /** What was thought, for templates that read it here. */
   readonly thinking?: unknown;
+  /** Tools that the message brings, for templates that read them here. */
   readonly tools?: unknown;
   readonly [name: string]: any;
 };
@@ -2849,10 +2889,15 @@ export type MessageOrChoice = {
 };
 
 export type MessageToolCall = {
+  /** What the result of the call names. */
   readonly id?: unknown;
+  /** `function` or `custom`. */
   readonly type?: unknown;
+  /** Accepted without use. */
   readonly index?: unknown;
+  /** Of a function's call: its name and arguments. */
   readonly function?: CalledFunction | null;
+  /** Of a custom tool's call: its name and text. */
   readonly custom?: CalledCustomTool | null;
   readonly [name: string]: any;
 };
@@ -4514,7 +4559,10 @@ export type TokenizeRequest = {
   readonly model?: string | null;
   /** A text, tokenized as it stands. Default: messages are there instead. */
   readonly prompt?: string | null;
-  /** The conversation so far, oldest first; the chat template decides about roles. */
+  /**
+   * The conversation so far, oldest first; the chat template decides about roles. Where it refuses a system
+   * message behind others, all system messages are joined into the first.
+   */
   readonly messages?: readonly Message[];
   /** Functions that the chat template shows to the model, and that it may call. Default: none. */
   readonly tools?: readonly Tool[] | null;

@@ -76,7 +76,7 @@ Every route, and every field of what it takes and answers. This page is written 
 
 * Bodies are JSON. Types are strict: \`"0.5"\` is no number, \`1.0\` is an integer, and numbers are IEEE doubles.
 * A field that may be null is null or left out to the same effect.
-* A field that no schema names is accepted, and its name comes back in the response header \`x-hone-ignored\`. A known field that cannot be honoured is refused, never ignored.
+* A field that no schema names is accepted, and its path comes back in the response header \`x-hone-ignored\`, at every depth (\`tools.0.function.inputSchema\`); of a list, the first item that has it is named. A known field that cannot be honoured is refused, never ignored.
 * A key may stand in the header \`x-api-key\` where \`Authorization: Bearer\` is wanted.
 * Every error has the body [Error](#error), which names all that was wrong, and every answer the header \`x-request-id\`: the request's own, where it sent one, else a fresh one. It names the answer to a chat (\`chatcmpl-<id>\`), before the body's \`request_id\`, which the header does not repeat.
 * A list answers with a page: \`after\` takes the \`last_id\` of the page before as long as there \`has_more\`.

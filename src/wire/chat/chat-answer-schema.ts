@@ -142,7 +142,9 @@ const chunkChoice = Type.Object({
     tool_calls: Type.Optional(Type.Array(toolCallDelta)),
   }),
   logprobs: orNull(logprobsSchema),
-  finish_reason: orNull(finishReason, { description: "In the last chunk of the choice." }),
+  finish_reason: orNull(finishReason, {
+    description: "In the last chunk of the choice, whose delta is empty.",
+  }),
   stop_reason: Type.Optional(finish.stop_reason),
   matched_stop: Type.Optional(finish.matched_stop),
   token_ids: nullable(tokenIds),

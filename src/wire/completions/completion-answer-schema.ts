@@ -55,7 +55,9 @@ export const completionChunkSchema = Type.Object(
     choices: Type.Array(
       Type.Object({
         ...choice,
-        finish_reason: orNull(finishReason, { description: "In the last chunk of the choice." }),
+        finish_reason: orNull(finishReason, {
+          description: "In the last chunk of the choice, whose text is empty.",
+        }),
         stop_reason: Type.Optional(finish.stop_reason),
         matched_stop: Type.Optional(finish.matched_stop),
         token_ids: orNull(tokenIds),

@@ -8,7 +8,7 @@ import { field, schemaOf, type ValuesOf } from "../fields/field.ts";
 import { nullable } from "../nullable.ts";
 
 /** A member that is accepted, and checked elsewhere or not at all. */
-const free = Type.Optional(Type.Unknown());
+const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const cached = nullable(anyObject, {
   description: "Accepted without use: what was computed of a prompt is kept whatever this says.",
@@ -19,7 +19,7 @@ const textBlock = Type.Object(
     type: Type.String({ description: "`text`." }),
     text: nullable(Type.String(), { description: "The text." }),
     cache_control: cached,
-    citations: free,
+    citations: free("Accepted without use."),
   },
   { ...named, title: "AnthropicTextBlock" },
 );
@@ -50,9 +50,9 @@ const contentBlock = Type.Object(
     }),
     cache_control: cached,
     // Members that the blocks of answers have.
-    citations: free,
-    caller: free,
-    data: free,
+    citations: free("Accepted without use."),
+    caller: free("Accepted without use."),
+    data: free("Of a redacted thought: accepted without use."),
   },
   { ...named, title: "AnthropicContentBlock" },
 );

@@ -10,15 +10,15 @@ import { tokenLimitRange, tokenLimitSchema } from "../chat/token-limit.ts";
 import { nullable } from "../nullable.ts";
 
 /** A member that is accepted, and checked elsewhere or not at all. */
-const free = Type.Optional(Type.Unknown());
+const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const part = Type.Object(
   {
     type: Type.String({ description: "`input_text`, `output_text` or `refusal`." }),
-    text: free,
-    refusal: free,
-    annotations: free,
-    logprobs: free,
+    text: free("Of a text: the text."),
+    refusal: free("Of a refusal: its text."),
+    annotations: free("Accepted without use."),
+    logprobs: free("Accepted without use."),
   },
   { ...named, title: "InputPart" },
 );
@@ -51,10 +51,10 @@ const itemSchema = Type.Object(
       description: "Of a reasoning item without content: what was thought.",
     }),
     // Members that the items of answers have.
-    id: free,
-    status: free,
-    phase: free,
-    encrypted_content: free,
+    id: free("Accepted without use."),
+    status: free("Accepted without use."),
+    phase: free("Accepted without use."),
+    encrypted_content: free("Accepted without use."),
   },
   { ...named, title: "InputItem" },
 );

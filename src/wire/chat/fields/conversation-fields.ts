@@ -5,18 +5,18 @@ import { field } from "../../fields/field.ts";
 import { nullable } from "../../nullable.ts";
 
 /** A member whose value the chat template reads, or nothing does. */
-const free = Type.Optional(Type.Unknown());
+const free = (description: string) => Type.Optional(Type.Unknown({ description }));
 
 const contentPart = Type.Union([
   Type.String({ title: "str" }),
   Type.Object(
     {
       type: Type.String({ description: "`text`, `input_text`, `output_text`, `refusal` or `thinking`." }),
-      text: free,
-      refusal: free,
-      thinking: free,
-      annotations: free,
-      logprobs: free,
+      text: free("Of a text: the text."),
+      refusal: free("Of a refusal: its text."),
+      thinking: free("What was thought, for templates that read it here."),
+      annotations: free("Accepted without use."),
+      logprobs: free("Accepted without use."),
     },
     { ...named, title: "ContentPart" },
   ),
@@ -24,11 +24,23 @@ const contentPart = Type.Union([
 
 const toolCall = Type.Object(
   {
-    id: free,
-    type: free,
-    index: free,
-    function: nullable(Type.Object({ name: free, arguments: free }, { ...named, title: "CalledFunction" })),
-    custom: nullable(Type.Object({ name: free, input: free }, { ...named, title: "CalledCustomTool" })),
+    id: free("What the result of the call names."),
+    type: free("`function` or `custom`."),
+    index: free("Accepted without use."),
+    function: nullable(
+      Type.Object(
+        { name: free("What is called."), arguments: free("Arguments as JSON, or as a text of it.") },
+        { ...named, title: "CalledFunction" },
+      ),
+      { description: "Of a function's call: its name and arguments." },
+    ),
+    custom: nullable(
+      Type.Object(
+        { name: free("What is called."), input: free("The text that the tool takes.") },
+        { ...named, title: "CalledCustomTool" },
+      ),
+      { description: "Of a custom tool's call: its name and text." },
+    ),
   },
   { ...named, title: "MessageToolCall" },
 );
@@ -51,10 +63,10 @@ export const messageSchema = Type.Object(
     reasoning: nullable(Type.Unknown(), { description: "Of an assistant's message: what it thought." }),
     reasoning_content: nullable(Type.Unknown(), { description: "The same by its other name." }),
     // Members that answers have, or that chat templates read.
-    refusal: free,
-    annotations: free,
-    thinking: free,
-    tools: free,
+    refusal: free("Of a refusal: its text."),
+    annotations: free("Accepted without use."),
+    thinking: free("What was thought, for templates that read it here."),
+    tools: free("Tools that the message brings, for templates that read them here."),
   },
   { ...named, title: "Message" },
 );
@@ -109,7 +121,8 @@ const toolSchema = Type.Object(
 
 export const conversationFields = {
   messages: field("prompt.messages", Type.Array(messageSchema, { minItems: 1 }), {
-    about: "The conversation so far, oldest first; the chat template decides about roles.",
+    about:
+      "The conversation so far, oldest first; the chat template decides about roles. Where it refuses a system message behind others, all system messages are joined into the first.",
     range: "at most 4,096, of at most 1,024 parts each, unless configured otherwise",
     example: [{ role: "user", content: "What is the capital of France?" }],
     inResponses: false,

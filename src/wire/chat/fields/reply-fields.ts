@@ -12,10 +12,10 @@ const namedTool = Type.Object(
 
 const toolName = Type.Object(
   {
-    type: Type.Optional(Type.Unknown()),
-    name: Type.Optional(Type.Unknown()),
-    function: Type.Optional(Type.Unknown()),
-    custom: Type.Optional(Type.Unknown()),
+    type: Type.Optional(Type.Unknown({ description: "`function` or `custom`." })),
+    name: Type.Optional(Type.Unknown({ description: "Accepted without use." })),
+    function: Type.Optional(Type.Unknown({ description: "The function, by its name." })),
+    custom: Type.Optional(Type.Unknown({ description: "The custom tool, by its name." })),
   },
   named,
 );
