@@ -10,6 +10,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { availableParallelism, tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { chromiumCure, findChromium } from "./chromium.js";
+import { emulatorCure, findEmulator } from "./emulator.js";
 import { startPostgres } from "./postgres.js";
 import { realModelFile, takeRealModel } from "./real-model.js";
 import { root, say, setUp } from "./setup.js";
@@ -55,6 +56,7 @@ process.once("exit", () => {
 const wantsPostgres = wantPostgres(files);
 const postgres = wantsPostgres ? startPostgres(say) : null;
 const chromium = findChromium();
+const emulator = findEmulator();
 const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alone], {
   cwd: root,
   env: {
@@ -63,6 +65,7 @@ const result = spawnSync(process.execPath, [...flags, ...writeEntries(), ...alon
     TEST_MODEL: realModelFile() ?? "off",
     TEST_POSTGRES: postgres ?? "off",
     CHROMIUM: chromium ?? "",
+    EMULATOR: emulator ?? "",
   },
   stdio: ["ignore", "inherit", "inherit"],
 });
@@ -71,6 +74,8 @@ if (wantsRealModel && realModelFile() === null)
 if (wantsPostgres && postgres === null) say("LEFT OUT: the tests on PostgreSQL, which is not there");
 if (chromium === undefined && files.some((file) => file.startsWith(join("test", "browser"))))
   say(`LEFT OUT: the tests of the page, which no browser opened. ${chromiumCure}`);
+if (emulator === undefined && files.some((file) => file.startsWith(join("test", "emulated"))))
+  say(`LEFT OUT: kernels and engine on processors without VNNI and without AVX2. ${emulatorCure}`);
 process.exit(result.status ?? 1);
 
 /** The name of the process that runs the file with others; null for one of its own. */

@@ -6,90 +6,31 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { systemClock } from "../../domain/clock.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
-import { constraintSettingsWith } from "../token-masks/settings.ts";
-import { LoopEngine } from "../loop-engine.ts";
+import type { LoopEngine } from "../loop-engine.ts";
 import { ModelMemory } from "../on-demand/model-memory.ts";
 import { OnDemandEngine } from "../on-demand/on-demand-engine.ts";
 import { sharedMemorySettingsWith } from "../on-demand/settings.ts";
-import type { Quantization } from "../../domain/model.ts";
-import { openingOf } from "../opening/model-opening.ts";
-import { openModelFolder } from "../opening/open-model-folder.ts";
-import { engineSettingsWith, type EngineSettings } from "../settings.ts";
+import {
+  embeddedEngine,
+  embeddedUnderTest,
+  emptyFolder,
+  roundedUnderTest,
+} from "../testing/embedded-under-test.ts";
 import { HttpEngine } from "../testing/http-engine.ts";
 import { NaiveEngine } from "../testing/naive-engine.ts";
 import { checkEngine } from "./check-engine.ts";
-import {
-  answerOf,
-  ask,
-  type EngineUnderTest,
-  modelFolder,
-  recorded,
-  vocabulary,
-} from "./engine-under-test.ts";
+import { type EngineUnderTest, modelFolder, vocabulary } from "./engine-under-test.ts";
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-engine-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
 
-/** So little room that prompts are computed in parts, choices in portions, and requests wait for one another. */
-const narrow = {
-  threads: 1,
-  kvCacheBytesMax: 2 ** 22,
-  slotCountMax: 12,
-  tokensPerStepMax: 32,
-  promptChunkTokens: 16,
-  scheduling: "priority",
-} as const satisfies Partial<EngineSettings>;
-
-const embedded = (
-  folder: string,
-  waitingCountMax: number,
-  quantization: Quantization = "off",
-): LoopEngine => {
-  const settings = engineSettingsWith({ ...narrow, waitingCountMax });
-  return new LoopEngine({
-    openModel: () =>
-      openModelFolder(openingOf({ modelFolder: folder, cacheFolder, quantization, settings }), silentLogger),
-    vocabulary,
-    settings,
-    constraints: constraintSettingsWith(),
-    logger: silentLogger,
-  });
-};
-
-async function answerAlone(engine: LoopEngine): Promise<readonly number[]> {
-  await engine.start();
-  const answer = await answerOf(engine, ask({ maxTokens: recorded.answer.length }));
-  await engine.stop();
-  return answer.ids();
-}
-
 // Before the first test is registered: tests begin when a module waits.
-const answers = {
-  "8": await answerAlone(embedded(modelFolder, 1, "8")),
-  "4": await answerAlone(embedded(modelFolder, 1, "4")),
-} as const;
+const rounded = [await roundedUnderTest(cacheFolder, "8"), await roundedUnderTest(cacheFolder, "4")];
+const embedded = (folder: string, waitingCountMax: number): LoopEngine =>
+  embeddedEngine({ folder, cacheFolder, waitingCountMax });
 
-/** Holds no model. */
-const emptyFolder = "test/fixtures/goldens/training";
-
-checkEngine({
-  name: "embedded engine",
-  make: ({ waitingCountMax }) => embedded(modelFolder, waitingCountMax),
-  failing: { code: "not_found", make: () => embedded(emptyFolder, 1) },
-});
-
-for (const [bits, logprobTolerance] of [
-  ["8", 0.1],
-  ["4", 1],
-] as const) {
-  const under: EngineUnderTest = {
-    name: `embedded engine with weights of ${bits} bits`,
-    make: ({ waitingCountMax }) => embedded(modelFolder, waitingCountMax, bits),
-    failing: { code: "not_found", make: () => embedded(emptyFolder, 1, bits) },
-    rounding: { answer: answers[bits], logprobTolerance },
-  };
-  checkEngine(under, 4);
-}
+checkEngine(embeddedUnderTest(cacheFolder));
+for (const under of rounded) checkEngine(under, 4);
 
 const naive = {
   name: "naive engine",

@@ -1,0 +1,33 @@
+// Kernels and the engine on processors that this machine has not, by QEMU's user mode: one with AVX2 but without VNNI, and one
+// without AVX2. Without the emulator these tests are left out, which scripts/test.js says in its last line.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const suite = fileURLToPath(new URL("./processor-suite.js", import.meta.url));
+const emulator = process.env["EMULATOR"];
+
+for (const [processor, codes] of [
+  ["Haswell", "uint8"],
+  ["Nehalem", "int8"],
+] as const) {
+  test(`kernels, and the engine in float32, 8 and 4 bits, on an emulated ${processor}`, async (t) => {
+    if (!emulator) return t.skip("no qemu-x86_64 here");
+    const parameters = ["-cpu", processor, process.execPath, "--test-reporter=tap", suite, codes];
+    const child = spawn(emulator, parameters, {
+      stdio: ["ignore", "pipe", "pipe"],
+      // Preloaded libraries and tunables are this machine's.
+      env: { ...process.env, NODE_OPTIONS: "", LD_PRELOAD: "", GLIBC_TUNABLES: "" },
+    });
+    t.after(() => child.kill("SIGKILL"));
+    const closed = once(child, "close");
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [code] = await closed;
+    const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0);
+    const told = errors.replaceAll(/^qemu.*\n/gm, "");
+    assert.ok(code === 0 && passed === 4, `status ${code}, ${passed} passed\n${output}\n${told}`);
+  });
+}

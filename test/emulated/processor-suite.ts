@@ -1,0 +1,43 @@
+// Run by emulated.test.ts on an emulated processor: its kernels, and the engine at each precision. The argument says which codes
+// of 8 bits have exact sums there. An emulator is some fifty times slower than a processor, so this is a small part of the
+// engine's contract: recorded answers, and the same bits alone and in a batch.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { answerOf, ask, recorded } from "../../src/engine/contract/engine-under-test.ts";
+import { embeddedEngine } from "../../src/engine/testing/embedded-under-test.ts";
+import { hasExactSums, integerKernels } from "../../src/runtime/integer-kernels.ts";
+
+const cacheFolder = mkdtempSync(join(tmpdir(), "hone-emulated-"));
+after(() => rmSync(cacheFolder, { recursive: true }));
+const expected = process.argv[2];
+
+test("the codes of 8 bits are those that are exact on this processor, and unsigned ones are", async () => {
+  const { codes } = await integerKernels(cacheFolder);
+  assert.equal(codes, expected);
+  assert.ok(await hasExactSums("uint8"));
+});
+
+for (const quantization of ["off", "8", "4"] as const) {
+  test(`with --quantize ${quantization} an answer is the same alone and in a batch`, async () => {
+    const engine = embeddedEngine({ cacheFolder, waitingCountMax: 4, quantization });
+    await engine.start();
+    const requests = [
+      ask({ id: "greedy", maxTokens: recorded.answer.length }),
+      ask({ id: "drawn", maxTokens: 6, sampling: { temperature: 1, seed: 7 } }),
+      ask({ id: "drawn otherwise", maxTokens: 9, sampling: { temperature: 1, seed: 8 } }),
+    ];
+    const numbersOf = async (some: typeof requests) =>
+      (await Promise.all(some.map((request) => answerOf(engine, request)))).map((answer) => [
+        answer.ids(),
+        answer.logprobs(),
+      ]);
+    const alone = [];
+    for (const request of requests) alone.push(...(await numbersOf([request])));
+    assert.deepEqual(await numbersOf(requests), alone);
+    if (quantization === "off") assert.deepEqual(alone[0]?.[0], recorded.answer);
+    await engine.stop();
+  });
+}
