@@ -1,6 +1,7 @@
 // The quantized types of GGUF: how many weights a block holds, in how many bytes, and what they stand for in float32.
 // The layouts are those of llama.cpp (ggml-quants); every value is rounded to float32 once, as there. Reads no files.
-import { float16ToFloat32 } from "../half-floats.ts";
+import { half } from "./half-lookup.ts";
+import { decodeIQ3S, decodeIQ3XXS } from "./three-bit-tables.ts";
 
 /** Decodes the block that begins at byte `from` into its weights, which begin at `to`. */
 type BlockDecoder = (bytes: Uint8Array, from: number, values: Float32Array, to: number) => void;
@@ -28,6 +29,8 @@ export const blockTypes = {
   Q5_K: { weights: superBlock, bytes: 176, decode: decodeQ5K },
   Q6_K: { weights: superBlock, bytes: 210, decode: decodeQ6K },
   IQ4_NL: { weights: 32, bytes: 18, decode: decodeIQ4NL },
+  IQ3_XXS: { weights: superBlock, bytes: 98, decode: decodeIQ3XXS },
+  IQ3_S: { weights: superBlock, bytes: 110, decode: decodeIQ3S },
   IQ4_XS: { weights: superBlock, bytes: 136, decode: decodeIQ4XS },
 } as const satisfies Readonly<Record<string, BlockType>>;
 
@@ -42,18 +45,6 @@ export function dequantize(type: BlockTypeName, bytes: Uint8Array): Float32Array
     block.decode(bytes, index * block.bytes, values, index * block.weights);
   }
   return values;
-}
-
-/**
- * Every float16 by its bits: a scale is looked up, since decoding its bits costs more than a weight does. Made with the first
- * block: most processes that load this read none.
- */
-let halves: Float32Array | null = null;
-
-/** The float16 at a place, which need not be even. */
-export function half(bytes: Uint8Array, at: number): number {
-  halves ??= float16ToFloat32(Uint16Array.from({ length: 1 << 16 }, (_, bits) => bits));
-  return halves[bytes[at] | (bytes[at + 1] << 8)];
 }
 
 function signed(byte: number): number {

@@ -40,7 +40,7 @@ for (const type of ["Q4_0", "Q4_1", "Q4_K"]) {
 }
 
 test("other types are not taken", () => {
-  for (const type of ["Q8_0", "Q5_1", "Q3_K", "Q6_K", "IQ4_NL", "IQ4_XS", "F16"]) {
+  for (const type of ["Q8_0", "Q5_1", "Q3_K", "Q6_K", "IQ4_NL", "IQ4_XS", "IQ3_S", "F16"]) {
     assert(!hasFourBitBlocks(present(tensors.get(`tensor.${type}`), type)), type);
   }
 });

@@ -1,7 +1,8 @@
 // Tensors whose blocks of 32 are four bits a weight with a scale, and perhaps a least value, of their own: taken as they
 // are, without decoding. Which other types there are is in block-types.ts.
 import { readTensorBytes, storedRowOf, type StoredTensor } from "../stored-tensor.ts";
-import { half, sixBitMinimum, sixBitScale } from "./block-types.ts";
+import { sixBitMinimum, sixBitScale } from "./block-types.ts";
+import { half } from "./half-lookup.ts";
 
 /** Weight k of row n is (code − 8) · scale + offset, with scale and offset of its block. */
 export interface FourBitBlocks {

@@ -86,7 +86,9 @@ const typeNames: Readonly<Record<number, StoredType>> = {
   12: "Q4_K",
   13: "Q5_K",
   14: "Q6_K",
+  18: "IQ3_XXS",
   20: "IQ4_NL",
+  21: "IQ3_S",
   23: "IQ4_XS",
   30: "BF16",
 };
@@ -94,9 +96,7 @@ const typeNames: Readonly<Record<number, StoredType>> = {
 const otherTypeNames: Readonly<Record<number, string>> = {
   16: "IQ2_XXS",
   17: "IQ2_XS",
-  18: "IQ3_XXS",
   19: "IQ1_S",
-  21: "IQ3_S",
   22: "IQ2_S",
   29: "IQ1_M",
   34: "TQ1_0",

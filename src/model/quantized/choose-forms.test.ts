@@ -45,7 +45,7 @@ test("as stored, four bits are taken as they are, other quantized types become 8
   assert.deepEqual(formsOf("Q4_0", "as-stored"), { ...four, query: "int4" });
   assert.deepEqual(formsOf("Q4_1", "as-stored"), { ...four, query: "int4-offset" });
   assert.deepEqual(formsOf("Q4_K", "as-stored"), { ...four, query: "int4-offset" });
-  for (const type of ["Q8_0", "Q6_K", "Q5_1", "Q3_K", "IQ4_NL", "IQ4_XS"] as const) {
+  for (const type of ["Q8_0", "Q6_K", "Q5_1", "Q3_K", "IQ4_NL", "IQ4_XS", "IQ3_S"] as const) {
     assert.deepEqual(formsOf(type, "as-stored"), {
       label: "int8-as-stored",
       query: "int8",
