@@ -7,7 +7,7 @@ import type { ChatCalls } from "./calls/generation-calls.ts";
 import type { JobCalls } from "./calls/job-calls.ts";
 import type { ModelCalls } from "./calls/model-calls.ts";
 import type { TrajectoryCalls, TrajectoryFilter } from "./calls/trajectory-calls.ts";
-import type { Connection, RequestOptions } from "./connection.ts";
+import type { Connection, ConnectionOptions, RequestOptions } from "./connection.ts";
 import { HoneError } from "./hone-error.ts";
 import type { Pages } from "./pages.ts";
 import type { Platform } from "./platform.ts";
@@ -25,6 +25,8 @@ export interface HoneCalls {
   readonly jobs: JobCalls;
   readonly models: ModelCalls;
   readonly trajectories: TrajectoryCalls;
+  /** Returns a client of the same server and key with these options in place of its own. */
+  with(options: Pick<ConnectionOptions, "fetch" | "timeout">): HoneCalls;
 }
 
 type ChatBody = Omit<ChatCompletionRequest, "stream" | "model">;
@@ -83,12 +85,19 @@ export class Model {
     return (await this.hone.jobs.create(body, options)).id;
   }
 
-  /** Stores trajectories under a split (`val` unless given); the answer has the metrics of them. */
+  /**
+   * Stores trajectories under a split (`val` unless given); the answer has the metrics of them. They belong to the version
+   * `step`, else to the one that all of them name as their final one, else to the newest.
+   */
   log(
     groups: readonly TrajectoryGroup[],
-    { split, ...options }: RequestOptions & { readonly split?: string } = {},
+    { split, step, ...options }: RequestOptions & { readonly split?: string; readonly step?: number } = {},
   ): Promise<Logged> {
-    const body = { trajectory_groups: groups, ...(split === undefined ? {} : { split }) };
+    const body = {
+      trajectory_groups: groups,
+      ...(split === undefined ? {} : { split }),
+      ...(step === undefined ? {} : { step }),
+    };
     return this.hone.trajectories.log(this.id, body, options);
   }
 

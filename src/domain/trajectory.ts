@@ -24,9 +24,45 @@ export type ChoiceRecord = { readonly finish_reason: Json; readonly message: Jso
 
 export type HistoryItem = MessageRecord | ChoiceRecord;
 
-/** A Choice carries `message` and `finish_reason`; a message has its role at the top. */
-export function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
-  return "message" in item && "finish_reason" in item;
+/** True for an item as a chat answered it, with `message` and `finish_reason`; a message has its role at the top. */
+function isChoiceRecord(item: HistoryItem): item is ChoiceRecord {
+  return typeof item["message"] === "object" && item["message"] !== null && "finish_reason" in item;
+}
+
+/** Fields of a Choice that say which tokens it is. */
+const tokenFields = ["token_ids", "prompt_token_ids", "logprobs"] as const;
+
+/**
+ * Returns the item as a Choice; null for a message. An assistant message that carries its tokens is a Choice too: client
+ * libraries write them on the message, or move them from the Choice to its message.
+ */
+export function asChoice(item: HistoryItem): ChoiceRecord | null {
+  if (!isChoiceRecord(item)) {
+    if (item["role"] !== "assistant" || !carriesTokens(item)) return null;
+    const { finish_reason: finishReason = null, ...rest } = item;
+    return { ...rest, finish_reason: finishReason, message: item };
+  }
+  const { message } = item;
+  if (carriesTokens(item) || !carriesTokens(message)) return item;
+  const lifted = tokenFields.filter((name) => isGiven(message[name])).map((name) => [name, message[name]]);
+  return { ...item, ...(Object.fromEntries(lifted) as JsonObject) };
+}
+
+/** Returns the message without its tokens, as mere context. */
+export function withoutTokens(message: MessageRecord): MessageRecord {
+  const rest = Object.entries(message).filter(([name]) => !(tokenFields as readonly string[]).includes(name));
+  return { ...Object.fromEntries(rest), role: message.role };
+}
+
+function carriesTokens(record: JsonObject): boolean {
+  return tokenFields.some((name) => isGiven(record[name]));
+}
+
+/** False for what says nothing: null, an empty list, log-probabilities without entries. */
+function isGiven(value: Json | undefined): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return Object.values(value).some(isGiven);
 }
 
 export interface History {
@@ -94,6 +130,14 @@ export interface EarlierLogs {
   readonly scenarioCount: number;
 }
 
+/** Logs of one split at one version, added up. */
+export interface CombinedLogs {
+  /** Kept with the newest of them, to add the next one to. */
+  readonly tally: JsonObject;
+  /** Laid over the version's metrics, after those of the newest log. */
+  readonly metrics: Metrics;
+}
+
 export type Metrics = Readonly<Record<string, number>>;
 
 /** Which logs of a model; what is left out, or null, lets all through. */
@@ -112,10 +156,16 @@ export interface TrajectoryStore {
    * after another, whichever process they come from, so that no running sum is lost.
    *
    * @param measure gives the log's metrics; pure, since the store may call it more than once
-   * @returns the metrics
+   * @param combine adds the log to the tally of earlier logs under its split and step, null where there are none; pure. The
+   *   version gets the log's own metrics without it
+   * @returns the log's metrics
    * @throws ServiceError `not_found` when there is no such model
    */
-  append(log: TrajectoryLogDraft, measure: (earlier: EarlierLogs) => Metrics): Promise<Metrics>;
+  append(
+    log: TrajectoryLogDraft,
+    measure: (earlier: EarlierLogs) => Metrics,
+    combine?: (earlier: JsonObject | null) => CombinedLogs,
+  ): Promise<Metrics>;
   find(logId: string): Promise<TrajectoryLog | null>;
   /** In the order they came. The bytes of a page are those of the headers. */
   list(modelId: string, filter: TrajectoryLogFilter, page: PageRequest): Promise<Page<TrajectoryLog>>;

@@ -1,6 +1,14 @@
 // The outlines of a model's stored trajectories: numbered as they are stored, listed by an index that holds what they are
 // filtered by, and counted as they come, so that no list is read to say how long it is.
-import { type Kysely, type Selectable, sql, type Transaction } from "kysely";
+import {
+  type Expression,
+  type Kysely,
+  type RawBuilder,
+  type Selectable,
+  sql,
+  type Transaction,
+} from "kysely";
+import { clamped } from "../domain/clamped.ts";
 import type { PageRequest } from "../domain/page.ts";
 import { notFound } from "../domain/service-error.ts";
 import type {
@@ -48,7 +56,7 @@ export async function storeOutlines(
   const rows = function* () {
     for (const { part, groupIndex, index, reward, ...content } of outlines) {
       number += 1;
-      rewardSum += reward;
+      rewardSum = clamped(rewardSum + reward);
       yield {
         model_id: modelId,
         sequence: number,
@@ -90,10 +98,29 @@ export async function storeOutlines(
           "+",
           row.ref("excluded.trajectory_count"),
         ),
-        reward_sum: row("trajectory_counts.reward_sum", "+", row.ref("excluded.reward_sum")),
+        reward_sum: clampedSum(row.ref("trajectory_counts.reward_sum"), "+", row.ref("excluded.reward_sum")),
       })),
     )
     .execute();
+}
+
+/** Half of the greatest number there is. */
+const halfMax = Number.MAX_VALUE / 2;
+
+/** A sum or difference in SQL that stops at the greatest number of its sign, where PostgreSQL refuses to overflow. */
+export function clampedSum(
+  one: Expression<number>,
+  operator: "+" | "-",
+  other: Expression<number> | number,
+): RawBuilder<number> {
+  const half = sql`(${one} / 2.0 ${sql.raw(operator)} cast(${other} as double precision) / 2.0)`;
+  const [most, least] = [Number.MAX_VALUE, -Number.MAX_VALUE].map((value) => asDouble(value));
+  return sql<number>`case when ${half} >= ${asDouble(halfMax)} then ${most}
+    when ${half} <= ${asDouble(-halfMax)} then ${least} else 2.0 * ${half} end`;
+}
+
+function asDouble(value: number): RawBuilder<number> {
+  return sql<number>`cast(${value} as double precision)`;
 }
 
 /** How many trajectories the model has; its row is this transaction's from here on. */
@@ -191,10 +218,17 @@ export async function countOutlines(
   step: number | null,
 ): Promise<readonly OutlineCount[]> {
   const sum = sql<number>`sum(trajectory_count)`;
+  // A power of two: nothing is rounded, and so many parts of the greatest number do not overflow.
+  const parts = 2 ** 64;
   let rows = database.selectFrom("trajectory_counts").where("model_id", "=", modelId);
   if (step !== null) rows = rows.where("step", "=", step);
   const counts = await rows
-    .select(["source", "split", sum.as("total"), sql<number>`sum(reward_sum)`.as("reward")])
+    .select([
+      "source",
+      "split",
+      sum.as("total"),
+      sql<number>`sum(reward_sum / ${asDouble(parts)})`.as("reward"),
+    ])
     .groupBy(["source", "split"])
     .orderBy(sum, "desc")
     .orderBy("source")
@@ -205,7 +239,7 @@ export async function countOutlines(
     source: sourceOf(source),
     split,
     count: total,
-    meanReward: reward / total,
+    meanReward: clamped((reward / total) * parts),
   }));
 }
 

@@ -3,7 +3,9 @@ import { createHash } from "node:crypto";
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { notFound } from "../domain/service-error.ts";
 import type {
+  CombinedLogs,
   EarlierLogs,
+  JsonObject,
   Metrics,
   TrajectoryLog,
   TrajectoryLogDraft,
@@ -24,8 +26,8 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
   const findLog = (id: string) =>
     database.selectFrom("trajectory_logs").where("id", "=", id).where("removed_at", "is", null);
   return {
-    append: (log, measure) =>
-      database.transaction().execute((transaction) => appendLog(transaction, log, measure)),
+    append: (log, measure, combine) =>
+      database.transaction().execute((transaction) => appendLog(transaction, log, { measure, combine })),
     find: async (id) => {
       const row = await findLog(id).selectAll().executeTakeFirst();
       return row === undefined ? null : logOf(row);
@@ -66,11 +68,18 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
 async function appendLog(
   transaction: Transaction<Schema>,
   log: TrajectoryLogDraft,
-  measure: (earlier: EarlierLogs) => Metrics,
+  {
+    measure,
+    combine,
+  }: {
+    readonly measure: (earlier: EarlierLogs) => Metrics;
+    readonly combine: ((earlier: JsonObject | null) => CombinedLogs) | undefined;
+  },
 ): Promise<Metrics> {
   const sequence = await nextLogSequence(transaction, log.modelId);
   const scenarioCount = await addScenarios(transaction, log);
   const metrics = measure({ metrics: await newestMetrics(transaction, log.modelId), scenarioCount });
+  const combined = combine?.(await newestTally(transaction, log));
   await transaction
     .insertInto("trajectory_logs")
     .values({
@@ -83,6 +92,7 @@ async function appendLog(
       metrics: JSON.stringify(metrics),
       group_count: log.groupCount,
       content_bytes: 0,
+      tally: combined === undefined ? null : JSON.stringify(combined.tally),
     })
     .execute();
   let contentBytes = 0;
@@ -100,8 +110,27 @@ async function appendLog(
   await addModelBytes(transaction, "log_bytes", log.modelId, contentBytes);
   const { id: sourceId, modelId, split, step, recordedAt, outlines } = log;
   await storeOutlines(transaction, { modelId, source: "log", sourceId, split, step, recordedAt, outlines });
-  await mergeMetrics(transaction, log.modelId, log.step, metrics);
+  await mergeMetrics(transaction, log.modelId, log.step, { ...metrics, ...combined?.metrics });
   return metrics;
+}
+
+/** Tally of the logs under the split at the version so far; null where there are none. */
+async function newestTally(
+  transaction: Transaction<Schema>,
+  { modelId, split, step }: Pick<TrajectoryLogDraft, "modelId" | "split" | "step">,
+): Promise<JsonObject | null> {
+  const row = await transaction
+    .selectFrom("trajectory_logs")
+    .select("tally")
+    .where("model_id", "=", modelId)
+    .where("split", "=", split)
+    .where("step", "=", step)
+    .where("tally", "is not", null)
+    .orderBy("sequence", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  // Safe cast: written by `appendLog`.
+  return row?.tally ? (JSON.parse(row.tally) as JsonObject) : null;
 }
 
 /** The log's number among those of its model; other logs of the model wait from here until the transaction ends. */

@@ -4,11 +4,11 @@
 import { joinedText } from "../domain/content-part.ts";
 import { cut, ServiceError } from "../domain/service-error.ts";
 import {
+  asChoice,
   type ChoiceRecord,
   type History,
   type HistoryItem,
   type JsonObject,
-  isChoiceRecord,
 } from "../domain/trajectory.ts";
 import type { ConversationTokenizer, PromptArguments } from "./conversation-tokenizer.ts";
 import { promptArgumentsOf } from "./prompt-arguments.ts";
@@ -67,9 +67,10 @@ export interface HistoryContext {
  *   the vocabulary
  */
 export function choiceTurns(history: History, context: HistoryContext): HistoryTurns {
-  return readTurns(history, context, (item, index, place) =>
-    isChoiceRecord(item) ? choiceTurn(item, { history, index, place }, context) : null,
-  );
+  return readTurns(history, context, (item, index, place) => {
+    const choice = asChoice(item);
+    return choice === null ? null : choiceTurn(choice, { history, index, place }, context);
+  });
 }
 
 /** The assistant messages of a history without Choices; their log-probabilities are not known. */
@@ -88,16 +89,17 @@ export function assistantTurns(history: History, context: HistoryContext): Histo
 export function allTurns(history: History, context: HistoryContext): HistoryTurns {
   return readTurns(history, context, (item, index, place) => {
     const at = { history, index, place };
-    if (!isChoiceRecord(item)) return isAssistantMessage(item) ? assistantTurn(item, at, context) : null;
-    const recorded = choiceTurn(item, at, context);
+    const choice = asChoice(item);
+    if (choice === null) return isAssistantMessage(item) ? assistantTurn(item, at, context) : null;
+    const recorded = choiceTurn(choice, at, context);
     if (!("reason" in recorded) || recorded.reason !== "choice_without_tokens") return recorded;
-    const promptArguments = { ...context.promptArguments, ...promptArgumentsOf(item) };
-    return assistantTurn(messageOfChoice(item), at, { ...context, promptArguments });
+    const promptArguments = { ...context.promptArguments, ...promptArgumentsOf(choice) };
+    return assistantTurn(messageOfChoice(choice), at, { ...context, promptArguments });
   });
 }
 
 export function isAssistantMessage(item: HistoryItem): boolean {
-  return !isChoiceRecord(item) && item["role"] === "assistant";
+  return asChoice(item) === null && item["role"] === "assistant";
 }
 
 /** Where an item stands. */
@@ -209,7 +211,8 @@ function toolsOf({ tools }: History): readonly JsonObject[] | null {
 
 /** The message a client would send back in the next request. */
 function asMessage(item: HistoryItem): JsonObject {
-  return isChoiceRecord(item) ? messageOfChoice(item) : item;
+  const choice = asChoice(item);
+  return choice === null ? item : messageOfChoice(choice);
 }
 
 function messageOfChoice({ message }: ChoiceRecord): JsonObject {

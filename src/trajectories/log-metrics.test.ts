@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
-import { logMetrics, measureLog } from "./log-metrics.ts";
+import { logMetrics, mergedTallies, tallyLog, tallyMetrics } from "./log-metrics.ts";
 import { scenarioIdsOf } from "./log-summary.ts";
 
 function trajectory(reward: number, metrics: Trajectory["metrics"] = {}): Trajectory {
@@ -24,6 +24,10 @@ function trajectory(reward: number, metrics: Trajectory["metrics"] = {}): Trajec
 
 function group(trajectories: readonly Trajectory[], rest: Partial<TrajectoryGroup> = {}): TrajectoryGroup {
   return { trajectories, exceptions: [], metadata: {}, metrics: {}, logs: [], extra: {}, ...rest };
+}
+
+function measureLog(split: string, groups: readonly TrajectoryGroup[]): Readonly<Record<string, number>> {
+  return tallyMetrics(tallyLog(split, groups));
 }
 
 function check(
@@ -232,4 +236,48 @@ test("a group's scenario id comes before those of its trajectories", () => {
     ]),
     ["7", "b", "b"],
   );
+});
+
+test("parts of a log add up to the metrics of the whole", () => {
+  const whole = [
+    group([trajectory(1, { won: true, "costs/a": 2 }), trajectory(0)], { metrics: { level: 2 } }),
+    group([trajectory(0.5, { won: false })], { exceptions: [{ type: "TimeoutError" }] }),
+    group([trajectory(0.25, { "costs/a/b": 1 }), trajectory(0.75, { won: false })], {
+      metrics: { level: 5 },
+    }),
+    group([]),
+  ];
+  const answers = [
+    { tokenCount: 4, isCut: true },
+    { tokenCount: 8, isCut: false },
+    { tokenCount: null, isCut: null },
+    { tokenCount: 3, isCut: false },
+  ];
+  for (const split of ["train", "val", "mine"]) {
+    const expected = tallyMetrics(tallyLog(split, whole, answers));
+    const prefix = split === "mine" ? "mine/" : `${split}/`;
+    assert.deepEqual(
+      [expected[`${prefix}completions/mean_length`], expected[`${prefix}completions/clipped_ratio`]],
+      [5, 1 / 3],
+    );
+    for (let cut = 0; cut <= whole.length; cut++) {
+      const parts = [
+        tallyLog(split, whole.slice(0, cut), answers.slice(0, cut)),
+        tallyLog(split, whole.slice(cut), answers.slice(cut)),
+      ];
+      const merged = tallyMetrics(mergedTallies(parts[0], parts[1]));
+      assert.deepEqual(Object.keys(merged).toSorted(), Object.keys(expected).toSorted());
+      for (const [name, value] of Object.entries(expected))
+        assert.ok(
+          Math.abs(merged[name] - value) < 1e-12,
+          `${name} of ${split} cut at ${cut}: ${merged[name]}`,
+        );
+    }
+  }
+});
+
+test("parts with rewards near the greatest number there is add up to a finite mean", () => {
+  const part = tallyLog("val", [group([trajectory(1e308), trajectory(1.5e308)])]);
+  const metrics = tallyMetrics(mergedTallies(part, part));
+  assert.ok(Math.abs(metrics["val/reward"] / 1.25e308 - 1) < 1e-12);
 });

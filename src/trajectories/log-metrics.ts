@@ -1,8 +1,10 @@
 // The metrics of one log: rewards and everything trajectories and groups measured, averaged; how much data it
 // was; and running sums that go on from the model's earlier row. Pure; storing is log-trajectories.ts.
+import { clamped } from "../domain/clamped.ts";
 import { type Fault, ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
-import { clamped, mean, standardDeviation } from "./statistics.ts";
+import { answerMetrics, type AnswerLength } from "./answer-lengths.ts";
+import { mean, standardDeviation } from "./statistics.ts";
 
 /** What a log's metrics depend on beside the log itself. */
 export interface LogContext {
@@ -24,21 +26,59 @@ const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
 const runningSum = /^(costs|time|data)\/cum\//;
 
+/** What logs of one split measured, in a form that adds up. */
+export interface LogTally {
+  /** Mean of a metric and how many values it is of. */
+  readonly means: Readonly<Record<string, readonly [mean: number, count: number]>>;
+  readonly sums: Readonly<Metrics>;
+}
+
 /**
- * Computes what a log measures by itself.
+ * Measures one log.
  *
+ * @param answers of the model in all of its trajectories
  * @throws ServiceError `invalid` naming every number that is not finite and every metric named `costs_...`, by the
  *   index of its group
  */
-export function measureLog(split: string, groups: readonly TrajectoryGroup[]): Metrics {
+export function tallyLog(
+  split: string,
+  groups: readonly TrajectoryGroup[],
+  answers: readonly AnswerLength[] = [],
+): LogTally {
   refuseFaultyMetrics(groups);
+  const means: Record<string, readonly [number, number]> = {};
+  // Clients may give their metrics any name. Those that are computed here come later and win.
+  const measured = [trajectoryMeans(groups), groupMeans(groups), rewardMeans(groups), answerMeans(answers)];
+  for (const each of measured) for (const [name, tally] of each) means[prefixed(split, name)] = tally;
+  for (const name of Object.keys(means)) if (runningSum.test(name)) delete means[name];
+  return { means, sums: dataSums(split, groups) };
+}
+
+/** Returns the tally of both logs together. */
+export function mergedTallies(one: LogTally, other: LogTally): LogTally {
+  const means = { ...one.means };
+  for (const [name, tally] of Object.entries(other.means)) means[name] = mergedMeans(means[name], tally);
+  const sums: Metrics = { ...one.sums };
+  for (const [name, value] of Object.entries(other.sums)) sums[name] = (sums[name] ?? 0) + value;
+  return { means, sums };
+}
+
+function mergedMeans(
+  one: readonly [number, number] | undefined,
+  [mean, count]: readonly [number, number],
+): readonly [number, number] {
+  if (one === undefined || one[1] === 0) return [mean, count];
+  const total = one[1] + count;
+  const merged = (one[0] * one[1] + mean * count) / total;
+  // Sums of numbers near the greatest there is overflow where their mean does not.
+  return [Number.isFinite(merged) ? merged : one[0] * (one[1] / total) + mean * (count / total), total];
+}
+
+/** Returns the metrics that a tally comes to. */
+export function tallyMetrics({ means, sums }: LogTally): Metrics {
   const metrics: Metrics = {};
-  // What clients measured may have any name; what is computed here comes after it, and stays what it is.
-  for (const measured of [trajectoryMetrics(groups), groupMetrics(groups), rewardMetrics(groups)]) {
-    for (const [name, value] of Object.entries(measured)) metrics[prefixed(split, name)] = value;
-  }
-  for (const name of Object.keys(metrics)) if (runningSum.test(name)) delete metrics[name];
-  Object.assign(metrics, dataMetrics(split, groups));
+  for (const [name, [mean]] of Object.entries(means)) metrics[name] = mean;
+  Object.assign(metrics, sums);
   Object.assign(metrics, costSums(metrics));
   return metrics;
 }
@@ -89,35 +129,37 @@ function refuseFaultyMetrics(groups: readonly TrajectoryGroup[]): void {
   });
 }
 
-function rewardMetrics(groups: readonly TrajectoryGroup[]): Metrics {
+type Means = ReadonlyMap<string, readonly [mean: number, count: number]>;
+
+function rewardMeans(groups: readonly TrajectoryGroup[]): Means {
   const rewards = groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.reward));
   const exceptionCount = groups.reduce((count, group) => count + group.exceptions.length, 0);
   const attemptCount = rewards.length + exceptionCount;
   const deviations = groups
     .filter((group) => group.trajectories.length > 1)
     .map((group) => standardDeviation(group.trajectories.map((trajectory) => trajectory.reward)));
-  return {
-    // A log of exceptions alone has no mean reward: the metric is left out rather than made up.
-    ...(rewards.length > 0 ? { reward: mean(rewards) } : {}),
-    ...(attemptCount > 0 ? { exception_rate: exceptionCount / attemptCount } : {}),
-    reward_std_dev: deviations.length > 0 ? mean(deviations) : 0,
-  };
+  const means = new Map<string, readonly [number, number]>();
+  // A log of exceptions alone has no mean reward: the metric is left out rather than made up.
+  if (rewards.length > 0) means.set("reward", [mean(rewards), rewards.length]);
+  if (attemptCount > 0) means.set("exception_rate", [exceptionCount / attemptCount, attemptCount]);
+  means.set("reward_std_dev", [deviations.length > 0 ? mean(deviations) : 0, deviations.length]);
+  return means;
 }
 
-/** The mean of each metric over the trajectories that have it. */
-function trajectoryMetrics(groups: readonly TrajectoryGroup[]): Metrics {
-  return means(groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.metrics)));
+/** Mean of each metric over the trajectories that have it. */
+function trajectoryMeans(groups: readonly TrajectoryGroup[]): Means {
+  return meansOf(groups.flatMap((group) => group.trajectories.map((trajectory) => trajectory.metrics)));
 }
 
-/** The mean of each group metric over the groups that have it and at least one trajectory. */
-function groupMetrics(groups: readonly TrajectoryGroup[]): Metrics {
-  const averaged = means(
+/** Mean of each group metric over the groups that have it and at least one trajectory. */
+function groupMeans(groups: readonly TrajectoryGroup[]): Means {
+  const averaged = meansOf(
     groups.filter((group) => group.trajectories.length > 0).map((group) => group.metrics),
   );
-  return Object.fromEntries(Object.entries(averaged).map(([name, value]) => [`group_${name}`, value]));
+  return new Map([...averaged].map(([name, tally]) => [`group_${name}`, tally]));
 }
 
-function means(records: readonly Readonly<Record<string, number | boolean>>[]): Metrics {
+function meansOf(records: readonly Readonly<Record<string, number | boolean>>[]): Means {
   const values = new Map<string, number[]>();
   for (const record of records) {
     for (const [name, value] of Object.entries(record)) {
@@ -126,7 +168,17 @@ function means(records: readonly Readonly<Record<string, number | boolean>>[]): 
       values.set(name, list);
     }
   }
-  return Object.fromEntries([...values].map(([name, list]) => [name, mean(list)]));
+  return new Map([...values].map(([name, list]) => [name, [mean(list), list.length]]));
+}
+
+/** Length of the model's answers, and how many of them were cut off; empty where none tells its tokens. */
+function answerMeans(answers: readonly AnswerLength[]): Means {
+  const lengths = answers.flatMap(({ tokenCount }) => tokenCount ?? []);
+  const ends = answers.flatMap(({ isCut }) => isCut ?? []);
+  const means = new Map<string, readonly [number, number]>();
+  if (lengths.length > 0) means.set(answerMetrics.length, [mean(lengths), lengths.length]);
+  if (ends.length > 0) means.set(answerMetrics.cut, [mean(ends.map(Number)), ends.length]);
+  return means;
 }
 
 function prefixed(split: string, name: string): string {
@@ -136,7 +188,7 @@ function prefixed(split: string, name: string): string {
   return standsAlone ? name : `${split}/${name}`;
 }
 
-function dataMetrics(split: string, groups: readonly TrajectoryGroup[]): Metrics {
+function dataSums(split: string, groups: readonly TrajectoryGroup[]): Metrics {
   const trajectoryCount = groups.reduce(
     (count, group) => count + group.trajectories.length + group.exceptions.length,
     0,

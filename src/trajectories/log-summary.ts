@@ -1,33 +1,43 @@
 // What a log's metrics and scenarios are made of, gathered a group at a time: what was said in a trajectory is dropped at
 // once, since a log can be hundreds of megabytes.
 import type { JsonObject, Trajectory, TrajectoryGroup } from "../domain/trajectory.ts";
-import { measureLog } from "./log-metrics.ts";
+import { answersOf, type AnswerLength } from "./answer-lengths.ts";
+import { tallyLog, type LogTally } from "./log-metrics.ts";
 
 export interface LogSummary {
   /** What the log measures by itself. */
-  readonly measured: Readonly<Record<string, number>>;
+  readonly tally: LogTally;
   /** Every scenario that the groups name. */
   readonly scenarioIds: readonly string[];
   readonly groupCount: number;
   /** Exceptions not counted. */
   readonly trajectoryCount: number;
+  /** The `final_policy_version` that all trajectories share; null where they do not. */
+  readonly policyVersion: number | null;
 }
 
 export class LogSummarizer {
   readonly #groups: TrajectoryGroup[] = [];
+  readonly #answers: AnswerLength[] = [];
+  readonly #policyVersions = new Set<number | null>();
 
   add(group: TrajectoryGroup): void {
     this.#groups.push(bare(group));
+    for (const trajectory of group.trajectories) {
+      for (const answer of answersOf(trajectory)) this.#answers.push(answer);
+      this.#policyVersions.add(trajectory.finalPolicyVersion);
+    }
   }
 
-  /** @throws ServiceError as {@link measureLog} */
+  /** @throws ServiceError as {@link tallyLog} */
   summary(split: string): LogSummary {
     const groups = this.#groups;
     return {
-      measured: measureLog(split, groups),
+      tally: tallyLog(split, groups, this.#answers),
       scenarioIds: scenarioIdsOf(groups),
       groupCount: groups.length,
       trajectoryCount: groups.reduce((count, group) => count + group.trajectories.length, 0),
+      policyVersion: this.#policyVersions.size === 1 ? ([...this.#policyVersions][0] ?? null) : null,
     };
   }
 }

@@ -5,7 +5,7 @@ import { systemClock } from "../domain/clock.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { moment, sampleModel, sampleVersion } from "../storage/contract/storage-under-test.ts";
 import { memoryStorage } from "../storage/testing/memory-database.ts";
-import { measureLog } from "./log-metrics.ts";
+import { tallyLog } from "./log-metrics.ts";
 import { emptyTrajectory, LogSummarizer } from "./log-summary.ts";
 import { logTrajectories } from "./log-trajectories.ts";
 
@@ -36,7 +36,7 @@ function logOf(...groups: readonly TrajectoryGroup[]) {
   const summarizer = new LogSummarizer();
   for (const group of groups) summarizer.add(group);
   const lines = groups.map((group) => JSON.stringify(group));
-  return { model, split: "val", summary: summarizer.summary("val"), lines, outlines: [] };
+  return { model, split: "val", step: null, summary: summarizer.summary("val"), lines, outlines: [] };
 }
 
 test("stores logs at the newest version, each going on from the sums of the one before", async () => {
@@ -89,6 +89,54 @@ test("a summary says of a log what its groups say, and keeps none of what was sa
   const group = { ...scenario("a"), metadata: {}, trajectories: [trajectory, { ...trajectory, reward: 0 }] };
   const { summary } = logOf(group);
   assert.deepEqual([summary.groupCount, summary.trajectoryCount, summary.scenarioIds], [1, 2, ["7", "7"]]);
-  assert.deepEqual(summary.measured, measureLog("val", [group]));
+  assert.deepEqual(summary.tally, tallyLog("val", [group]));
   assert.ok(JSON.stringify(summary).length < 1000);
 });
+
+/** A group of one answer with this reward, by a version. */
+function answered(reward: number, version: number | null): TrajectoryGroup {
+  const trajectory = { ...emptyTrajectory, reward, finalPolicyVersion: version };
+  return { ...scenario("a"), exceptions: [], trajectories: [trajectory] };
+}
+
+test("a log belongs to the version that it names, else to the one that made it, else to the newest", async () => {
+  const open = memoryStorage();
+  const { models, trajectories: store } = open();
+  await models.create(model, sampleVersion(model.id, 0));
+  const newest = { newestVersion: async () => sampleVersion(model.id, 2) };
+  const server = { store, models: newest, clock };
+  const stepOf = async (step: number | null, ...versions: readonly (number | null)[]) => {
+    const log = logOf(...versions.map((version) => answered(1, version)));
+    return (await logTrajectories(server, { ...log, step })).step;
+  };
+  assert.equal(await stepOf(null, 0), 0);
+  assert.equal(await stepOf(null, 1, 1), 1);
+  assert.equal(await stepOf(null, 0, 1), 2);
+  assert.equal(await stepOf(null, 0, null), 2);
+  assert.equal(await stepOf(null), 2);
+  assert.equal(await stepOf(1, 0), 1);
+  // Another server's numbers.
+  assert.equal(await stepOf(null, 7), 2);
+  assert.equal(await stepOf(null, -1), 2);
+  await assert.rejects(stepOf(3), { code: "not_found", message: /no version 3 .* newest is 2/ });
+});
+
+test("logs of one split at one version add up on the version, and each keeps its own metrics", async () => {
+  const [one, other] = await twoServers();
+  const rewards = [1, 1, 1, 0];
+  const own: unknown[] = [];
+  for (const [index, reward] of rewards.entries()) {
+    const log = logOf(answered(reward, 0));
+    own.push((await logTrajectories(index % 2 === 0 ? one : other, log)).metrics["val/reward"]);
+  }
+  assert.deepEqual(own, rewards);
+  await logTrajectories(one, { ...logOf(answered(0.5, 0)), split: "test", summary: testSummary });
+  const metrics = (await one.models.findVersion(model.id, 0))?.metrics ?? {};
+  assert.deepEqual([metrics["val/reward"], metrics["test/reward"]], [0.75, 0.5]);
+});
+
+const testSummary = (() => {
+  const summarizer = new LogSummarizer();
+  summarizer.add(answered(0.5, 0));
+  return summarizer.summary("test");
+})();

@@ -2,7 +2,7 @@
 // prompt that serving would give for it, as an example conversation whose prompt is context.
 import type { AnswerMessages, PreferenceExample } from "../domain/preferences/preference.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { type ChoiceRecord, isChoiceRecord, type MessageRecord } from "../domain/trajectory.ts";
+import { asChoice, type ChoiceRecord, type MessageRecord, withoutTokens } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
 import { type ExampleSequences, exampleSequences, type TurnRenderer } from "./example-sequences.ts";
 import { choiceTurns } from "./history-turns.ts";
@@ -18,7 +18,7 @@ export function answerSequences(
   tokenizer: TurnRenderer & ConversationTokenizer,
 ): ExampleSequences {
   const { messages, tools, extra } = prompt;
-  const [recorded] = answer.filter(isChoiceRecord);
+  const [recorded] = answer.flatMap((item) => asChoice(item) ?? []);
   if (recorded !== undefined) return choiceSequences(prompt, recorded, tokenizer);
   const context = messages.map((message) => ({ ...message, weight: 0 }));
   return exampleSequences({ messages: [...context, ...answer.filter(isMessage)], tools, extra }, tokenizer);
@@ -30,7 +30,7 @@ function choiceSequences(
   choice: ChoiceRecord,
   tokenizer: ConversationTokenizer,
 ): ExampleSequences {
-  const history = { messagesAndChoices: [...messages, choice], tools };
+  const history = { messagesAndChoices: [...messages.map(withoutTokens), choice], tools };
   const context = { tokenizer, location: [], promptArguments: promptArgumentsOf(extra) };
   try {
     const { turns, untrained } = choiceTurns(history, context);
@@ -49,5 +49,5 @@ function choiceSequences(
 }
 
 function isMessage(item: AnswerMessages[number]): item is MessageRecord {
-  return !isChoiceRecord(item);
+  return asChoice(item) === null;
 }

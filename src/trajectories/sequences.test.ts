@@ -134,6 +134,36 @@ test("starts a new sequence where a prompt does not go on from the one before", 
   ]);
 });
 
+test("an assistant message that carries its tokens trains by them, as a choice does", () => {
+  const { finish_reason: _, index: _index, message, ...tokens } = exactChoice("u:x;a:", "h!i;");
+  const flat = { ...(message as JsonObject), ...tokens };
+  const items = [user("x"), flat, user("y"), exactChoice("u:x;a:h!i;u:y;a:", "ok;")];
+  check(trajectory(items), [["u:x;a:[h!i;]u:y;a:[ok;]", [-1, -2, -3, -4, -1, -2, -3]]]);
+  // Without a Choice beside it, and with parts of what it may carry.
+  check(trajectory([user("x"), flat]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
+  const { logprobs: _logprobs, ...withoutLogprobs } = flat as Record<string, JsonObject>;
+  check(trajectory([user("x"), withoutLogprobs]), [["u:x;a:[h!i;]", [NaN, NaN, NaN, NaN]]]);
+  const { prompt_token_ids: _prompt, token_ids: _ids, ...logprobsOnly } = flat as Record<string, JsonObject>;
+  check(trajectory([user("x"), logprobsOnly]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
+  // Tokens on the message of a Choice.
+  const nested = { finish_reason: "stop", message: flat };
+  check(trajectory([user("x"), nested]), [["u:x;a:[h!i;]", [-1, -2, -3, -4]]]);
+  // In a history of a sub-agent.
+  check(
+    trajectory([], {
+      additionalHistories: [{ messagesAndChoices: [user("x"), flat] as HistoryItem[], tools: null }],
+    }),
+    [["u:x;a:[h!i;]", [-1, -2, -3, -4]]],
+  );
+});
+
+test("a message that says nothing of its tokens stays a message, and so does what a user said", () => {
+  const nothing = { token_ids: null, prompt_token_ids: [], logprobs: { content: null, refusal: null } };
+  check(trajectory([user("x"), { ...assistant("hi"), ...nothing }]), [["u:x;a:[hi]", [NaN, NaN]]]);
+  const ofUser = { ...user("x"), token_ids: encode("x"), logprobs: logprobsOf(asIds("x")) };
+  check(trajectory([ofUser, assistant("hi")]), [["u:x;a:[hi]", [NaN, NaN]]]);
+});
+
 test("renders the prompt where only log-probabilities survived", () => {
   const first = choice("hi", { logprobs: logprobsOf(asIds("hi;")) });
   const second = choice("ok", { logprobs: logprobsOf(["o", "k", ";"]) });

@@ -8,7 +8,7 @@
 // What is wrong with a trajectory: tokens that cannot be identified and conversations that the template refuses
 // drop their history with a reason; records that contradict themselves, or that hold ids this model does not have, fail
 // the job, since they mean that the data belongs to another model.
-import { type History, type Trajectory, isChoiceRecord } from "../domain/trajectory.ts";
+import { asChoice, type History, type Trajectory } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "./conversation-tokenizer.ts";
 import {
   allTurns,
@@ -59,6 +59,11 @@ export interface TrajectorySequences {
   readonly sequences: readonly RecordedSequence[];
   /** What of the trajectory does not train. */
   readonly untrained: readonly Untrained[];
+  /**
+   * Places of the histories that became several sequences for no reason that they show: no thought in them that a template
+   * may have dropped.
+   */
+  readonly split: readonly (readonly string[])[];
 }
 
 /**
@@ -85,15 +90,29 @@ export function trajectorySequences(
     const joined = sequencesOfTurns(turns).map((sequence) => ({ ...sequence, location }));
     const sequences = joined.filter(({ sequence }) => sequence.mask.includes(1));
     const isCut = sequences.length < joined.length;
-    return { sequences, untrained: isCut ? [...untrained, onlyTokenFirst(location)] : untrained };
+    const isSplit = sequences.length > 1 && !hasThoughts(history);
+    const split = isSplit ? [location] : [];
+    return { sequences, split, untrained: isCut ? [...untrained, onlyTokenFirst(location)] : untrained };
   });
   const sequences = read.flatMap((history) => history.sequences);
   const untrained = read.flatMap((history) => history.untrained);
-  return { sequences, untrained: sequences.length > 0 ? untrained : [...untrained, ...nothing(untrained)] };
+  return {
+    sequences,
+    untrained: sequences.length > 0 ? untrained : [...untrained, ...nothing(untrained)],
+    split: read.flatMap((history) => history.split),
+  };
+}
+
+/** True if the model thought in an answer, which templates leave out of later prompts. */
+function hasThoughts({ messagesAndChoices }: History): boolean {
+  return messagesAndChoices.some((item) => {
+    const { reasoning, reasoning_content: content } = asChoice(item)?.message ?? item;
+    return typeof (reasoning ?? content ?? null) === "string";
+  });
 }
 
 function holdsChoice({ messagesAndChoices }: History): boolean {
-  return messagesAndChoices.some(isChoiceRecord);
+  return messagesAndChoices.some((item) => asChoice(item) !== null);
 }
 
 /** Assistant messages train where a trajectory holds no Choice at all. */

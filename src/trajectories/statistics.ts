@@ -1,10 +1,6 @@
 // Sums, means and deviations of rewards and metrics, which may be as great as numbers get: no result is infinite, and
 // where nothing overflows it is that of the plain formula.
-
-/** The number itself, or the greatest there is of its sign where a sum went beyond it. */
-export function clamped(value: number): number {
-  return Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
-}
+import { clamped } from "../domain/clamped.ts";
 
 /** @param values at least one, all finite */
 export function mean(values: readonly number[]): number {

@@ -23,6 +23,10 @@ export const logSchema = Type.Object(
       default: defaultSplit,
       description: "What the trajectories are for, such as train or val; its metrics are named after it.",
     }),
+    step: nullable(Type.Integer({ minimum: 0 }), {
+      description:
+        "Version that the trajectories belong to. Without it, the final_policy_version that all of them share, else the newest version.",
+    }),
     trajectory_groups: Type.Array(trajectoryGroupSchema, { description: "What is logged." }),
     model_id: nullable(Type.String(), { description: "The path's, if anything." }),
   },
@@ -51,6 +55,8 @@ export const loggedSchema = Type.Object(
 
 export interface ReadLog {
   readonly split: string;
+  /** Null where the body names no version. */
+  readonly step: number | null;
   /** Clients repeat here what the path says; null when they do not. */
   readonly modelId: string | null;
   readonly summary: LogSummary;
@@ -70,7 +76,8 @@ export function readLog(bytes: Buffer, limits: BodyLimits): ReadLog {
   const split = value.split ?? defaultSplit;
   try {
     const summary = summarizer.summary(split);
-    return { split, modelId: value.model_id?.toLowerCase() ?? null, summary, lines, outlines, ignored };
+    const modelId = value.model_id?.toLowerCase() ?? null;
+    return { split, step: value.step ?? null, modelId, summary, lines, outlines, ignored };
   } catch (error) {
     throw locate(error, { groups: ["body", "trajectory_groups"] });
   }

@@ -2,8 +2,8 @@
 import type { TrajectoryOutline } from "./trajectory-outline.ts";
 import {
   type ChoiceRecord,
+  asChoice,
   type HistoryItem,
-  isChoiceRecord,
   type Json,
   type Trajectory,
   type TrajectoryGroup,
@@ -31,9 +31,9 @@ function contentOf(trajectory: Trajectory): Omit<TrajectoryOutline, "part" | "gr
   const { messagesAndChoices: items, additionalHistories, reward, metrics } = trajectory;
   const replies = [items, ...additionalHistories.map((history) => history.messagesAndChoices)]
     .flat()
-    .filter(isChoiceRecord);
-  const asked = items.find((item) => !isChoiceRecord(item) && item["role"] === "user");
-  const answered = items.findLast((item) => isChoiceRecord(item) || item["role"] === "assistant");
+    .flatMap((item) => asChoice(item) ?? []);
+  const asked = items.find((item) => item["role"] === "user");
+  const answered = items.findLast((item) => asChoice(item) !== null || item["role"] === "assistant");
   const named = Object.entries(metrics).filter(([name]) => name.length <= metricNameLengthMax);
   return {
     reward,
@@ -58,7 +58,7 @@ function logprobsOf({ logprobs }: ChoiceRecord): readonly Json[] {
 
 /** How the text of a message or reply begins; of one without text, the call that it makes. */
 function beginningOf(item: HistoryItem): string {
-  const message = isChoiceRecord(item) ? item.message : item;
+  const message = asChoice(item)?.message ?? item;
   const text = textOf(message["content"]).trimStart();
   const words = text === "" ? callIn(message["tool_calls"]) : text;
   // Not between the two halves of a character.

@@ -145,6 +145,49 @@ test("a log leaves the figures of the training that made the version", async () 
   await server.close();
 });
 
+test("a log belongs to the version that it names, or that made its trajectories, and parts of a split add up there", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const job = { model_id: modelId, trajectory_groups: [] };
+  await server.ask({ method: "POST", url: "/v1/preview/training-jobs", headers, payload: job });
+  await playJob(server, { step: 1, metrics: {} });
+  const part = (rewards: readonly number[], version: number | null) => [
+    { trajectories: rewards.map((reward) => ({ reward, final_policy_version: version })) },
+  ];
+  const stepOf = async (body: object): Promise<unknown> => {
+    const answer = await log(server, modelId, body);
+    assert.equal(answer.headers["x-hone-ignored"], undefined);
+    assert.equal(answer.statusCode, 200, answer.body);
+    return answer.json<Body>()["step"];
+  };
+  assert.equal(await stepOf({ trajectory_groups: part([1, 1, 1], 0) }), 0);
+  assert.equal(await stepOf({ trajectory_groups: part([0], null), step: 0 }), 0);
+  assert.equal(await stepOf({ trajectory_groups: part([0.5], null), step: null }), 1);
+  const url = `/v1/preview/models/${modelId}/checkpoints`;
+  const page = await server.ask({ method: "GET", url, headers });
+  const rewards = page
+    .json<{ data: { metrics: Record<string, number> }[] }>()
+    .data.map(({ metrics }) => metrics["val/reward"]);
+  assert.deepEqual(rewards, [0.75, 0.5]);
+  const late = await log(server, modelId, { trajectory_groups: part([1], null), step: 2 });
+  assert.equal(late.statusCode, 404);
+  const [fault] = late.json<{ detail: { loc: string[]; msg: string }[] }>().detail;
+  assert.deepEqual(fault?.loc, ["body", "step"]);
+  assert.match(fault?.msg ?? "", /no version 2 of this model yet; the newest is 1/);
+  assert.equal((await log(server, modelId, { trajectory_groups: [], step: -1 })).statusCode, 422);
+  await server.close();
+});
+
+test("rewards whose sum no number can hold are logged, listed and counted", async () => {
+  const server = await fakeServer();
+  const modelId = await registeredModel(server);
+  const great = [{ trajectories: [1, 2, 3, 4].map(() => ({ reward: 1e308 })) }];
+  const answer = await log(server, modelId, { trajectory_groups: great });
+  assert.equal(answer.statusCode, 200, answer.body);
+  assert.equal(answer.json<{ metrics: Record<string, number> }>().metrics["val/reward"], 1e308);
+  await server.close();
+});
+
 test("refuses what is wrong, and what belongs to others", async () => {
   const server = await fakeServer();
   const modelId = await registeredModel(server);

@@ -16,6 +16,7 @@ import { nameIgnored } from "../input/ignored-fields.ts";
 import { readQuery } from "../input/query.ts";
 import { cursorRefusal, pageAnswer, pageRequest } from "../../wire/page.ts";
 import { metricsPageSchema, trajectoryLogBody, trajectoryPageSchema } from "../../wire/trajectory.ts";
+import { locate } from "../../wire/places.ts";
 import { trajectoryPageText, withinContentBound } from "../../wire/trajectory-pages.ts";
 import { modelParameters, reachModel } from "./reach.ts";
 
@@ -43,19 +44,24 @@ export function trajectoryRoutes(
         summary: "Log trajectories and calculate metrics",
         params: modelParameters,
         body: logSchema,
-        response: answered("The metrics, which the model's newest version has too.", { json: loggedSchema }),
+        response: answered(
+          "The metrics of these trajectories. Their version has those of all logs under the split together.",
+          { json: loggedSchema },
+        ),
         ...documented,
       },
     },
     async (request, reply) => {
-      const { split, modelId, summary, lines, outlines, ignored } = await bodies.read("log", request);
+      const { split, step, modelId, summary, lines, outlines, ignored } = await bodies.read("log", request);
       nameIgnored(reply, ignored);
       const { trajectories: store, versions: models, clock } = dependencies;
       const model = present(request.model, "the model that the log is for");
       if (modelId !== null && modelId !== model.id) throw contradiction(modelId, model);
       await dependencies.room.require(model.entity);
-      const log = { model, split, summary, lines: linesIn(lines), outlines: outlinesIn(outlines) };
-      const logged = await logTrajectories({ store, models, clock }, log);
+      const log = { model, split, step, summary, lines: linesIn(lines), outlines: outlinesIn(outlines) };
+      const logged = await logTrajectories({ store, models, clock }, log).catch((error: unknown) => {
+        throw locate(error, { step: ["body", "step"] });
+      });
       return {
         detail: [],
         model_id: model.id,

@@ -114,6 +114,20 @@ export function checkTrajectoryOutlines(makeStorage: MakeStorage): void {
     assert.deepEqual(await trajectories.countOutlines("m", null), []);
     assert.deepEqual((await trajectories.listOutlines("m", everything, firstOutlines)).items, []);
   });
+
+  test("rewards near the greatest number there is are counted", async (t) => {
+    const { trajectories, models } = await (await makeStorage(t))();
+    await storeModel(models, "m");
+    const great = [1, 1, 1, 1].map((sign) => sampleGroup(sign * 1e308));
+    await trajectories.append(sampleLog("a", { groups: great }), () => ({}));
+    await trajectories.append(sampleLog("b", { groups: great }), () => ({}));
+    const [count] = await trajectories.countOutlines("m", null);
+    assert.deepEqual([count?.count, count?.meanReward], [8, Number.MAX_VALUE / 8]);
+    await trajectories.append(sampleLog("c", { groups: great.map(() => sampleGroup(-1e308)) }), () => ({}));
+    const [lower] = await trajectories.countOutlines("m", null);
+    assert.equal(lower?.count, 12);
+    assert.ok(Number.isFinite(lower?.meanReward));
+  });
 }
 
 const firstOutlines: {

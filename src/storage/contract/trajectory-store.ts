@@ -50,6 +50,37 @@ export function checkTrajectoryStore(makeStorage: MakeStorage): void {
     assert.deepEqual((await models.findVersion("m", 0))?.metrics, { kept: 1, ...metrics });
   });
 
+  test("logs under a split at a version are combined with those before, and with no others", async (t) => {
+    const open = await makeStorage(t);
+    const first = await open();
+    const { trajectories, models } = first;
+    await storeModel(models, "m");
+    await storeModel(models, "n");
+    const seen: unknown[] = [];
+    let count = 0;
+    const append = (store: TrajectoryStore, place: object) =>
+      store.append(
+        sampleLog(`l${(count += 1)}`, place),
+        () => ({ own: count, both: count }),
+        (earlier) => {
+          seen.push(earlier?.["sum"] ?? null);
+          const sum = Number(earlier?.["sum"] ?? 0) + count;
+          return { tally: { sum }, metrics: { both: sum } };
+        },
+      );
+    assert.deepEqual(await append(trajectories, {}), { own: 1, both: 1 });
+    await append(trajectories, {});
+    await append(trajectories, { split: "other" });
+    await append(trajectories, { step: 1 });
+    await append(trajectories, { modelId: "n" });
+    await trajectories.append(sampleLog("plain"), () => ({}));
+    await first.close();
+    const again = await open();
+    await append(again.trajectories, {});
+    assert.deepEqual(seen, [null, 1, null, null, null, 3]);
+    assert.deepEqual((await again.models.findVersion("m", 0))?.metrics, { own: 6, both: 9 });
+  });
+
   test("a log with a group of several megabytes comes back as it was", async (t) => {
     const { trajectories, models } = await (await makeStorage(t))();
     await storeModel(models, "m");

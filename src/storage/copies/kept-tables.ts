@@ -132,6 +132,7 @@ const keptColumns: KeptColumns = {
     "group_count",
     "content_bytes",
     "removed_at",
+    "tally",
   ],
   trajectory_groups: ["log_id", "group_index", "content"],
   trajectory_outlines: [

@@ -1,7 +1,9 @@
 // Deletes the rows of what was removed, a few in a transaction: a log or a job may have hundreds of megabytes, and other writers
 // do not wait for them.
 import { type Kysely, sql, type Transaction } from "kysely";
+import { clamped } from "../../domain/clamped.ts";
 import { terminalSequence } from "../jobs/job-events.ts";
+import { clampedSum } from "../outlines.ts";
 import type { Schema } from "../schema.ts";
 
 /** Of one transaction; a row has a megabyte at most, and most have far less. */
@@ -88,10 +90,10 @@ async function deleteOutlines(transaction: Transaction<Schema>, sourceId: string
     .updateTable("trajectory_counts")
     .set((row) => ({
       trajectory_count: row("trajectory_count", "-", gone.length),
-      reward_sum: row(
-        "reward_sum",
+      reward_sum: clampedSum(
+        row.ref("reward_sum"),
         "-",
-        gone.reduce((sum, { reward }) => sum + reward, 0),
+        gone.reduce((sum, { reward }) => clamped(sum + reward), 0),
       ),
     }))
     .where("model_id", "=", model_id)

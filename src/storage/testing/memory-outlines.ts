@@ -1,4 +1,5 @@
 // For tests: outlines of trajectories in memory.
+import { clamped } from "../../domain/clamped.ts";
 import type {
   ListedOutline,
   OutlineCount,
@@ -42,11 +43,13 @@ export function memoryOutlines(
       exclusively((tables) => {
         const all = ofModel(tables, modelId).filter((outline) => step === null || outline.step === step);
         const kinds = new Map<string, OutlineCount>();
+        const sums = new Map<string, number>();
         for (const { source, split, reward } of all) {
           const key = JSON.stringify([source, split]);
-          const { count, meanReward } = kinds.get(key) ?? { count: 0, meanReward: 0 };
-          const mean = (meanReward * count + reward) / (count + 1);
-          kinds.set(key, { source, split, count: count + 1, meanReward: mean });
+          const count = (kinds.get(key)?.count ?? 0) + 1;
+          const sum = clamped((sums.get(key) ?? 0) + reward);
+          sums.set(key, sum);
+          kinds.set(key, { source, split, count, meanReward: sum / count });
         }
         return [...kinds.entries()]
           .sort(([a, one], [b, other]) => other.count - one.count || (a < b ? -1 : 1))

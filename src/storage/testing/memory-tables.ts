@@ -15,7 +15,7 @@ import type { ServerLease } from "../../domain/servers/server-store.ts";
 import { fittingCount, type Page, type PageRequest, pageBytesMax } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ListedOutline } from "../../domain/outlines/trajectory-outline.ts";
-import type { TrajectoryLog } from "../../domain/trajectory.ts";
+import type { JsonObject, TrajectoryLog } from "../../domain/trajectory.ts";
 import type { ObjectDraft, PublishedObject } from "../../domain/traces/published-object.ts";
 import type { CallPart } from "../../domain/traces/traced-call.ts";
 import type { TracedFile } from "../../domain/traces/traced-file.ts";
@@ -88,6 +88,7 @@ export interface Tables {
     readonly log: TrajectoryLog;
     readonly lines: readonly string[];
     readonly scenarioIds: readonly string[];
+    readonly tally: JsonObject | null;
   }[];
   /** In the order they came. */
   outlines: readonly (ListedOutline & { readonly modelId: string })[];

@@ -8,7 +8,7 @@ import { addOutlines, memoryOutlines } from "./memory-outlines.ts";
 export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
   return {
     ...memoryOutlines(exclusively),
-    append: ({ lines: given, outlines, scenarioIds, ...log }, measure) =>
+    append: ({ lines: given, outlines, scenarioIds, ...log }, measure, combine) =>
       exclusively((tables) => {
         const { modelId } = log;
         if (!tables.models.some(({ id }) => id === modelId)) throw notFound("model", modelId);
@@ -17,13 +17,15 @@ export function memoryTrajectories(exclusively: Exclusively): TrajectoryStore {
           metrics: earlier.at(-1)?.log.metrics ?? {},
           scenarioCount: new Set([...earlier.flatMap((one) => one.scenarioIds), ...scenarioIds]).size,
         });
+        const parts = earlier.filter((one) => one.log.split === log.split && one.log.step === log.step);
+        const combined = combine?.(parts.findLast(({ tally }) => tally !== null)?.tally ?? null);
         const lines = [...given];
         const contentBytes = lines.reduce((bytes, line) => bytes + Buffer.byteLength(line), 0);
         const stored = { ...log, metrics, contentBytes };
-        tables.logs = [...tables.logs, { log: stored, lines, scenarioIds }];
+        tables.logs = [...tables.logs, { log: stored, lines, scenarioIds, tally: combined?.tally ?? null }];
         const { id: sourceId, split, step, recordedAt } = log;
         addOutlines(tables, { modelId, source: "log", sourceId, split, step, recordedAt }, outlines);
-        mergeMetrics(tables, modelId, log.step, metrics);
+        mergeMetrics(tables, modelId, log.step, { ...metrics, ...combined?.metrics });
         return metrics;
       }),
     find: (id) => exclusively(({ logs }) => logs.find(({ log }) => log.id === id)?.log ?? null),

@@ -1,7 +1,7 @@
 // What is checked of the tokens that a job's Choices recorded, as far as it is known when the job comes: a record that training
 // would refuse is refused at once, with its group, trajectory and turn.
 import { choiceFaults, greatestTokenId, strangeIdMessage } from "../../trajectories/choice-faults.ts";
-import type { JsonObject } from "../../domain/trajectory.ts";
+import { asChoice, type HistoryItem } from "../../domain/trajectory.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { isAtFaultLimit, isObject, report, type Findings } from "../../validation/findings.ts";
 
@@ -28,9 +28,11 @@ export class RecordedTokensCheck {
 
   /** Adds what is wrong with the item of a history where the walk stands; messages are none of its business. */
   check(item: Readonly<Record<string, unknown>>, findings: Findings): void {
-    if (!Object.hasOwn(item, "finish_reason") || !isObject(item["message"])) return;
-    // It came out of JSON.
-    const choice = item as JsonObject;
+    // Safe cast: parsed from JSON.
+    const given = item as HistoryItem;
+    if (Object.hasOwn(item, "message") && !isObject(item["message"])) return;
+    const choice = asChoice(given);
+    if (choice === null) return;
     for (const { place, message } of choiceFaults(choice, this.#vocabularySize)) {
       if (isAtFaultLimit(findings)) return;
       // What is wrong with its type or range was said.

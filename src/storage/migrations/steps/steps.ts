@@ -115,6 +115,13 @@ export const steps: readonly Step[] = [
   ["alter table jobs add column made_by text"],
   // From which version on a program goes on beside newer ones.
   ["alter table database_version add column serves_from integer"],
+  // Logs of one split at one version add up. Logs of older servers have no tally, and newer logs do not count them.
+  {
+    adds: [
+      "alter table trajectory_logs add column tally text",
+      "create index trajectory_log_parts on trajectory_logs (model_id, split, step, sequence)",
+    ],
+  },
 ];
 
 /** SHA-256 of the built-in model's weights in version 0.1, whose jobs recorded nothing of their base. */
