@@ -86,7 +86,9 @@ async function train(modelId: string, rollouts: readonly (readonly Body[])[]) {
     "GET",
     `/v1/preview/models/${modelId}/checkpoints?order=desc&limit=1`,
   );
-  assert.deepEqual(job.warnings, []);
+  // A turn whose thought is empty is rendered without it in the next prompt, which the job says.
+  const others = job.warnings.filter((warning: string) => !warning.includes("became several sequences"));
+  assert.deepEqual(others, []);
   const difference: number = body.data[0].metrics["loss/first_max_logprob_difference"];
   assert.ok(difference > 0 && difference < 1e-4, `the difference is ${difference}`);
 }

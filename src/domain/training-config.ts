@@ -37,6 +37,8 @@ export interface TrainingConfig {
    * sampled.
    */
   readonly klPenaltySource: KlPenaltySource;
+  /** At least 0, in nats a token: a job that moves its policy further makes no version; 0 is off, null leaves it to the server. */
+  readonly klUpdateMax: number | null;
   /** Above 0. */
   readonly learningRate: number;
   /** At least 0: a step's learning rate is multiplied by the number of its sequences to this power. */
@@ -82,6 +84,7 @@ export function resolveTrainingConfig(input: TrainingConfigInput): TrainingConfi
     k2Tau: input.k2Tau ?? 0,
     klPenaltyCoefficient: input.klPenaltyCoefficient ?? 0,
     klPenaltySource: input.klPenaltySource ?? "current_learner",
+    klUpdateMax: input.klUpdateMax ?? null,
     learningRate: input.learningRate ?? 1e-4,
     learningRatePower: input.learningRatePower ?? 0,
     maskProbRatio: input.maskProbRatio ?? false,

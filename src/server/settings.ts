@@ -302,6 +302,7 @@ export const settingGroups: { readonly [Title: string]: readonly SettingKey[] } 
     "training.batchTokens",
     "training.basePrecision",
     "training.sequenceLengthMax",
+    "training.klUpdateMax",
     "rewards.lookSeconds",
     "rewards.rulesPerProject",
     "rewards.feedbackPerJob",

@@ -1,8 +1,10 @@
 // The metrics of a training job under the names that clients know: those of its start and of each step, and the means that
 // its version keeps. Pure.
 import type { JobCounts } from "../domain/job.ts";
+import { answerMetrics } from "../trajectories/answer-lengths.ts";
 import { mean, standardDeviation } from "../trajectories/statistics.ts";
 import { logprobDifference } from "./logprob-difference.ts";
+import type { AnswerSummary } from "./data/answer-summary.ts";
 import type { OptimizerBatch } from "./data/optimizer-batches.ts";
 import type { ForwardBackwardResult, OptimizerStepResult } from "./trainer.ts";
 
@@ -69,6 +71,15 @@ export function versionMetrics(steps: readonly Metrics[], counts: JobCounts, sec
 export function rewardMetrics(rewards: readonly number[]): Metrics {
   if (rewards.length === 0) return {};
   return { "data/reward": mean(rewards), "data/reward_std_dev": standardDeviation(rewards) };
+}
+
+/** Of the version, how long the answers in its data were, and how many of them were cut off. */
+export function completionMetrics(answers: AnswerSummary): Metrics {
+  const { count, lengthMean, lengthMax, endedCount, cutCount } = answers;
+  return {
+    ...(count === 0 ? {} : { [answerMetrics.length]: lengthMean, [answerMetrics.lengthMax]: lengthMax }),
+    ...(endedCount === 0 ? {} : { [answerMetrics.cut]: cutCount / endedCount }),
+  };
 }
 
 /** A step's metric to the name of its mean; a name with a slash stays as it is. */

@@ -226,6 +226,104 @@ test("warns of steps that cannot have changed anything", async (t) => {
   assert.match(await warningsOf(cutOff), /gradient of its 3 steps was 0, so nothing was learned/);
 });
 
+test("a job that moves its policy too far says by how much and what to do, and makes no version above its limit", async (t) => {
+  const run = async (config: Given["config"], klUpdateMax = 0) => {
+    const bench = new Bench(t);
+    const settings = { ...pinnedSettings(trainingSettingsWith()), ...few, klUpdateMax };
+    const outcome = await bench.run({ config: { ...config }, input: { settings } }).catch(String);
+    const metrics = typeof outcome === "string" ? {} : outcome.metrics;
+    const refusal = typeof outcome === "string" ? outcome : null;
+    return { moved: metrics["loss/kl_update"], refusal, told: bench.warnings.join("\n"), bench };
+  };
+  const mild = await run({ learningRate: 1e-3 });
+  assert.ok(Math.abs(mild.moved) < 0.1, `moved by ${mild.moved}`);
+  assert.doesNotMatch(mild.told, /moved the policy/);
+  const wild = await run({ learningRate: 3 });
+  assert.ok(wild.moved > 1, `moved by ${wild.moved}`);
+  const numbers = `moved the policy by ${wild.moved.toPrecision(3)} nats a token (kl_update) with 3 steps at a learning rate of 3;`;
+  assert.ok(wild.told.includes(numbers), wild.told);
+  assert.match(
+    wild.told,
+    /lower learning_rate to [\d.e-]+ or so, .* To go back to version 0, delete the new version/,
+  );
+  assert.deepEqual(wild.bench.published, ["1"]);
+  for (const limited of [
+    await run({ learningRate: 3, klUpdateMax: 0.4 }),
+    await run({ learningRate: 3 }, 0.4),
+  ]) {
+    assert.ok(
+      limited.refusal?.includes(`${numbers} its limit is 0.4 (max_kl_update), so no version is made`),
+      limited.refusal ?? "",
+    );
+    assert.deepEqual(limited.bench.published, []);
+  }
+  // A job's own limit wins over the server's.
+  assert.equal((await run({ learningRate: 3, klUpdateMax: 0 }, 0.4)).refusal, null);
+  assert.equal((await run({ learningRate: 1e-3, klUpdateMax: 0.4 })).refusal, null);
+});
+
+test("how far a job moved its policy is known too where nothing was recorded", async (t) => {
+  const bench = new Bench(t);
+  const groups = someGroups().map((group) => ({
+    ...group,
+    trajectories: group.trajectories.map((trajectory) => ({
+      ...trajectory,
+      messagesAndChoices: trajectory.messagesAndChoices.map((item) => ({ ...item, logprobs: null })),
+    })),
+  }));
+  const { metrics } = await bench.run({ groups, config: { learningRate: 3 } });
+  const moved = metrics["loss/kl_update_k3"];
+  assert.ok(moved > 0.1, `moved by ${moved}`);
+  assert.equal("loss/kl_div" in metrics, false);
+});
+
+test("answers that were cut off, and data that cannot teach, are warned of with their numbers", async (t) => {
+  const told = async (
+    change: (index: number) => {
+      readonly reward?: number;
+      readonly ids?: readonly number[];
+      readonly end?: string;
+    },
+  ) => {
+    const bench = new Bench(t);
+    let index = 0;
+    const groups = someGroups().map((group) => ({
+      ...group,
+      trajectories: group.trajectories.map((trajectory) => {
+        const { reward = trajectory.reward, ids, end = "stop" } = change(index++);
+        const messagesAndChoices = trajectory.messagesAndChoices.map((item) => ({
+          ...item,
+          finish_reason: end,
+          ...(ids && { token_ids: ids, logprobs: null }),
+        }));
+        return { ...trajectory, reward, messagesAndChoices };
+      }),
+    }));
+    const { metrics } = await bench.run({ groups });
+    return { metrics, warnings: bench.warnings.join("\n") };
+  };
+  const cut = await told((index) => ({ end: index < 4 ? "length" : "stop" }));
+  assert.match(
+    cut.warnings,
+    /^10 of 14 answers \(71 %\) were cut off at their token limit .* Raise max_completion_tokens/m,
+  );
+  assert.ok(cut.metrics["completions/clipped_ratio"] > 0.4);
+  assert.ok(cut.metrics["completions/max_length"] >= cut.metrics["completions/mean_length"]);
+  const whole = await told(() => ({}));
+  assert.doesNotMatch(whole.warnings, /cut off|nothing trains/);
+  assert.equal(whole.metrics["completions/clipped_ratio"], 0);
+  const flat = await told(() => ({ reward: 0 }));
+  assert.match(
+    flat.warnings,
+    /^All 6 answers earned 0, so that nothing trains\. The tasks are too hard .* or it has learned them/m,
+  );
+  const collapsed = await told((index) => ({ reward: index < 3 ? 0.4 : 1, ids: [1, 2, 3] }));
+  assert.match(
+    collapsed.warnings,
+    /^Answers earned 0\.7 on average, each as much as the others of its group, so that nothing trains\. 6 of 6 answers to 2 groups are the same\. .* the policy has collapsed: go back to an earlier version/m,
+  );
+});
+
 test("a job's own weight decay and norm win over the server's; its rate grows with the sequences of a step where it says so", async (t) => {
   const bench = new Bench(t);
   const config = {
@@ -243,16 +341,20 @@ test("a job's own weight decay and norm win over the server's; its rate grows wi
   assert.equal(bench.steps[0]["learning_rate"], 0.02);
 });
 
-test("looks at the log-probabilities of several steps' sequences before the first, without a second look at one that is enough", async (t) => {
-  const bench = new Bench(t);
-  await bench.run({ config: { batchSize: 1 } });
-  const [, probe] = bench.trainers.calls;
-  assert.ok(probe.kind === "forward");
-  assert.equal(probe.data.length, 4);
-  const whole = new Bench(t);
-  await whole.run({ config: { stepCount: 1, passCount: 2 } });
-  assert.deepEqual(whole.kinds.slice(0, 3), ["open", "forwardBackward", "optimStep"]);
-  assert.deepEqual(whole.warnings, bench.warnings);
+test("looks at sequences from all over the job before the first step, and at the same ones after the last", async (t) => {
+  for (const config of [{ batchSize: 1 }, { stepCount: 1, passCount: 2 }]) {
+    const bench = new Bench(t);
+    const { metrics } = await bench.run({ config });
+    const looks = bench.trainers.calls.flatMap((call) => (call.kind === "forward" ? [call.data] : []));
+    assert.deepEqual(
+      looks.map((data) => data.length),
+      [4, 4],
+    );
+    assert.equal(bench.kinds[1], "forward");
+    const tokens = looks.map((data) => data.map(({ tokenIds }) => [...tokenIds]));
+    assert.deepEqual(tokens[0], tokens[1]);
+    assert.ok(metrics["loss/kl_update_k3"] > 0);
+  }
 });
 
 test("where the server counts tokens, packed_sequence_length is the tokens of a step; it is always the longest sequence", async (t) => {
@@ -273,7 +375,12 @@ test("where the server counts tokens, packed_sequence_length is the tokens of a 
 
 test("a batch knows the groups of its sequences, and its step goes by the job's own numbers", async (t) => {
   const bench = new Bench(t);
-  const settings = { ...pinnedSettings(trainingSettingsWith()), weightDecay: 0.25, gradientNormMax: 7 };
+  const settings = {
+    ...pinnedSettings(trainingSettingsWith()),
+    ...few,
+    weightDecay: 0.25,
+    gradientNormMax: 7,
+  };
   await bench.run({ config: { learningRate: 0.02 }, input: { settings } });
   const [, , gradient, optimizer] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward" && optimizer.kind === "optimStep");
@@ -421,10 +528,10 @@ test("the seed decides the first adapter and the order of the steps, and nothing
 test("precalculated log-probabilities take the place of the recorded ones before the first step", async (t) => {
   const bench = new Bench(t);
   await bench.run({ config: { precalculateLogprobs: true } });
-  const forwards = ["forward", "forward", "forward", "forward"];
-  assert.deepEqual(bench.kinds.slice(0, 6), ["open", ...forwards, "forwardBackward"]);
+  const forwards = ["forward", "forward", "forward"];
+  assert.deepEqual(bench.kinds.slice(0, 5), ["open", ...forwards, "forwardBackward"]);
   const [, recorded] = bench.trainers.calls;
-  const gradient = bench.trainers.calls[5];
+  const gradient = bench.trainers.calls[4];
   assert.ok(recorded.kind === "forward" && gradient.kind === "forwardBackward");
   const trainer = await bench.trainers.open({ kind: "new", seed: "seed" }, run);
   const { signal } = new AbortController();
@@ -445,8 +552,8 @@ test("where serving computes with fewer bits, old log-probabilities are computed
   const bench = new Bench(t);
   const settings = pinnedSettings({ ...trainingSettingsWith(), servedPrecision: "8 bits" });
   await bench.run({ input: { settings: { ...settings, ...few } } });
-  assert.deepEqual(bench.kinds.slice(1, 6), ["forward", "forward", "forward", "forward", "forwardBackward"]);
-  const [, , , , , gradient] = bench.trainers.calls;
+  assert.deepEqual(bench.kinds.slice(1, 5), ["forward", "forward", "forward", "forwardBackward"]);
+  const [, , , , gradient] = bench.trainers.calls;
   assert.ok(gradient.kind === "forwardBackward");
   assert.ok(gradient.data.every(({ oldLogprobs }) => !oldLogprobs.includes(-1)));
   assert.ok(bench.steps[0]["mean_logprob_difference"] <= bench.steps[0]["max_logprob_difference"]);
@@ -461,7 +568,7 @@ test("precalculated log-probabilities are computed once for each sequence, howev
   assert.equal(gradients.length, 12);
   assert.equal(new Set(gradients.map(({ tokenIds }) => tokenIds.join())).size, 4);
   const count = bench.kinds.filter((kind) => kind === "forward").length;
-  assert.equal(count, 4 + 2, "one look before the first step, and one behind the last");
+  assert.equal(count, 4 + 1, "each sequence before the first step, and one look behind the last");
 });
 
 test("truncated importance sampling weighs each token by how far the recorded log-probability was off", async (t) => {
@@ -582,7 +689,7 @@ test("a model that its last step broke becomes no version, and the job names the
     bench.run({ config: { learningRate: 1e200 }, input: { settings } }),
     /does not give finite log-probabilities any more.*lower the learning rate, which is 1e\+200/,
   );
-  assert.deepEqual(bench.kinds, ["open", "forwardBackward", "optimStep", "forward", "close"]);
+  assert.deepEqual(bench.kinds, ["open", "forward", "forwardBackward", "optimStep", "forward", "close"]);
   assert.deepEqual(bench.published, []);
 });
 
@@ -738,8 +845,9 @@ test("a snapshot that cannot be written is left out, and the job goes on", async
     input: { snapshotShare: 1 },
     on: { started: obstruct, noted: async (note) => void notes.push(note) },
   });
-  assert.equal(notes.length, 2);
-  assert.match(notes[0], /^No snapshot was made after step 1: /);
+  assert.equal(notes.length, 3);
+  assert.match(notes[0], /^checked-logprobs could not be kept: /);
+  assert.match(notes[1], /^No snapshot was made after step 1: /);
   assert.deepEqual(bench.bytes(), undisturbed.bytes());
 });
 

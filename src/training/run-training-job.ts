@@ -12,7 +12,7 @@ import { adapterSeal } from "../model/hashes/adapter-hash.ts";
 import type { JsonObject } from "../domain/trajectory.ts";
 import type { ConversationTokenizer } from "../trajectories/conversation-tokenizer.ts";
 import type { TurnRenderer } from "../trajectories/example-sequences.ts";
-import type { TrainingPlan } from "./plans/plan.ts";
+import { type JobResult, type TrainingPlan, unjudged } from "./plans/plan.ts";
 import { planPreference } from "./plans/preference.ts";
 import { planReinforcement } from "./plans/reinforcement.ts";
 import { movementWarning } from "./plans/step-counts.ts";
@@ -25,7 +25,7 @@ import { preparedFileName, TokenFile } from "./prepared/token-file.ts";
 import { publishVersion } from "./folders/publish.ts";
 import { type PinnedSettings, trainerAlgorithm } from "./settings.ts";
 import { JobSnapshots, noSteps, type PastSteps } from "./steps/job-snapshots.ts";
-import { neededArrays, takeSteps, reportAgain } from "./steps/take-steps.ts";
+import { neededArrays, takeSteps, reportAgain, type TakenSteps } from "./steps/take-steps.ts";
 import type { OptimizerStep, Trainer, TrainerCall, TrainerProvider, TrainerStart } from "./trainer.ts";
 
 export interface TrainingJobDependencies {
@@ -169,11 +169,16 @@ async function carryOut(
     const warning = movementWarning(steps.metrics);
     if (warning !== null) await report.warned(warning);
     await report.entered("publishing");
-    if (batches.length > 0) await requireServable(trainer, plan, input);
+    const result = batches.length === 0 ? unjudged : await checkResult(trainer, plan, steps, input);
+    for (const each of result.warnings) await report.warned(each);
+    if (result.refusal !== null) throw new ServiceError({ code: "unsupported", message: result.refusal });
     const target = { artifacts: dependencies.artifacts, adapterFolder };
     const { adapterHash, state } = await publishVersion(trainer, target, { signal });
     const trainerState = storedState(trainers.profile.name, state);
-    const metrics = plan.metrics.version(steps.metrics, past.seconds + secondsSpent());
+    const metrics = {
+      ...plan.metrics.version(steps.metrics, past.seconds + secondsSpent()),
+      ...result.metrics,
+    };
     return { adapterFolder, trainerState, base: input.base, adapterHash, counts, metrics };
   } finally {
     await trainer.close();
@@ -322,16 +327,22 @@ function runOf({ runKey, signal }: TrainingJobInput): TrainerCall {
   return { id: runKey, signal };
 }
 
-/** A forward pass with the new weights: numbers that are finite alone may still overflow where they meet. */
-async function requireServable(
+/**
+ * Computes the checked sequences with the new weights, and judges them.
+ *
+ * @throws ServiceError `unsupported` where the model does not give finite numbers any more: weights that are finite by
+ *   themselves may still overflow in products
+ */
+async function checkResult(
   trainer: Trainer,
-  { batches, read, optimizerStep }: TrainingPlan,
+  { metrics, batches, optimizerStep }: TrainingPlan,
+  steps: TakenSteps,
   input: TrainingJobInput,
-): Promise<void> {
-  const [first, ...others] = batches.flat();
-  const shortest = others.reduce((one, other) => (other.tokenCount < one.tokenCount ? other : one), first);
-  const { logprobs } = await trainer.forward(read([shortest]), callOf("check", input));
-  if (logprobs[0].every(Number.isFinite)) return;
+): Promise<JobResult> {
+  const { checked } = steps;
+  const computed = await trainer.forward(checked, callOf("check", input));
+  if (computed.logprobs.every((logprobs) => logprobs.every(Number.isFinite)))
+    return metrics.result?.(steps.metrics, checked, computed) ?? unjudged;
   throw new ServiceError({
     code: "unsupported",
     message:

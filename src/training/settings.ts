@@ -36,6 +36,14 @@ export const trainingSettings = {
     max: 1_048_576,
     about: "A longer sequence is left out, as is one longer than the model's context.",
   },
+  klUpdateMax: {
+    kind: "number",
+    default: 0,
+    min: 0,
+    max: 1000,
+    about:
+      "Nats a token by which a reinforcement learning job may move its policy (loss/kl_update): one that moves it further fails, and makes no version; 0 publishes all, with a warning above 1. A job's max_kl_update wins.",
+  },
   memoryBytes: {
     kind: "integer",
     default: 0,
@@ -98,6 +106,7 @@ const pinnedNames = [
   "weightDecay",
   "gradientNormMax",
   "baseComparisonShare",
+  "klUpdateMax",
 ] as const;
 
 export type PinnedSettings = Pick<TrainingSettings, Exclude<(typeof pinnedNames)[number], "loraAlpha">> & {

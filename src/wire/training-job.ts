@@ -350,7 +350,7 @@ export function trainingJobBody(
 
 /** With the numbers that the server had where the job has none, once its first attempt has fixed them. */
 function inEffect(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig {
-  const { weightDecay, gradientNormMax, batchTokens } = pins?.settings ?? {};
+  const { weightDecay, gradientNormMax, klUpdateMax, batchTokens } = pins?.settings ?? {};
   const countsTokens = typeof batchTokens === "number" && batchTokens > 0;
   const isLeft = pins !== null && config.batchSize === null && config.stepCount === null;
   return {
@@ -359,6 +359,7 @@ function inEffect(config: TrainingConfig, { pins }: TrainingJob): TrainingConfig
     batchSize: isLeft && !countsTokens ? 1 : config.batchSize,
     weightDecay: config.weightDecay ?? (typeof weightDecay === "number" ? weightDecay : null),
     gradientNormMax: config.gradientNormMax ?? (typeof gradientNormMax === "number" ? gradientNormMax : null),
+    klUpdateMax: config.klUpdateMax ?? (typeof klUpdateMax === "number" ? klUpdateMax : null),
   };
 }
 

@@ -138,6 +138,7 @@ const resolved = {
   learning_rate: 1e-4,
   mask_prob_ratio: false,
   max_grad_norm: null,
+  max_kl_update: null,
   max_negative_advantage_importance_sampling_weight: 0,
   num_trajectories_learning_rate_multiplier_power: 0,
   packed_sequence_length: null,
@@ -213,11 +214,23 @@ test("reads the configuration: nulls are defaults, other spellings count, unknow
 test("of a job that has begun, what the server decides of its options is shown", async () => {
   const { server, modelId } = await withModel();
   const { id } = (await post(server, { model_id: modelId, trajectory_groups: [] })).json<{ id: string }>();
-  const settings = { batchTokens: 0, basePrecision: "int8", weightDecay: 0.1, gradientNormMax: 0.2 };
+  const settings = {
+    batchTokens: 0,
+    basePrecision: "int8",
+    weightDecay: 0.1,
+    gradientNormMax: 0.2,
+    klUpdateMax: 3,
+  };
   await server.jobs.claim("server", new Date(0));
   await server.jobs.pin(id, "server", { ...samplePins, settings });
   const job = (await get(server, `${path}/${id}`)).json<Body>();
-  const decided = { base_precision: "int8", batch_size: 1, weight_decay: 0.1, max_grad_norm: 0.2 };
+  const decided = {
+    base_precision: "int8",
+    batch_size: 1,
+    weight_decay: 0.1,
+    max_grad_norm: 0.2,
+    max_kl_update: 3,
+  };
   assert.deepEqual(job["experimental_config"], { ...resolved, ...decided });
   await server.close();
 });
@@ -259,6 +272,8 @@ test("options of other trainers are accepted where what they ask for is done any
   assert.deepEqual(await configured(reference), nothing, "there is no penalty to take from elsewhere");
   const neutral = { lr_scheduler_type: "constant", warmup_ratio: 0, lora_dropout: 0, beta: 0, max_steps: -1 };
   assert.deepEqual(await configured(neutral), nothing);
+  const off = { mask_truncated_completions: false, entropy_coef: 0, delta: null, use_kl_loss: false };
+  assert.deepEqual(await configured(off), nothing);
   assert.deepEqual((await configured({ kl_penalty_coef: 0.1, kl_penalty_reference_step: 0 })).warnings, []);
   const truncated = { truncated_importance_sampling: 2, precalculate_logprobs: true };
   assert.deepEqual(await configured(truncated), { ...nothing, effective: { ...resolved, ...truncated } });
@@ -287,6 +302,14 @@ test("known options that ask for what is not done are refused by name, each with
     adam_params: [{}, /weight_decay/],
     start_step: [0, /newest version/],
     seed: [1, /decided by its content/],
+    mask_truncated_completions: [true, /leave their trajectories out/],
+    entropy_coef: [0.01, /no entropy term/],
+    entropy_coeff: [0.01, /no entropy term/],
+    delta: [1.5, /Say epsilon and epsilon_high.*max_negative_advantage_importance_sampling_weight/],
+    kl_loss_coef: [0.1, /Say kl_penalty_coef/],
+    clip_ratio_high: [0.3, /Say epsilon and epsilon_high/],
+    target_kl: [0.1, /Say max_kl_update/],
+    loss_agg_mode: ["token-mean", /mean over a step's tokens/],
   };
   const config = Object.fromEntries(Object.entries(asking).map(([name, [value]]) => [name, value]));
   await refuses(

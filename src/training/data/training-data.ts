@@ -11,6 +11,8 @@ import {
   trajectorySequences,
   type TrajectorySequences,
 } from "../../trajectories/sequences.ts";
+import { answerWarnings } from "./answer-warnings.ts";
+import { type AnswerSummary, AnswerTally, groupAnswers, type GroupAnswers } from "./answer-summary.ts";
 import type { PreparedLine, PreparedLines } from "../prepared/prepared-lines.ts";
 import type { StoredSequence } from "../prepared/token-file.ts";
 import { groupAdvantages, hasVariance, weighSequences } from "./advantage.ts";
@@ -26,6 +28,8 @@ export interface TrainingData {
   readonly counts: JobCounts;
   /** Of every trajectory, whether it trains or not. */
   readonly rewards: readonly number[];
+  /** Answers of the model in all trajectories. */
+  readonly answers: AnswerSummary;
   /** Warnings for the sender of the trajectories, for people. */
   readonly warnings: readonly string[];
 }
@@ -58,6 +62,10 @@ interface GroupNote {
   readonly trajectoryCount: number;
   /** Of each trajectory; absent in what an earlier build prepared. */
   readonly rewards?: readonly number[];
+  /** Of the model in all trajectories; absent in what an earlier build prepared. */
+  readonly answers?: GroupAnswers;
+  /** Places of histories that became several sequences; absent where there are none. */
+  readonly split?: readonly string[];
   /** Of each trajectory. */
   readonly skips: readonly (readonly Skip[])[];
   /** Of each sequence. */
@@ -87,6 +95,9 @@ export async function prepareTrainingData(
   let groupCount = 0;
   let trajectoryCount = 0;
   const rewards: number[] = [];
+  const answers = new AnswerTally();
+  let splitCount = 0;
+  let firstSplit: string | null = null;
   for await (const { note, sequences } of groups.each((group, index) =>
     prepareGroup(group, index, { config, model }),
   )) {
@@ -98,6 +109,9 @@ export async function prepareTrainingData(
     groupCount += 1;
     trajectoryCount += note.trajectoryCount;
     for (const reward of note.rewards ?? []) rewards.push(reward);
+    if (note.answers !== undefined) answers.add(note.answers);
+    splitCount += note.split?.length ?? 0;
+    firstSplit ??= note.split?.[0] ?? null;
   }
   const weightings = weighSequences(candidates, config);
   const origins = new Map(
@@ -106,21 +120,39 @@ export async function prepareTrainingData(
       origin,
     ]),
   );
+  const counts = {
+    groupsSubmitted: groupCount,
+    groupsTrainable: new Set(candidates.map((candidate) => candidate.group)).size,
+    trajectories: trajectoryCount,
+    sequences: candidates.length,
+    trainableTokens: candidates.reduce((count, candidate) => count + candidate.trainableTokenCount, 0),
+    skipped: skips.trajectories,
+    skippedGroups: skips.groups,
+  };
+  const summary = answers.summary();
   return {
     sequences: [...origins.keys()],
     origins,
-    counts: {
-      groupsSubmitted: groupCount,
-      groupsTrainable: new Set(candidates.map((candidate) => candidate.group)).size,
-      trajectories: trajectoryCount,
-      sequences: candidates.length,
-      trainableTokens: candidates.reduce((count, candidate) => count + candidate.trainableTokenCount, 0),
-      skipped: skips.trajectories,
-      skippedGroups: skips.groups,
-    },
+    counts,
     rewards,
-    warnings: skips.warnings,
+    answers: summary,
+    warnings: [
+      ...skips.warnings,
+      ...splitWarnings(splitCount, firstSplit),
+      ...answerWarnings(summary, rewards, counts),
+    ],
   };
+}
+
+/** A turn that does not continue the tokens before it trains by itself, and nobody meant that. */
+function splitWarnings(count: number, first: string | null): readonly string[] {
+  if (first === null) return [];
+  const histories = count === 1 ? "1 history" : `${count} histories`;
+  return [
+    `${histories} became several sequences, since a later prompt does not begin with the tokens of the turns before it; the first is ${first}. ` +
+      "Its text was tokenized otherwise than it was sampled, the template left something out, or a message was changed. " +
+      "Send an earlier answer back with its token_ids and prompt_token_ids, as `train` and startTrajectory of hone-server/client do.",
+  ];
 }
 
 function prepareGroup(
@@ -130,10 +162,13 @@ function prepareGroup(
 ): PreparedLine<GroupNote> {
   const read = readGroup(group, index, context);
   const found = read.flatMap(({ sequences }) => sequences);
+  const split = read.flatMap((trajectory) => trajectory.split);
   return {
     note: {
+      ...(split.length === 0 ? {} : { split }),
       trajectoryCount: group.trajectories.length,
       rewards: group.trajectories.map(({ reward }) => reward),
+      answers: groupAnswers(group.trajectories),
       skips: read.map(({ skips }) => skips),
       judged: found.map(({ judged }) => judged),
     },
@@ -145,6 +180,8 @@ function prepareGroup(
 interface ReadTrajectory {
   readonly sequences: readonly { readonly sequence: TokenSequence; readonly judged: Judged }[];
   readonly skips: readonly Skip[];
+  /** Places of histories that became several sequences. */
+  readonly split: readonly string[];
 }
 
 function readGroup(
@@ -160,7 +197,7 @@ function readGroup(
   return group.trajectories.map((trajectory, index) => {
     const place = `trajectory_groups.${groupIndex}.trajectories.${index}`;
     if (advantages[index] === 0)
-      return { sequences: [], skips: [{ reason: withoutAdvantage, place, detail }] };
+      return { sequences: [], skips: [{ reason: withoutAdvantage, place, detail }], split: [] };
     const judged = { place, advantage: advantages[index] };
     return readTrajectory(trajectory, judged, { ...model, trainsTexts: config.allowTrainingWithoutLogprobs });
   });
@@ -171,7 +208,7 @@ function readTrajectory(
   { place, advantage }: { readonly place: string; readonly advantage: number },
   { tokenizer, sequenceLengthMax, trainsTexts }: SequenceModel & { readonly trainsTexts: boolean },
 ): ReadTrajectory {
-  const { sequences, untrained } = withPlace(place, () =>
+  const { sequences, untrained, split } = withPlace(place, () =>
     trajectorySequences(trajectory, tokenizer, { trainsTexts }),
   );
   // Also of the sequences that are left out: what the others count for does not depend on the limit.
@@ -196,6 +233,7 @@ function readTrajectory(
   return {
     sequences: found.filter(fits),
     skips: [...untrained.map((each) => ({ ...each, place: placeIn(place, each.location) })), ...tooLong],
+    split: split.map((location) => placeIn(place, location)),
   };
 }
 

@@ -34,6 +34,12 @@ test("a share of the tokens is compared with the base model, and what a step lea
   check([[40], [40], [40], [40], [40], [40]], 0.2, [[], [], [], [], [0], []]);
 });
 
+test("a job too small for its share compares its shortest sequence", () => {
+  check([[40], [30], [50]], 0.15, [[], [0], []]);
+  check([[40, 30, 30]], 0.15, [[1]]);
+  check([], 0.15, []);
+});
+
 test("all is compared at a share of 1, and nothing at 0", () => {
   check([[7, 6], [3]], 1, [[0, 1], [0]]);
   check([[7, 6], [3]], 0, [[], []]);

@@ -31,8 +31,8 @@ export interface TrainingPlan {
   readonly counts: JobCounts;
   /** What is known before the first step. */
   readonly warnings: readonly string[];
-  /** Sequences whose log-probabilities are looked at before the first step changes anything; none where nobody asks. */
-  readonly probe: PlannedBatch;
+  /** Sequences that are computed before the first step and after the last; at least one where there are steps. */
+  readonly checked: PlannedBatch;
   /** What a loss of preferences compares answers with; null of other losses. */
   readonly preferences: PreferencePlan | null;
   readonly metrics: JobMetrics;
@@ -66,12 +66,34 @@ export interface JobMetrics {
   /** Of the version and `training_ended`. */
   version(steps: readonly Metrics[], seconds: number): Metrics;
   /**
-   * What the probe gives reason to warn of; null when nothing does.
+   * Returns a warning if the checked sequences give reason for one before the first step, else null.
    *
-   * @param recorded the probe with its tokens
+   * @param recorded the checked sequences as recorded
    */
   startWarning(recorded: OptimizerBatch, computed: ForwardResult): string | null;
+  /**
+   * Judges what the steps made of the model; null for jobs whose model is not judged.
+   *
+   * @param steps of the whole job
+   * @param compared the checked sequences with the log-probabilities of the policy before the job
+   * @param computed the same sequences behind the last step
+   */
+  readonly result:
+    | ((steps: readonly Metrics[], compared: OptimizerBatch, computed: ForwardResult) => JobResult)
+    | null;
 }
+
+/** Judgement of a finished job's model. */
+export interface JobResult {
+  /** Of the version and `training_ended`, besides the means of the steps. */
+  readonly metrics: Metrics;
+  readonly warnings: readonly string[];
+  /** Error message of a job that may not make a version; null for one that may. */
+  readonly refusal: string | null;
+}
+
+/** Result of a kind of job whose model is not judged. */
+export const unjudged: JobResult = { metrics: {}, warnings: [], refusal: null };
 
 /** What came of one optimizer step. */
 export interface TakenStep {

@@ -13,6 +13,7 @@ import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
 import { preferenceMetrics } from "../metrics/preference-metrics.ts";
 import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import { preferenceLossOf } from "../trainer.ts";
+import { shortestOf } from "./checked-sequences.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
 import type { PreferenceWork } from "./work.ts";
@@ -39,7 +40,7 @@ export async function planPreference(
     optimizerStep: () => ({ ...supervisedAdamW, weightDecay, gradientNormMax, learningRate }),
     counts,
     warnings: [...data.warnings, ...balanceWarnings(data.preferences, config)],
-    probe: [],
+    checked: shortestOf(batches),
     preferences: {
       reference: config.reference,
       // KTO alone compares with a point that is estimated.
@@ -69,6 +70,7 @@ export async function planPreference(
       event: (_index, step) => step,
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
       startWarning: () => null,
+      result: null,
     },
   };
 }

@@ -3,9 +3,9 @@
 import type { ConversationTokenizer } from "../../trajectories/conversation-tokenizer.ts";
 import { reinforcementLearningAdamW } from "../adamw.ts";
 import { cutIntoBatches, type StepSize } from "../data/optimizer-batches.ts";
-import type { PlannedBatch, PlannedSequence } from "../data/planned-sequence.ts";
 import { prepareTrainingData } from "../data/training-data.ts";
 import {
+  completionMetrics,
   rewardMetrics,
   startMetrics,
   stepEventMetrics,
@@ -15,6 +15,7 @@ import {
 import { differenceWarning, logprobDifference } from "../logprob-difference.ts";
 import { baseSamples } from "../metrics/base-samples.ts";
 import { policyMetrics } from "../metrics/policy-metrics.ts";
+import { judgedShift, policyShift } from "../metrics/policy-shift.ts";
 import { stalenessMetrics } from "../metrics/staleness.ts";
 import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import type { PinnedSettings } from "../settings.ts";
@@ -22,6 +23,7 @@ import type { TrainerProfile } from "../../domain/trainer/profile.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
 import type { TrajectoryGroup } from "../../domain/trajectory.ts";
 import { hasKlPenalty, policyLossOf, type OptimizerStep } from "../trainer.ts";
+import { sampleOf } from "./checked-sequences.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
 import type { ReinforcementWork } from "./work.ts";
@@ -70,7 +72,7 @@ export async function planReinforcement(
     gradientNormMax: config.gradientNormMax ?? settings.gradientNormMax,
     learningRate: config.learningRate * batches[index].length ** config.learningRatePower,
   });
-  const probe = probeOf(batches);
+  const checked = sampleOf(batches);
   return {
     batches,
     read,
@@ -83,7 +85,7 @@ export async function planReinforcement(
     counts,
     warnings:
       baseComparisonShare < settings.baseComparisonShare ? [...warnings, uncompared(profile)] : warnings,
-    probe,
+    checked,
     preferences: null,
     metrics: {
       start: startMetrics(batches.length, counts),
@@ -103,13 +105,20 @@ export async function planReinforcement(
       version: (steps, seconds) => ({
         ...versionMetrics(steps, counts, seconds),
         ...rewardMetrics(data.rewards),
+        ...completionMetrics(data.answers),
       }),
       startWarning: (recorded, computed) => {
         const difference = logprobDifference(recorded, computed);
         const { row } = difference;
-        const origin = row === null ? undefined : origins.get(probe[row]);
+        const origin = row === null ? undefined : origins.get(checked[row]);
         return differenceWarning(difference, { origin, startStep, roundedTo });
       },
+      result: (steps, compared, computed) =>
+        judgedShift(steps, policyShift(compared, computed.logprobs), {
+          learningRate: config.learningRate,
+          startStep,
+          limit: config.klUpdateMax ?? settings.klUpdateMax,
+        }),
     },
   };
 }
@@ -129,28 +138,4 @@ function stepSizeOf(
   if (stepCount !== null) return { steps: stepCount };
   if (batchSize !== null) return { sequences: batchSize };
   return batchTokens > 0 ? { tokens: packedSequenceLength ?? batchTokens } : { sequences: 1 };
-}
-
-/** Enough to tell data of another policy or another prompt from rounding, and more where that is little of the job. */
-const [probeTokensMin, probeTokensMax] = [128, 512];
-
-/** Of a job's tokens: a probe of more than the first step's sequences costs a forward pass. */
-const probeShare = 0.1;
-
-/** The sequences of the first steps, at least those of the first. */
-function probeOf(batches: readonly PlannedBatch[]): PlannedBatch {
-  const share = probeShare * tokenCountOf(batches.flat());
-  const wanted = Math.min(Math.max(share, probeTokensMin), probeTokensMax);
-  const probe: PlannedSequence[] = [];
-  let tokenCount = 0;
-  for (const batch of batches) {
-    if (tokenCount >= wanted) break;
-    probe.push(...batch);
-    tokenCount += tokenCountOf(batch);
-  }
-  return [...new Set(probe)];
-}
-
-function tokenCountOf(sequences: readonly PlannedSequence[]): number {
-  return sequences.reduce((count, { tokenCount }) => count + tokenCount, 0);
 }

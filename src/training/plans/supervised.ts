@@ -9,6 +9,7 @@ import { cutIntoExampleBatches } from "../data/example-batches.ts";
 import { type Example, type ExampleData, prepareExamples } from "../data/example-data.ts";
 import type { PreparedLines } from "../prepared/prepared-lines.ts";
 import { startMetrics, stepMetrics, versionMetrics } from "../job-metrics.ts";
+import { shortestOf } from "./checked-sequences.ts";
 import type { TrainingPlan } from "./plan.ts";
 import { stepCountsOf } from "./step-counts.ts";
 import type { SupervisedWork } from "./work.ts";
@@ -46,7 +47,7 @@ export async function planSupervised(
     }),
     counts,
     warnings: data.warnings,
-    probe: [],
+    checked: shortestOf(batches),
     preferences: null,
     metrics: {
       start: startMetrics(batches.length, counts),
@@ -69,6 +70,7 @@ export async function planSupervised(
       event: (_index, step) => step,
       version: (steps, seconds) => versionMetrics(steps, counts, seconds),
       startWarning: () => null,
+      result: null,
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { BasePrecision } from "../../domain/trainer/base-precision.ts";
 import type { JobReport } from "../../domain/job.ts";
 import { present } from "../../domain/assert.ts";
+import { trainedIndices } from "../../trajectories/sequences.ts";
 import type { OptimizerBatch } from "../data/optimizer-batches.ts";
 import type { PlannedBatch } from "../data/planned-sequence.ts";
 import type { TrainingPlan } from "../plans/plan.ts";
@@ -28,24 +29,39 @@ export interface StepContext {
 
 /** What has to be kept for the steps of a plan to be gone on with. */
 export function neededArrays(plan: TrainingPlan): readonly string[] {
-  return [...(plan.precalculatesLogprobs ? [currentLogprobsName] : []), ...neededReference(plan)];
+  return [
+    ...(plan.precalculatesLogprobs ? [currentLogprobsName] : []),
+    ...(asksBefore(plan) ? [checkedLogprobsName] : []),
+    ...neededReference(plan),
+  ];
 }
 
 const currentLogprobsName = "current-logprobs";
+const checkedLogprobsName = "checked-logprobs";
+
+/** True if the checked sequences are computed by themselves before the first step. */
+function asksBefore({ metrics, precalculatesLogprobs, batches }: TrainingPlan): boolean {
+  return metrics.result !== null && !precalculatesLogprobs && batches.length > 0;
+}
+
+/** All steps of a job, those of earlier attempts included. */
+export interface TakenSteps extends PastSteps {
+  /** The checked sequences with the log-probabilities of the policy before the job. */
+  readonly checked: OptimizerBatch;
+}
 
 /**
  * One pass over the plan, a step per batch.
  *
  * @param trainer behind the past steps
  * @param past steps, of earlier attempts
- * @returns all steps, those included
  */
 export async function takeSteps(
   trainer: Trainer,
   plan: TrainingPlan,
   past: PastSteps,
   context: StepContext,
-): Promise<PastSteps> {
+): Promise<TakenSteps> {
   const { batches, loss } = plan;
   const { report, clock, snapshots, secondsSpent, basePrecision, signal } = context;
   const withCompared = await oldLogprobs(trainer, plan, context);
@@ -61,11 +77,10 @@ export async function takeSteps(
     await report.warned(warning);
   };
   await report.entered("training");
-  const isProbed = plan.probe.length > 0 && past.metrics.length === 0;
-  if (isProbed && plan.probe.length > batches[0].length) {
-    const probe = plan.read(plan.probe);
-    await warn(plan.metrics.startWarning(probe, await trainer.forward(probe, { id: "probe", signal })));
-  }
+  const recordedCheck = plan.read(plan.checked);
+  const checked = await checkedBefore(trainer, plan, recordedCheck, { withCompared, snapshots, signal });
+  if (checked.length > 0 && past.metrics.length === 0)
+    await warn(plan.metrics.startWarning(recordedCheck, { logprobs: checked.map(trainedLogprobs) }));
   const precision =
     past.metrics.length === 0 ? await comparePrecision(trainer, plan, { basePrecision, signal }) : null;
   await warn(precision?.warning ?? null);
@@ -83,9 +98,6 @@ export async function takeSteps(
     const nowMs = clock.monotonicMs();
     const taken = { recorded, batch, comparison, gradient, step, seconds: (nowMs - startMs) / 1000 };
     metrics.push({ ...plan.metrics.step(index, taken), ...(index === 0 && precision?.metrics) });
-    // A probe of this batch alone costs nothing.
-    if (index === 0 && plan.probe.length === batch.length)
-      await warn(plan.metrics.startWarning(recorded, gradient));
     await report.stepped(
       index,
       plan.metrics.event(index, metrics[index]),
@@ -96,7 +108,29 @@ export async function takeSteps(
     const isLast = index === batches.length - 1;
     if (!isLast && (await snapshots.offer(trainer, steps(), signal))) await report.saved(index + 1);
   }
-  return steps();
+  return { ...steps(), checked };
+}
+
+/** The checked sequences with what the policy before the job gives for them. */
+async function checkedBefore(
+  trainer: Trainer,
+  plan: TrainingPlan,
+  recorded: OptimizerBatch,
+  {
+    withCompared,
+    snapshots,
+    signal,
+  }: Pick<StepContext, "snapshots" | "signal"> & {
+    readonly withCompared: (planned: PlannedBatch, recorded: OptimizerBatch) => OptimizerBatch;
+  },
+): Promise<OptimizerBatch> {
+  if (!asksBefore(plan)) return withCompared(plan.checked, recorded);
+  const compute = async () => (await trainer.forward(recorded, { id: "before", signal })).logprobs;
+  return withOldLogprobs(recorded, await snapshots.once(checkedLogprobsName, compute), { truncation: 0 });
+}
+
+function trainedLogprobs(sequence: OptimizerBatch[number]): Float32Array {
+  return Float32Array.from(trainedIndices(sequence), (index) => sequence.oldLogprobs[index]);
 }
 
 /** Reports the steps that an earlier attempt took and kept but may not have reported, and how many they are. */

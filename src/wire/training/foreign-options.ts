@@ -50,22 +50,69 @@ const ofAllJobs: Readonly<Record<string, ForeignOption>> = {
   warmup_steps: only(0, noSchedule),
 };
 
+const ofClipping = "Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high].";
+const ofEntropy = "The loss has no entropy term; sample at a higher temperature, or lower learning_rate.";
+const ofKl = "Say kl_penalty_coef, which moves advantages; there is no KL term in the loss.";
+const ofLoss = "The loss is the mean over a step's tokens, each trajectory weighing alike.";
+const ofTruncated =
+  "Answers that were cut off train as the others do, by the reward that you give them; leave their trajectories out, or reward them less.";
+
 /** Of reinforcement learning. */
 const ofReinforcement: Readonly<Record<string, ForeignOption>> = {
   ...ofAllJobs,
-  beta: only(0, "Say kl_penalty_coef, which moves advantages; there is no KL term in the loss."),
+  beta: only(0, ofKl),
+  clip_ratio: refused(ofClipping),
+  clip_ratio_c: refused(ofClipping),
+  clip_ratio_high: refused(ofClipping),
+  clip_ratio_low: refused(ofClipping),
+  cliprange: refused(ofClipping),
+  delta: refused(
+    `${ofClipping} Ratios of both signs are capped by max_negative_advantage_importance_sampling_weight.`,
+  ),
+  dynamic_sampling: only(false, "A group whose rewards are all equal is skipped; send others."),
+  entropy_coef: only(0, ofEntropy),
+  entropy_coeff: only(0, ofEntropy),
+  entropy_loss_coef: only(0, ofEntropy),
+  eps_clip: refused(ofClipping),
+  eps_clip_high: refused(ofClipping),
+  eps_clip_low: refused(ofClipping),
+  gamma: only(1, "A trajectory has one reward, which all of its tokens share."),
+  grad_clip: refused("Say max_grad_norm."),
+  init_kl_coef: only(0, ofKl),
+  kl_coef: only(0, ofKl),
+  kl_loss_coef: only(0, ofKl),
+  kl_loss_type: refused(ofKl),
   kl_penalty_reference_step: only(0, "The base model, step 0, is the reference."),
   kl_penalty_step_lag: refused("The base model, step 0, is the reference, and does not move."),
   kl_ref_adapter_path: refused("The base model, step 0, is the reference."),
   logprob_calculation_chunk_size: accepted("The memory that training takes has settings."),
   loss_fn_config: refused("The options of the loss stand beside it."),
-  loss_type: only("bnpo", "The loss is the mean over a step's tokens, each trajectory weighing alike."),
+  lam: only(1, "Advantages are those of the group; there is no critic."),
+  loss_agg_mode: refused(ofLoss),
+  loss_reduction: refused(ofLoss),
+  loss_type: only("bnpo", ofLoss),
+  mask_truncated_completions: only(false, ofTruncated),
+  max_completion_length: refused(
+    "Say max_completion_tokens in the rollouts' requests; nothing is cut in training.",
+  ),
+  max_prompt_length: refused("Nothing is cut; what is too long is left out (packed_sequence_length)."),
   moe_routing_replay_bundle: refused("There are no experts to route to."),
   moe_routing_replay_path: refused("There are no experts to route to."),
   moe_routing_replay_strict: accepted("There are no experts to route to."),
   num_iterations: only(1, "Say passes."),
+  overlong_buffer_len: refused(ofTruncated),
+  overlong_filtering: only(false, ofTruncated),
   plot_tensors: only(false, "Nothing is plotted."),
+  policy_loss_type: refused("Say loss_fn, cispo or ppo."),
+  ppo_epochs: only(1, "Say passes."),
+  ppo_mini_batch_size: refused("Say batch_size, the sequences of a step."),
+  reward_weights: refused("A trajectory has one reward; weigh its parts before sending it."),
   scale_learning_rate_by_reward_std_dev: only(false, "The learning rate does not follow the rewards."),
+  sync_ref_model: only(false, "The base model, step 0, is the reference, and does not move."),
+  target_kl: refused("Say max_kl_update, above which a job fails; steps do not end early."),
+  top_entropy_quantile: only(1, "All tokens of an answer train."),
+  use_entropy_loss: only(false, ofEntropy),
+  use_kl_loss: only(false, ofKl),
 };
 
 /** Of preference training, as TRL has them. */

@@ -129,6 +129,12 @@ const options: Readonly<Record<string, Option>> = {
     "Gradients are scaled down to this norm; 0 never scales.",
     "left to the server, 0.1",
   ),
+  max_kl_update: option(
+    "klUpdateMax",
+    atLeastZero,
+    "Fails the job, which then makes no version, if it moves the policy by more than this from the one before it, in nats a token (the version's loss/kl_update); 0 is off.",
+    "left to the server (training.klUpdateMax)",
+  ),
   max_negative_advantage_importance_sampling_weight: option(
     "maxNegativeAdvantageImportanceSamplingWeight",
     atLeastZero,

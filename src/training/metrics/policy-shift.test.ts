@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judgedShift } from "./policy-shift.ts";
+
+const job = { learningRate: 1e-3, startStep: 4, limit: 0 };
+const still = { k1: 0.01, k3: 0.01 };
+
+const stepsOf = (...entropies: readonly number[]): readonly { readonly entropy: number }[] =>
+  entropies.map((entropy) => ({ entropy }));
+
+test("entropy that is gone within a job is a warning with both numbers, and small or steady entropy is none", () => {
+  const warnings = (...entropies: readonly number[]) =>
+    judgedShift(stepsOf(...entropies), still, job).warnings.join("\n");
+  const fallen = warnings(2, 1.8, 1, 0.4, 0.3, 0.1, 0.02, 0.02);
+  assert.match(fallen, /^Entropy fell from 1\.9 to 0\.020 nats a token within this job.*lower learning_rate/);
+  assert.equal(warnings(2, 1.8, 1.7, 1.9, 1.6, 1.2, 0.9, 1.1), "");
+  assert.equal(warnings(0.05, 0.04, 0.03, 0.03, 0.02, 0.01, 0.001, 0.001), "");
+  assert.equal(warnings(2, 0.001), "", "two steps are too few to tell");
+});
+
+test("the learning rate to try next is lower, the more so the further the policy moved", () => {
+  const rateAfter = (k1: number): number => {
+    const [warning = ""] = judgedShift([{}], { k1, k3: k1 }, job).warnings;
+    return Number(/learning_rate to (\S+) or so/.exec(warning)?.[1]);
+  };
+  assert.deepEqual([rateAfter(1.1), rateAfter(3), rateAfter(15)], [3e-4, 2e-4, 8e-5]);
+});
+
+test("a limit that nothing could be measured for is said to be unapplied", () => {
+  const { warnings, refusal, metrics } = judgedShift([{}], null, { ...job, limit: 1 });
+  assert.deepEqual([refusal, metrics], [null, {}]);
+  assert.match(warnings.join(), /could not be measured, so max_kl_update was not applied/);
+});

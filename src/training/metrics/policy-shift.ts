@@ -1,0 +1,96 @@
+// How far a job moved its policy, and what to say of it: warnings with the numbers and the cure, and the refusal of a job
+// that has a limit. Pure.
+import { mean } from "../../trajectories/statistics.ts";
+import type { OptimizerBatch } from "../data/optimizer-batches.ts";
+import type { JobResult } from "../plans/plan.ts";
+import { behaviorMetrics } from "./policy-metrics.ts";
+
+/** Divergence of the new version from the policy before the job, in nats a token; null where it could not be measured. */
+export interface PolicyShift {
+  readonly k1: number;
+  readonly k3: number;
+}
+
+/**
+ * @param compared sequences with the log-probabilities before the job
+ * @param logprobs of the same trained tokens after it
+ */
+export function policyShift(
+  compared: OptimizerBatch,
+  logprobs: readonly ArrayLike<number>[],
+): PolicyShift | null {
+  const { kl_div: k3, "loss/kl_div_k1": k1 } = behaviorMetrics(compared, logprobs);
+  return k1 === undefined || k3 === undefined ? null : { k1, k3 };
+}
+
+/**
+ * In nats a token. Most jobs that learn move by 0.01 to 0.3, and one that changes the form of every answer by up to 3. Jobs
+ * after which a model says one thing to everything, or noise, move by 3 to 20.
+ */
+const shiftMax = 1;
+
+/** Part of the entropy that is left where a policy has stopped exploring, and the entropy it must have had before. */
+const [entropyLeft, entropyMin] = [0.1, 0.1];
+
+/** Of fewer steps the means say little. */
+const entropySteps = 8;
+
+export function judgedShift(
+  steps: readonly Readonly<Record<string, number>>[],
+  shift: PolicyShift | null,
+  {
+    learningRate,
+    startStep,
+    limit,
+  }: {
+    readonly learningRate: number;
+    /** Version that the job started from. */
+    readonly startStep: number;
+    /** Greatest divergence that may be published; 0 is none. */
+    readonly limit: number;
+  },
+): JobResult {
+  const metrics: JobResult["metrics"] =
+    shift === null ? {} : { "loss/kl_update": shift.k1, "loss/kl_update_k3": shift.k3 };
+  const moved = shift?.k1 ?? 0;
+  const numbers = `moved the policy by ${moved.toPrecision(3)} nats a token (kl_update) with ${stepsText(steps.length)} at a learning rate of ${learningRate}`;
+  const cure = `lower learning_rate to ${suggestedRate(learningRate, moved)} or so, or take fewer steps (batch_size, steps, passes)`;
+  if (limit > 0 && moved > limit) {
+    const refusal = `This job ${numbers}; its limit is ${limit} (max_kl_update), so no version is made of it; ${cure}.`;
+    return { metrics, warnings: [], refusal };
+  }
+  const shiftWarning = `This job ${numbers}; above ${shiftMax} a model often forgets more than it learns. Look at its answers. If they got worse: ${cure}. To go back to version ${startStep}, delete the new version; max_kl_update fails such a job instead.`;
+  const unmeasured =
+    "How far this job moved the policy could not be measured, so max_kl_update was not applied: nothing it trained on has a log-probability from before.";
+  return {
+    metrics,
+    warnings: [
+      ...(moved > shiftMax ? [shiftWarning] : []),
+      ...(shift === null && limit > 0 ? [unmeasured] : []),
+      ...entropyWarnings(steps),
+    ],
+    refusal: null,
+  };
+}
+
+function stepsText(count: number): string {
+  return count === 1 ? "one step" : `${count} steps`;
+}
+
+/** What AdamW moves goes with its rate, and divergence with the square of that; at least a third less. */
+function suggestedRate(learningRate: number, moved: number): string {
+  const factor = Math.min(1 / 3, Math.sqrt(0.1 / Math.max(moved, shiftMax)));
+  return String(Number((learningRate * factor).toPrecision(1)));
+}
+
+function entropyWarnings(steps: readonly Readonly<Record<string, number>>[]): readonly string[] {
+  const entropies = steps.flatMap(({ entropy }) => entropy ?? []);
+  if (entropies.length < entropySteps) return [];
+  const quarter = Math.floor(entropies.length / 4);
+  const [before, after] = [mean(entropies.slice(0, quarter)), mean(entropies.slice(-quarter))];
+  if (before < entropyMin || after > entropyLeft * before) return [];
+  return [
+    `Entropy fell from ${before.toPrecision(2)} to ${after.toPrecision(2)} nats a token within this job: the model now says nearly the same each time, and answers that do not differ teach nothing. ` +
+      "Unless it has learned the task, lower learning_rate, or sample at a higher temperature.",
+  ];
+}
