@@ -3,7 +3,8 @@
 import { chatFault, type Conversation } from "../domain/chat.ts";
 import { ServiceError, type Fault } from "../domain/service-error.ts";
 import type { ChatTemplate } from "./chat-template.ts";
-import { encodePrompt, requireLeast, unlimitedFit, type PromptFit } from "./encode-prompt.ts";
+import { encodePrompt, fitPrompt, requireLeast, unlimitedFit, type PromptFit } from "./encode-prompt.ts";
+import { behindSampled, withoutSampled } from "./sampled-prefix.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** What a template may take for one conversation. */
@@ -44,9 +45,13 @@ export function renderPrompt(
   const kind = options.isRequests === true ? "rendered" : "conversation";
   // A template shows each message by a token at least, and takes as long to show the last as the first.
   requireLeast(conversation.messages.length, kind, fit);
-  const text = renderConversation(template, conversation, options.limits);
+  const { sampled, messages } = withoutSampled(conversation.messages);
+  const text = renderConversation(template, { ...conversation, messages }, options.limits);
   options.onRendered?.();
-  return encodePrompt(tokenizer, text, { kind, fit, addSpecialTokens });
+  const known = addSpecialTokens || sampled === null ? null : behindSampled(tokenizer, text, sampled);
+  return known === null
+    ? encodePrompt(tokenizer, text, { kind, fit, addSpecialTokens })
+    : fitPrompt(known, kind, fit);
 }
 
 /** As {@link ChatTemplate.render}; throws {@link RenderLimitError} where the template reaches a limit. */

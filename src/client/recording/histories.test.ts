@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { historiesOf } from "./histories.ts";
+import { historiesOf, withSampledTokens } from "./histories.ts";
 import type { JsonObject } from "./model-request.ts";
 
 const user = (content: unknown): JsonObject => ({ role: "user", content });
@@ -130,4 +130,38 @@ test("other tools are another history, and a choice keeps what its request said 
     chat_template_kwargs: { enable_thinking: false },
     ...choice(said("b")),
   });
+});
+
+test("a request that sends an answer back gets the exact tokens of it, and of no other", () => {
+  const exact = (content: string, ids: readonly number[], prompt: readonly number[]): JsonObject => ({
+    finish_reason: "stop",
+    message: said(content),
+    token_ids: ids,
+    prompt_token_ids: prompt,
+  });
+  const calls = [
+    { request: { messages: [user("a")] }, choices: [exact("b", [2], [1]), exact("c", [3], [1])] },
+    { request: { messages: [user("a"), said("b"), user("d")] }, choices: [exact("e", [5], [1, 2, 4])] },
+  ];
+  const tokensIn = (messages: readonly JsonObject[], more: JsonObject = {}) => {
+    const sent = withSampledTokens({ messages, ...more }, calls)["messages"] as readonly JsonObject[];
+    return sent.map(({ token_ids: own, prompt_token_ids: prompt }) => own && [prompt, own]);
+  };
+  const [a, d, f] = [user("a"), user("d"), user("f")];
+  assert.deepEqual(tokensIn([a, said("c"), d]), [undefined, [[1], [3]], undefined]);
+  assert.deepEqual(tokensIn([a, said("b"), d, said("e"), f]), [
+    undefined,
+    undefined,
+    undefined,
+    [[1, 2, 4], [5]],
+    undefined,
+  ]);
+  // As parts, which some libraries make of a text.
+  const parts = { role: "assistant", content: [{ type: "text", text: "c" }] };
+  assert.deepEqual(tokensIn([a, parts, d]), [undefined, [[1], [3]], undefined]);
+  const none = [undefined, undefined, undefined];
+  assert.deepEqual(tokensIn([a, said("changed"), d]), none);
+  assert.deepEqual(tokensIn([user("other"), said("b"), d]), none);
+  assert.deepEqual(tokensIn([a, said("b"), d], { tools: [{ type: "function" }] }), none);
+  assert.deepEqual(tokensIn([a]), [undefined]);
 });

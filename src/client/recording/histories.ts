@@ -36,6 +36,37 @@ export function historiesOf(calls: readonly RecordedCall[]): readonly RecordedHi
   return histories;
 }
 
+/**
+ * Returns the request with the exact tokens of the last answer that it continues, on the message that sends it back: the
+ * server then begins the prompt with them, in place of tokenizing the text anew.
+ */
+export function withSampledTokens(request: JsonObject, calls: readonly RecordedCall[]): JsonObject {
+  const { messages } = request;
+  if (!Array.isArray(messages)) return request;
+  const said = (messages as readonly JsonObject[]).map(saidBy);
+  const wanted = JSON.stringify(toolsOf(request));
+  let answered: { readonly index: number; readonly choice: JsonObject } | null = null;
+  for (const call of calls) {
+    const asked = (call.request["messages"] ?? []) as readonly JsonObject[];
+    const index = asked.length;
+    if (index >= said.length || index <= (answered?.index ?? -1)) continue;
+    if (JSON.stringify(toolsOf(call.request)) !== wanted) continue;
+    if (!asked.every((message, at) => saidBy(message) === said[at])) continue;
+    const choice = call.choices.find(({ message }) => saidBy(message as JsonObject) === said[index]);
+    if (choice !== undefined) answered = { index, choice };
+  }
+  if (answered === null) return request;
+  const { index, choice } = answered;
+  const { prompt_token_ids: prompt, token_ids: own } = choice;
+  const exact = { prompt_token_ids: prompt, token_ids: own };
+  return {
+    ...request,
+    messages: (messages as readonly JsonObject[]).map((message, at) =>
+      at === index ? { ...message, ...exact } : message,
+    ),
+  };
+}
+
 /** The longest history that a call goes on from. */
 function continued(
   histories: readonly Growing[],

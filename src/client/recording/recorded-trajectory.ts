@@ -4,7 +4,7 @@ import type { ChatOpenAI, ChatOpenAIFields } from "@langchain/openai";
 import type OpenAI from "openai";
 import type { ChatCompletion, ChatCompletionRequest, Trajectory } from "../api.ts";
 import { answeredError, HoneError } from "../hone-error.ts";
-import { historiesOf, type RecordedHistory } from "./histories.ts";
+import { historiesOf, withSampledTokens, type RecordedHistory } from "./histories.ts";
 import {
   agentsModel,
   aiSdkProvider,
@@ -81,6 +81,7 @@ export class RecordedTrajectory implements LibraryAccess {
       defaults,
       seed: () => (nextSeed = (nextSeed + seedStride) % 2 ** 31),
       signal,
+      withSampledTokens: (request) => withSampledTokens(request, this.calls),
       onCall: (request) => {
         const call = { request, choices: [] as readonly JsonObject[] };
         this.#calls.push(call);
@@ -142,6 +143,14 @@ export class RecordedTrajectory implements LibraryAccess {
   get completionTokens(): number {
     const items = this.histories.flatMap((history) => history.items);
     return items.reduce((sum, { token_ids: ids }) => sum + (Array.isArray(ids) ? ids.length : 0), 0);
+  }
+
+  /** How each answer of the model ended, such as `stop` or `length`; those of sub-agents included. */
+  get endings(): readonly string[] {
+    const items = this.histories.flatMap((history) => history.items);
+    return items.flatMap(({ message, finish_reason: reason }) =>
+      message !== undefined && typeof reason === "string" ? [reason] : [],
+    );
   }
 
   #named(): readonly { readonly name: string | null; readonly histories: readonly RecordedHistory[] }[] {

@@ -43,6 +43,7 @@ function recorder(respond: () => Response = () => Response.json(answer), default
     defaults,
     seed: () => ++seed,
     signal: end.signal,
+    withSampledTokens: (request) => request,
     onCall: (request) => (choices) => void calls.push({ request, choices }),
   });
   const post = (body: JsonObject, to = url) => fetch(to, { method: "POST", body: JSON.stringify(body) });

@@ -38,6 +38,8 @@ export interface RecordingOptions {
   readonly signal: AbortSignal;
   /** Called as a call begins; takes the choices once they are there. A call that fails has none. */
   readonly onCall: (request: JsonObject) => (choices: readonly JsonObject[]) => void;
+  /** Returns the messages with the tokens of the earlier answer that they continue. */
+  readonly withSampledTokens: (request: JsonObject) => JsonObject;
 }
 
 export function recordingFetch(options: RecordingOptions): Fetch {
@@ -67,18 +69,20 @@ function refused(message: string): Response {
 
 async function recordedAnswer(
   { url, method, body, headers, signal }: SentRequest,
-  { send, defaults, seed, signal: end, onCall }: RecordingOptions,
+  { send, defaults, seed, signal: end, onCall, withSampledTokens }: RecordingOptions,
 ): Promise<Response> {
   // A recorded request has a body.
   const given = body ?? {};
   const sent = askingForTokens(given, { defaults, seed });
+  const whole = withSampledTokens(sent);
   const record = onCall(sent);
   // It is another length.
   headers.delete("content-length");
   const response = await send(url, {
     method,
     headers,
-    body: JSON.stringify(sent),
+    // The record has the messages as the caller gave them: what was sampled stands there as a Choice.
+    body: JSON.stringify(whole),
     signal: either(end, signal),
   });
   if (!response.ok || response.body === null) return response;

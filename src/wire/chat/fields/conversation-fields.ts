@@ -67,6 +67,13 @@ export const messageSchema = Type.Object(
     annotations: free("Accepted without use."),
     thinking: free("What was thought, for templates that read it here."),
     tools: free("Tools that the message brings, for templates that read them here."),
+    prompt_token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
+      description: "Of an assistant's message: the exact tokens that it answered, as its choice had them.",
+    }),
+    token_ids: nullable(Type.Array(Type.Integer({ minimum: 0 })), {
+      description:
+        "Of an assistant's message: its own exact tokens. With prompt_token_ids the prompt begins with both, where they are the text that the template renders; else the text is tokenized as always.",
+    }),
   },
   { ...named, title: "Message" },
 );
