@@ -1,6 +1,8 @@
 // The client's training loop on a real server: rounds make versions, are validated, gone on with after they were stopped,
 // and judged by a model.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { test } from "node:test";
 import { Hone } from "../src/client/hone.ts";
 import { judge } from "../src/client/judging/judge.ts";
@@ -10,8 +12,10 @@ import type { TrainOptions } from "../src/client/training/train-options.ts";
 import { serverOfFile } from "./running-server.ts";
 
 let hone: Hone;
+let environment: NodeJS.ProcessEnv;
 serverOfFile({
   onStart: ({ url, apiKey }) => {
+    environment = { ...process.env, HONE_BASE_URL: url, HONE_API_KEY: apiKey ?? "" };
     hone = new Hone({ baseUrl: url, apiKey });
   },
 });
@@ -134,4 +138,61 @@ test("a model of the server judges the rollouts of a task beside each other", as
   assert.deepEqual([round?.rollouts, round?.failures], [16, 0]);
   assert.ok((round?.rewardMin ?? -1) >= 0 && (round?.rewardMax ?? 2) <= 1 && (round?.spread ?? 0) > 0);
   assert.equal(round?.metrics["train/asked"], 1);
+});
+
+/** What a program that calls `train` writes where no terminal is. */
+async function written(program: string): Promise<{ readonly code: unknown; readonly text: string }> {
+  const client = new URL("../src/client/index.js", import.meta.url);
+  const source = `import { Hone, train } from ${JSON.stringify(client.href)};
+    const model = await new Hone().model("loop/piped", { base: "hone-tiny" });
+    ${program}`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (piece) => (text += String(piece)));
+  const [code] = await once(child, "close");
+  return { code, text };
+}
+
+test("without a terminal every round is a line, with warnings and failures, and the run says how it ended", async () => {
+  const program = `let count = 0;
+    await train(model, {
+      tasks: ["a", "b"],
+      groupSize: 4,
+      rounds: 2,
+      config: { learning_rat: 1e-4 },
+      rollout: async (task, { chat }) => {
+        const own = (count += 1);
+        if (own % 8 === 0) throw new Error("no luck");
+        await chat({ messages: [{ role: "user", content: task }], max_completion_tokens: 3 });
+        return own % 2;
+      },
+    });`;
+  const first = await written(program);
+  assert.equal(first.code, 0, first.text);
+  const lines = first.text.trim().split("\n");
+  assert.match(lines[0] ?? "", /^trains \S+\/loop\/piped from version 0 on, 2 rounds$/);
+  for (const round of [0, 1]) {
+    const at = lines.findIndex((line) => line.startsWith(`round  ${round}  `));
+    assert.match(
+      lines[at] ?? "",
+      /reward 0\.\d{3} ± 0\.\d{3} .* moved -?\d\.\d{3}  1 failed  \d of 7 answers cut off/,
+    );
+    assert.equal(lines[at + 1], "  failed, 1 times: no luck");
+    assert.match(
+      lines.slice(at).join("\n"),
+      /^  warning: learning_rat was sent and is not applied: no option/m,
+    );
+  }
+  assert.match(lines.at(-1) ?? "", /^(Learned|Little was learned|It got worse) in 2 rounds: mean reward 0\./);
+  assert.ok(!first.text.includes("\u001b") && !first.text.includes("\r"));
+  const again = await written(program);
+  assert.equal(again.code, 0, again.text);
+  assert.match(
+    again.text,
+    /^Nothing was done: all 2 rounds of this run were done before, .* Ask for more rounds/,
+  );
+  assert.equal(again.text.trim().split("\n").length, 1);
 });

@@ -1861,6 +1861,13 @@ export type ExampleMessage = {
   readonly thinking?: unknown;
   /** Tools that the message brings, for templates that read them here. */
   readonly tools?: unknown;
+  /** Of an assistant's message: the exact tokens that it answered, as its choice had them. */
+  readonly prompt_token_ids?: readonly number[] | null;
+  /**
+   * Of an assistant's message: its own exact tokens. With prompt_token_ids the prompt begins with both, where
+   * they are the text that the template renders; else the text is tokenized as always.
+   */
+  readonly token_ids?: readonly number[] | null;
   /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
   readonly weight?: number | null;
   readonly [name: string]: any;
@@ -1889,6 +1896,10 @@ export type ExampleMessageOrChoice = {
   readonly thinking?: unknown;
   /** Tools that the message brings, for templates that read them here. */
   readonly tools?: unknown;
+  /** Of a Choice: the prompt's exact tokens. */
+  readonly prompt_token_ids?: readonly number[] | null;
+  /** Of a Choice: the answer's exact tokens. */
+  readonly token_ids?: readonly number[] | null;
   /** Of an assistant's message: 0 makes it context that does not train. Default: `1`. */
   readonly weight?: number | null;
   /** With finish_reason makes the item a Choice, as it was answered. */
@@ -1913,10 +1924,6 @@ export type ExampleMessageOrChoice = {
     }[] | null;
     readonly [name: string]: any;
   } | null;
-  /** Of a Choice: the answer's exact tokens. */
-  readonly token_ids?: readonly number[] | null;
-  /** Of a Choice: the prompt's exact tokens. */
-  readonly prompt_token_ids?: readonly number[] | null;
   /** As the request had them. */
   readonly documents?: readonly { readonly [name: string]: any }[] | null;
   /** As the request had it. */
@@ -1983,6 +1990,12 @@ export type ExperimentalTrainingConfig = {
   readonly mask_prob_ratio?: boolean | null;
   /** Gradients are scaled down to this norm; 0 never scales. Default: left to the server, 0.1. */
   readonly max_grad_norm?: number | null;
+  /**
+   * Fails the job, which then makes no version, if it moves the policy by more than this from the one before
+   * it, in nats a token (the version's loss/kl_update); 0 is off. Default: left to the server
+   * (training.klUpdateMax).
+   */
+  readonly max_kl_update?: number | null;
   /** Caps every ratio; 0 is off. Default: `0`. */
   readonly max_negative_advantage_importance_sampling_weight?: number | null;
   /** A step's learning rate is multiplied by the number of its sequences to this power. Default: `0`. */
@@ -2106,6 +2119,71 @@ export type ExperimentalTrainingConfig = {
    * is no KL term in the loss.
    */
   readonly beta?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly clip_ratio?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly clip_ratio_c?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly clip_ratio_high?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly clip_ratio_low?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly cliprange?: unknown;
+  /**
+   * Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. Ratios of
+   * both signs are capped by max_negative_advantage_importance_sampling_weight.
+   */
+  readonly delta?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. A group whose rewards are all equal is skipped;
+   * send others.
+   */
+  readonly dynamic_sampling?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The loss has no entropy term; sample at a higher
+   * temperature, or lower learning_rate.
+   */
+  readonly entropy_coef?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The loss has no entropy term; sample at a higher
+   * temperature, or lower learning_rate.
+   */
+  readonly entropy_coeff?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The loss has no entropy term; sample at a higher
+   * temperature, or lower learning_rate.
+   */
+  readonly entropy_loss_coef?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly eps_clip?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly eps_clip_high?: unknown;
+  /** Refused. Say epsilon and epsilon_high: ratios are clipped to [1 - epsilon, 1 + epsilon_high]. */
+  readonly eps_clip_low?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. A trajectory has one reward, which all of its
+   * tokens share.
+   */
+  readonly gamma?: unknown;
+  /** Refused. Say max_grad_norm. */
+  readonly grad_clip?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Say kl_penalty_coef, which moves advantages; there
+   * is no KL term in the loss.
+   */
+  readonly init_kl_coef?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Say kl_penalty_coef, which moves advantages; there
+   * is no KL term in the loss.
+   */
+  readonly kl_coef?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Say kl_penalty_coef, which moves advantages; there
+   * is no KL term in the loss.
+   */
+  readonly kl_loss_coef?: unknown;
+  /** Refused. Say kl_penalty_coef, which moves advantages; there is no KL term in the loss. */
+  readonly kl_loss_type?: unknown;
   /** Refused with a value that asks for more than is done. The base model, step 0, is the reference. */
   readonly kl_penalty_reference_step?: unknown;
   /** Refused. The base model, step 0, is the reference, and does not move. */
@@ -2117,10 +2195,28 @@ export type ExperimentalTrainingConfig = {
   /** Refused. The options of the loss stand beside it. */
   readonly loss_fn_config?: unknown;
   /**
+   * Refused with a value that asks for more than is done. Advantages are those of the group; there is no
+   * critic.
+   */
+  readonly lam?: unknown;
+  /** Refused. The loss is the mean over a step's tokens, each trajectory weighing alike. */
+  readonly loss_agg_mode?: unknown;
+  /** Refused. The loss is the mean over a step's tokens, each trajectory weighing alike. */
+  readonly loss_reduction?: unknown;
+  /**
    * Refused with a value that asks for more than is done. The loss is the mean over a step's tokens, each
    * trajectory weighing alike.
    */
   readonly loss_type?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Answers that were cut off train as the others do,
+   * by the reward that you give them; leave their trajectories out, or reward them less.
+   */
+  readonly mask_truncated_completions?: unknown;
+  /** Refused. Say max_completion_tokens in the rollouts' requests; nothing is cut in training. */
+  readonly max_completion_length?: unknown;
+  /** Refused. Nothing is cut; what is too long is left out (packed_sequence_length). */
+  readonly max_prompt_length?: unknown;
   /** Refused. There are no experts to route to. */
   readonly moe_routing_replay_bundle?: unknown;
   /** Refused. There are no experts to route to. */
@@ -2129,10 +2225,47 @@ export type ExperimentalTrainingConfig = {
   readonly moe_routing_replay_strict?: unknown;
   /** Refused with a value that asks for more than is done. Say passes. */
   readonly num_iterations?: unknown;
+  /**
+   * Refused. Answers that were cut off train as the others do, by the reward that you give them; leave their
+   * trajectories out, or reward them less.
+   */
+  readonly overlong_buffer_len?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Answers that were cut off train as the others do,
+   * by the reward that you give them; leave their trajectories out, or reward them less.
+   */
+  readonly overlong_filtering?: unknown;
   /** Refused with a value that asks for more than is done. Nothing is plotted. */
   readonly plot_tensors?: unknown;
+  /** Refused. Say loss_fn, cispo or ppo. */
+  readonly policy_loss_type?: unknown;
+  /** Refused with a value that asks for more than is done. Say passes. */
+  readonly ppo_epochs?: unknown;
+  /** Refused. Say batch_size, the sequences of a step. */
+  readonly ppo_mini_batch_size?: unknown;
+  /** Refused. A trajectory has one reward; weigh its parts before sending it. */
+  readonly reward_weights?: unknown;
   /** Refused with a value that asks for more than is done. The learning rate does not follow the rewards. */
   readonly scale_learning_rate_by_reward_std_dev?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The base model, step 0, is the reference, and does
+   * not move.
+   */
+  readonly sync_ref_model?: unknown;
+  /** Refused. Say max_kl_update, above which a job fails; steps do not end early. */
+  readonly target_kl?: unknown;
+  /** Refused with a value that asks for more than is done. All tokens of an answer train. */
+  readonly top_entropy_quantile?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. The loss has no entropy term; sample at a higher
+   * temperature, or lower learning_rate.
+   */
+  readonly use_entropy_loss?: unknown;
+  /**
+   * Refused with a value that asks for more than is done. Say kl_penalty_coef, which moves advantages; there
+   * is no KL term in the loss.
+   */
+  readonly use_kl_loss?: unknown;
 };
 
 export type Feedback = {
@@ -2837,6 +2970,13 @@ export type Message = {
   readonly thinking?: unknown;
   /** Tools that the message brings, for templates that read them here. */
   readonly tools?: unknown;
+  /** Of an assistant's message: the exact tokens that it answered, as its choice had them. */
+  readonly prompt_token_ids?: readonly number[] | null;
+  /**
+   * Of an assistant's message: its own exact tokens. With prompt_token_ids the prompt begins with both, where
+   * they are the text that the template renders; else the text is tokenized as always.
+   */
+  readonly token_ids?: readonly number[] | null;
   readonly [name: string]: any;
 };
 
@@ -4875,6 +5015,11 @@ export type TrajectoryLog = {
    * What the trajectories are for, such as train or val; its metrics are named after it. Default: `"val"`.
    */
   readonly split?: string | null;
+  /**
+   * Version that the trajectories belong to. Without it, the final_policy_version that all of them share,
+   * else the newest version.
+   */
+  readonly step?: number | null;
   /** What is logged. */
   readonly trajectory_groups: readonly TrajectoryGroup[];
   /** The path's, if anything. */

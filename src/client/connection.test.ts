@@ -80,6 +80,27 @@ test("address and key come from the environment where nothing else says them", (
   assert.deepEqual(made({}, {}), ["http://127.0.0.1:8000", null]);
 });
 
+test("baseURL is baseUrl too, and an option that does not exist is refused", () => {
+  const made = (options: object): Connection => new Connection(options, fakePlatform());
+  assert.equal(made({ baseURL: "http://host/v1" }).baseUrl, "http://host");
+  assert.equal(made({ baseURL: "http://host", baseUrl: "http://host" }).baseUrl, "http://host");
+  assert.equal(made({ baseURL: "http://host", baseurl: undefined }).baseUrl, "http://host");
+  const refusals: readonly (readonly [object, string])[] = [
+    [
+      { baseURL: "http://one", baseUrl: "http://two" },
+      'baseUrl is "http://two" and baseURL is "http://one"; give one of the two.',
+    ],
+    [{ base_url: "http://one" }, "Hone has no option base_url; did you mean baseUrl?"],
+    [{ apikey: "k" }, "Hone has no option apikey; did you mean apiKey?"],
+    [
+      { url: "http://one" },
+      "Hone has no option url; it has baseUrl, baseURL, apiKey, timeout, retries, headers, fetch.",
+    ],
+  ];
+  for (const [options, message] of refusals)
+    assert.throws(() => made(options), { name: "HoneError", code: "invalid", message });
+});
+
 test("what is no address of a server is refused by name, before anything is asked", () => {
   for (const baseUrl of ["abc", "", "127.0.0.1:8000", "file:///etc"]) {
     assert.throws(

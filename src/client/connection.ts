@@ -2,6 +2,7 @@
 import { Deadline } from "./deadline.ts";
 import { answeredError, HoneError } from "./hone-error.ts";
 import { webPlatform, type Platform } from "./platform.ts";
+import { refuseUnknown } from "./unknown-options.ts";
 import { UploadBody, type Upload } from "./upload.ts";
 
 export interface ConnectionOptions {
@@ -9,6 +10,8 @@ export interface ConnectionOptions {
    * Such as `http://127.0.0.1:8000`, which it is unless HONE_BASE_URL says otherwise; a trailing `/v1` or slash is taken off.
    */
   readonly baseUrl?: string | undefined;
+  /** The same, as OpenAI's client spells it. */
+  readonly baseURL?: string | undefined;
   /** HONE_API_KEY unless given; null sends no credentials. */
   readonly apiKey?: string | null | undefined;
   /** Milliseconds that the server may be silent before its answer and within it; 600,000 unless given. */
@@ -77,13 +80,14 @@ export class Connection {
   /** What every request goes through. */
   readonly fetch: (url: string, request: RequestInit) => Promise<Response>;
 
-  /** @throws HoneError `invalid` for a base URL that is none of a server */
+  /** @throws HoneError `invalid` for a base URL that is none of a server, and for an option that does not exist */
   constructor(options: ConnectionOptions = {}, platform: Platform = webPlatform) {
+    refuseUnknown(options, optionNames, "Hone");
     this.#options = options;
     this.platform = platform;
     // The command line has the second name.
     const variable = platform.environment("HONE_BASE_URL") ?? platform.environment("HONE_URL");
-    const given = options.baseUrl ?? variable ?? "http://127.0.0.1:8000";
+    const given = givenUrl(options) ?? variable ?? "http://127.0.0.1:8000";
     this.baseUrl = given.replace(/\/+$/, "").replace(/\/v1$/, "");
     if (!URL.canParse(this.baseUrl) || !/^https?:$/.test(new URL(this.baseUrl).protocol)) {
       const message = `${JSON.stringify(given)} is no address of a server; it looks like http://127.0.0.1:8000.`;
@@ -182,6 +186,22 @@ export class Connection {
       ...headers,
     };
   }
+}
+
+const optionNames: readonly (keyof ConnectionOptions)[] = [
+  "baseUrl",
+  "baseURL",
+  "apiKey",
+  "timeout",
+  "retries",
+  "headers",
+  "fetch",
+];
+
+function givenUrl({ baseUrl, baseURL }: ConnectionOptions): string | undefined {
+  if (baseUrl === undefined || baseURL === undefined || baseUrl === baseURL) return baseUrl ?? baseURL;
+  const message = `baseUrl is ${JSON.stringify(baseUrl)} and baseURL is ${JSON.stringify(baseURL)}; give one of the two.`;
+  throw new HoneError({ code: "invalid", param: "baseURL", message });
 }
 
 const credentials = {

@@ -50,8 +50,11 @@ export class Hone implements HoneCalls {
   readonly objects: ObjectCalls;
   readonly server: ServerCalls;
 
-  /** @throws HoneError `invalid` for a base URL that is none of a server */
+  readonly #options: ConnectionOptions;
+
+  /** @throws HoneError `invalid` for a base URL that is none of a server, and for an option that does not exist */
   constructor(options: ConnectionOptions = {}) {
+    this.#options = options;
     const connection = new Connection(options);
     const calls = new Calls(connection);
     this.baseUrl = connection.baseUrl;
@@ -79,6 +82,11 @@ export class Hone implements HoneCalls {
     this.retention = new RetentionCalls(calls);
     this.objects = new ObjectCalls(calls);
     this.server = new ServerCalls(calls);
+  }
+
+  /** Returns a client of the same server and key with these options in place of its own. */
+  with(options: Omit<ConnectionOptions, "baseUrl" | "baseURL" | "apiKey">): Hone {
+    return new Hone({ ...this.#options, ...options });
   }
 
   /**

@@ -12,8 +12,8 @@ export interface Platform {
   monotonicMs(): number;
   /** Wall-clock time, UTC. */
   now(): Date;
-  /** Where somebody watches what is written; null where nobody does. */
-  terminal(): { write(text: string): unknown } | null;
+  /** Where progress is written, and whether it is a terminal; null where there is nothing to write to. */
+  output(): { readonly isTerminal: boolean; write(text: string): unknown } | null;
   /** Rejects with the signal's reason when that aborts first. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
@@ -37,9 +37,11 @@ export const webPlatform: Platform = {
   uniform: () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32,
   monotonicMs: () => performance.now(),
   now: () => new Date(),
-  terminal: () => {
+  output: () => {
     const { process } = globalThis as { readonly process?: { readonly stderr?: ErrorStream } };
-    return process?.stderr?.isTTY === true ? process.stderr : null;
+    const stderr = process?.stderr;
+    if (typeof stderr?.write !== "function") return null;
+    return { isTerminal: stderr.isTTY === true, write: (text) => stderr.write(text) };
   },
   sleep: (durationMs, signal) =>
     new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ export function fakePlatform(environment: Readonly<Record<string, string>> = {})
     uniform: () => 0.5,
     monotonicMs: () => nowMs,
     now: () => new Date(nowMs),
-    terminal: () => null,
+    output: () => null,
     sleep: async (durationMs, signal) => {
       signal?.throwIfAborted();
       waits.push(durationMs);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { terminalDisplay } from "./display.ts";
+import { displayOn } from "./display.ts";
 import type { RoundReport } from "./round-report.ts";
 import type { TrainEvent } from "./train-event.ts";
 
@@ -18,6 +18,17 @@ const report: RoundReport = {
   failures: 1,
   failureReasons: [],
   completionTokens: 620,
+  answers: 31,
+  answersCutOff: 0,
+  training: {
+    steps: 24,
+    loss: 0.1,
+    entropy: 0.5,
+    klDiv: 0.01,
+    klUpdate: 0.0312,
+    klPolicyRef: 0.1,
+    gradNorm: 0.2,
+  },
   seconds: { rollouts: 2.04, training: 1 },
   metrics: {},
   jobId: "j",
@@ -29,13 +40,14 @@ const report: RoundReport = {
 function check(events: readonly TrainEvent[], expected: readonly string[]): void {
   const lines = [""];
   const terminal = {
+    isTerminal: true,
     write: (text: string) => {
       const clear = "\r\u001b[K";
       assert.equal(text.lastIndexOf(clear), 0, "every text begins its line anew");
       lines.splice(-1, 1, ...text.slice(clear.length).split("\n"));
     },
   };
-  const display = terminalDisplay({ terminal: () => terminal });
+  const display = displayOn({ output: () => terminal, monotonicMs: () => 0 });
   for (const event of events) display?.show(event);
   display?.end();
   assert.deepEqual(lines, [...expected, ""]);
@@ -58,34 +70,86 @@ test("a line for each round stays; what goes on is written over, and gone in the
     ],
     [
       "version 4  validation 0.750  best so far",
-      "round  3  ▕██████████          ▏ reward 0.500 ± 0.250  620 tokens  2.0 s + 1.0 s  1 failed  1 of 4 tasks alike",
+      "round  3  ▕██████████          ▏ reward 0.500 ± 0.250  620 tokens  2.0 s + 1.0 s  moved 0.031  1 failed  1 of 4 tasks had no reward spread",
     ],
   );
 });
 
-test("says where a run goes on, or that nothing is left, and shows rewards of any size", () => {
+test("says where a run continues, and shows rewards of any size, warnings, failures and cut answers", () => {
+  const failed = {
+    ...report,
+    failures: 3,
+    failureReasons: [
+      { message: "no luck", count: 2 },
+      { message: "late", count: 1 },
+    ],
+  };
   check(
     [
+      { type: "run-started", model: "e/p/m", round: 0, rounds: 5, step: 3 },
       { type: "run-resumed", round: 2, rounds: 5, step: 3 },
       { type: "run-resumed", round: 5, rounds: 5, step: 6 },
       {
         type: "round-ended",
-        report: { ...report, reward: -100, rewardMin: -100, rewardMax: -100, newStep: null, failures: 0 },
+        report: { ...report, reward: -100, rewardMin: -100, rewardMax: -100, training: null, failures: 0 },
       },
       {
         type: "round-ended",
-        report: { ...report, reward: null, rewardMin: null, rewardMax: null, failures: 0 },
+        report: {
+          ...failed,
+          reward: null,
+          rewardMin: null,
+          rewardMax: null,
+          answersCutOff: 8,
+          warnings: ["too far"],
+        },
       },
+      { type: "run-ended", summary: "Learned." },
     ],
     [
-      "goes on with round 2, version 3",
-      "5 rounds were done before; ask for more of them, for another run, or for a new model",
-      "round  3  ▕                    ▏ reward -100.000 ± 0.250  620 tokens  2.0 s + 1.0 s  1 of 4 tasks alike  nothing to train",
-      "round  3  no reward  620 tokens  2.0 s + 1.0 s  1 of 4 tasks alike",
+      "trains e/p/m from version 3 on, 5 rounds",
+      "continues with round 2 of 5, version 3",
+      "round  3  ▕                    ▏ reward -100.000 ± 0.250  620 tokens  2.0 s + 1.0 s  1 of 4 tasks had no reward spread  nothing trained",
+      "round  3  no reward  620 tokens  2.0 s + 1.0 s  moved 0.031  3 failed  8 of 31 answers cut off  1 of 4 tasks had no reward spread",
+      "  failed, 2 times: no luck",
+      "  failed, 1 times: late",
+      "  warning: too far",
+      "Learned.",
     ],
   );
 });
 
-test("where nobody watches, nothing is drawn", () => {
-  assert.equal(terminalDisplay({ terminal: () => null }), null);
+test("where there is no terminal, lines are added without control characters, and a quiet run says what it does", () => {
+  let text = "";
+  let nowMs = 0;
+  const output = { isTerminal: false, write: (written: string) => void (text += written) };
+  const display = displayOn({ output: () => output, monotonicMs: () => nowMs });
+  const show = (event: TrainEvent, atMs: number): void => {
+    nowMs = atMs;
+    display?.show(event);
+  };
+  show({ type: "server-awaited", reason: "loading", waitedMs: 0 }, 0);
+  show({ type: "server-awaited", reason: "loading", waitedMs: 1000 }, 1000);
+  show({ type: "rollouts-started", of: "round", round: 0, step: 0, total: 32 }, 2000);
+  show({ type: "rollout-ended", ended: 1, failures: 0, total: 32 }, 20_000);
+  show({ type: "rollout-ended", ended: 2, failures: 1, total: 32 }, 40_000);
+  show({ type: "rollout-ended", ended: 3, failures: 1, total: 32 }, 50_000);
+  show(
+    { type: "round-ended", report: { ...report, warnings: ["learning_rat was sent and is not applied"] } },
+    55_000,
+  );
+  show({ type: "run-ended", summary: "Learned." }, 56_000);
+  display?.end();
+  assert.deepEqual(text.split("\n"), [
+    "waiting for the server (0 s): loading",
+    "2 of 32 rollouts, 1 failed",
+    "round  3  ▕██████████          ▏ reward 0.500 ± 0.250  620 tokens  2.0 s + 1.0 s  moved 0.031  1 failed  1 of 4 tasks had no reward spread",
+    "  warning: learning_rat was sent and is not applied",
+    "Learned.",
+    "",
+  ]);
+});
+
+test("where there is nothing to write to, nothing is shown", () => {
+  assert.equal(displayOn({ output: () => null, monotonicMs: () => 0 }), null);
 });

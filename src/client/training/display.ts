@@ -1,4 +1,5 @@
-// What a terminal shows of a run: a line for each round, and one that changes for what goes on.
+// What is shown of a run: a line for each round, with its warnings and failures. A terminal also has a line that changes for
+// what goes on; elsewhere (a pipe, CI, a container) lines are added, and what goes on is told now and then.
 import type { Platform } from "../platform.ts";
 import type { RoundReport } from "./round-report.ts";
 import type { TrainEvent } from "./train-event.ts";
@@ -8,27 +9,27 @@ export interface Display {
   end(): void;
 }
 
-/** Null where there is no terminal. */
-export function terminalDisplay({ terminal }: Pick<Platform, "terminal">): Display | null {
-  const screen = terminal();
-  if (screen === null) return null;
+type Place = Pick<Platform, "output" | "monotonicMs">;
+
+/** Null where there is nothing to write to. */
+export function displayOn(platform: Place): Display | null {
+  const output = platform.output();
+  if (output === null) return null;
+  return output.isTerminal ? terminalDisplay(output) : lineDisplay(output, platform);
+}
+
+type Output = NonNullable<ReturnType<Platform["output"]>>;
+
+function terminalDisplay(screen: Output): Display {
   let isShown = false;
   // The whole line is written over.
   const clear = "\r\u001b[K";
-  const now = (line: string): void => {
-    screen.write(clear + line);
-    isShown = true;
-  };
-  const keep = (line: string): void => {
-    screen.write(`${clear}${line}\n`);
-    isShown = false;
-  };
   return {
     show: (event) => {
-      const line = lineOf(event);
-      if (line === null) return;
-      if (line.isKept) keep(line.text);
-      else now(line.text);
+      const { kept, passing } = linesOf(event);
+      for (const line of kept) screen.write(`${clear}${line}\n`);
+      if (passing !== null) screen.write(clear + passing);
+      if (kept.length > 0 || passing !== null) isShown = passing !== null;
     },
     end: () => {
       if (isShown) screen.write(clear);
@@ -36,35 +37,64 @@ export function terminalDisplay({ terminal }: Pick<Platform, "terminal">): Displ
   };
 }
 
-interface Line {
-  readonly text: string;
-  /** Whether it stays. */
-  readonly isKept: boolean;
+/** A log that says nothing for longer looks like a run that hangs. */
+const quietMsMax = 30_000;
+
+function lineDisplay(output: Output, { monotonicMs }: Pick<Place, "monotonicMs">): Display {
+  let lastMs = monotonicMs();
+  const write = (line: string): void => {
+    output.write(`${line}\n`);
+    lastMs = monotonicMs();
+  };
+  return {
+    show: (event) => {
+      const { kept, passing } = linesOf(event);
+      for (const line of kept) write(line);
+      const isDue = event.type === "server-awaited" && event.waitedMs === 0;
+      if (passing !== null && (isDue || monotonicMs() - lastMs >= quietMsMax)) write(passing);
+    },
+    end: () => undefined,
+  };
+}
+
+interface Lines {
+  readonly kept: readonly string[];
+  /** Written over by the next in a terminal; null where nothing goes on that is worth a line. */
+  readonly passing: string | null;
 }
 
 const lines: {
-  readonly [Type in TrainEvent["type"]]: (event: Extract<TrainEvent, { readonly type: Type }>) => Line | null;
+  readonly [Type in TrainEvent["type"]]: (event: Extract<TrainEvent, { readonly type: Type }>) => Lines;
 } = {
+  "run-started": ({ model, rounds, step }) =>
+    kept(`trains ${model} from version ${step} on, ${rounds === 1 ? "one round" : `${rounds} rounds`}`),
   "run-resumed": ({ round, rounds, step }) =>
-    kept(
-      round < rounds
-        ? `goes on with round ${round}, version ${step}`
-        : `${rounds} rounds were done before; ask for more of them, for another run, or for a new model`,
-    ),
+    round < rounds
+      ? kept(`continues with round ${round} of ${rounds}, version ${step}`)
+      : { kept: [], passing: null },
+  "server-awaited": ({ reason, waitedMs }) =>
+    passing(`waiting for the server (${Math.round(waitedMs / 1000)} s): ${reason}`),
   "rollouts-started": ({ of, round, step, total }) =>
     passing(`${of === "round" ? `round ${round}` : "validation"}: ${total} rollouts of version ${step}`),
   "rollout-ended": ({ ended, total, failures }) =>
     passing(`${ended} of ${total} rollouts${failures === 0 ? "" : `, ${failures} failed`}`),
   "job-started": ({ round, jobId }) => passing(`round ${round}: training (${jobId})`),
-  "job-event": () => null,
+  "job-event": ({ round, event }) =>
+    event.type === "gradient_step" ? passing(`round ${round}: training`) : { kept: [], passing: null },
   "version-validated": ({ validation: { step, reward, isBest } }) =>
     kept(`version ${step}  validation ${reward.toFixed(3)}${isBest ? "  best so far" : ""}`),
-  "round-ended": ({ report }) => kept(roundLine(report)),
+  "round-ended": ({ report }) =>
+    kept(
+      roundLine(report),
+      ...report.failureReasons.map(({ message, count }) => `  failed, ${count} times: ${message}`),
+      ...report.warnings.map((warning) => `  warning: ${warning}`),
+    ),
+  "run-ended": ({ summary }) => kept(summary),
 };
 
-function lineOf(event: TrainEvent): Line | null {
+function linesOf(event: TrainEvent): Lines {
   // The rule of its own type.
-  return (lines[event.type] as (event: TrainEvent) => Line | null)(event);
+  return (lines[event.type] as (event: TrainEvent) => Lines)(event);
 }
 
 const barWidth = 20;
@@ -72,10 +102,13 @@ const barWidth = 20;
 function roundLine(report: RoundReport): string {
   const { round, reward, rewardMin, rewardMax, spread, failures, groups, groupsWithoutSpread, seconds } =
     report;
+  const { answers, answersCutOff, training } = report;
   const notes = [
+    ...(typeof training?.klUpdate === "number" ? [`moved ${training.klUpdate.toFixed(3)}`] : []),
     ...(failures === 0 ? [] : [`${failures} failed`]),
-    ...(groupsWithoutSpread === 0 ? [] : [`${groupsWithoutSpread} of ${groups} tasks alike`]),
-    ...(report.newStep === null ? ["nothing to train"] : []),
+    ...(answersCutOff === 0 ? [] : [`${answersCutOff} of ${answers} answers cut off`]),
+    ...(groupsWithoutSpread === 0 ? [] : [`${groupsWithoutSpread} of ${groups} tasks had no reward spread`]),
+    ...(training === null ? ["nothing trained"] : []),
   ];
   const rewards =
     reward === null
@@ -92,10 +125,10 @@ function bar(value: number, min: number, max: number): string {
   return "█".repeat(filled).padEnd(barWidth);
 }
 
-function kept(text: string): Line {
-  return { text, isKept: true };
+function kept(...texts: readonly string[]): Lines {
+  return { kept: texts, passing: null };
 }
 
-function passing(text: string): Line {
-  return { text, isKept: false };
+function passing(text: string): Lines {
+  return { kept: [], passing: text };
 }

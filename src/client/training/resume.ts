@@ -12,6 +12,8 @@ export interface RunState {
   readonly openJob: TrainingJob | null;
   /** What was validated, the oldest first. */
   readonly validated: readonly { readonly step: number; readonly reward: number }[];
+  /** Newest log of a round; null where there is none. */
+  readonly logId: string | null;
 }
 
 /** The metric that counts the rounds of a run. */
@@ -26,22 +28,22 @@ export async function runState(
 ): Promise<RunState> {
   const validated = await validationsOf(model, roundMetric, options);
   const log = await newestLog(model, roundMetric, options);
-  if (log === null) return { round: 0, openJob: null, validated };
+  if (log === null) return { round: 0, openJob: null, validated, logId: null };
   const round = roundIn(log, "train", roundMetric) ?? 0;
-  if (log.metrics["data/step_num_groups_trainable"] === 0)
-    return { round: round + 1, openJob: null, validated };
   const job = await jobBehind(model, log, options);
   // One that has failed had data that nobody has any more.
   if (job === null || job.state === "failed" || job.state === "cancelled")
-    return { round, openJob: null, validated };
-  return { round: round + 1, openJob: job.state === "succeeded" ? null : job, validated };
+    return { round, openJob: null, validated, logId: log.id };
+  const openJob = job.state === "succeeded" ? null : job;
+  return { round: round + 1, openJob, validated, logId: log.id };
 }
 
 function roundIn({ metrics }: LoggedMetrics, split: string, roundMetric: string): number | undefined {
   return metrics[`${split}/${roundMetric}`];
 }
 
-async function newestLog(
+/** Returns the newest log of a round; null where there is none. */
+export async function newestLog(
   { hone, id }: Model,
   roundMetric: string,
   options: RequestOptions,

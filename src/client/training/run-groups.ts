@@ -162,11 +162,26 @@ function tookTooLong(timeoutMs: number): HoneError {
 
 /** @throws HoneError `invalid` for a reward that is no finite number, or none where no judge gives one */
 function resultOf(result: RolloutResult, isJudged: boolean): Omit<Rollout, "trajectory"> {
-  const given = typeof result === "number" ? { reward: result } : (result ?? {});
+  const given = typeof result === "object" && result !== null ? result : { reward: result };
   const { reward = isJudged ? 0 : undefined, metrics = {}, metadata = {} } = given;
-  if (Number.isFinite(reward)) return { reward: Number(reward), metrics, metadata };
-  const message = `The rollout's reward is ${String(reward)}; it has to be a finite number.`;
+  if (typeof reward === "number" && Number.isFinite(reward)) return { reward, metrics, metadata };
+  const came = typeof result === "object" ? `a reward of ${shown(reward)}` : shown(result);
+  const message = `The rollout returned ${came}; it has to return a finite number, or { reward } with one${cureFor(reward)}.`;
   throw new HoneError({ code: "invalid", param: "reward", message });
+}
+
+/** With its type where that is not plain. */
+function shown(value: unknown): string {
+  if (typeof value === "string") return `the text ${JSON.stringify(value.slice(0, 80))}`;
+  if (typeof value === "object" && value !== null) return JSON.stringify(value).slice(0, 80);
+  return String(value);
+}
+
+function cureFor(reward: unknown): string {
+  if (typeof reward === "boolean") return `, such as ${Number(reward)} for ${reward}`;
+  if (typeof reward === "string" && reward.trim() !== "" && Number.isFinite(Number(reward)))
+    return `, such as ${Number(reward)} without quotes`;
+  return "";
 }
 
 function tooManyFailed(failures: readonly Failure[], total: number): HoneError {

@@ -1,8 +1,10 @@
-// One round: rollouts of the newest version, their log, and a training job of those that teach something.
+// One round: rollouts of the newest version, their log, and a training job.
 import type { TrainingJob } from "../api.ts";
 import type { Model } from "../trained-model.ts";
-import { bodyOf, hasSpread } from "./groups.ts";
-import { numbersOf, type RoundReport } from "./round-report.ts";
+import { HoneError } from "../hone-error.ts";
+import { bodyOf, hasSpread, type Group, type GroupPlace } from "./groups.ts";
+import { newestLog } from "./resume.ts";
+import { numbersOf, trainingNumbers, type RoundReport, type TrainingNumbers } from "./round-report.ts";
 import { roundConfig } from "./round-config.ts";
 import { runGroups, type RolloutMaker } from "./run-groups.ts";
 import { seedOf } from "./seeds.ts";
@@ -17,6 +19,8 @@ export interface RoundRun<Task> {
   readonly maker: RolloutMaker<Task>;
   readonly roundMetric: string;
   readonly emit: (event: TrainEvent) => void;
+  /** Newest log of a round when the run began; null where there was none. */
+  readonly earlierLogId: string | null;
 }
 
 /**
@@ -36,50 +40,97 @@ export async function runRound<Task>(
   const tasks = await tasksOfRound(options.tasks, { round, count, seed });
   emit({ type: "rollouts-started", of: "round", round, step, total: tasks.length * size });
   const groups = await runGroups(maker, { tasks, size, step, seed: seedOf(seed, "round", round), request });
-  const bodies = groups.map((group) => bodyOf(group, { roundMetric, round }));
-  const { signal } = maker;
-  const { metrics } = await model.log(bodies, { split: "train", signal });
+  const metrics = await logged(run, groups, { roundMetric, round });
   const sampledAtMs = platform.monotonicMs();
-  const teaching = bodies.filter((_, index) => hasSpread(groups[index] ?? { rollouts: [] }));
-  const job = teaching.length === 0 ? null : await trained();
+  const job = groups.every(({ rollouts }) => rollouts.length === 0) ? null : await trained();
   return {
     round,
     step,
-    newStep: job?.result_step ?? null,
+    newStep: job?.result.result_step ?? null,
     ...numbersOf(groups),
+    training: job?.training ?? null,
     seconds: {
       rollouts: (sampledAtMs - startedAtMs) / 1000,
       training: (platform.monotonicMs() - sampledAtMs) / 1000,
     },
     metrics,
-    jobId: job?.id ?? null,
-    warnings: job?.warnings ?? [],
+    jobId: job?.result.id ?? null,
+    warnings: [...(job?.result.warnings ?? []), ...othersWarning(step, job?.result.result_step)],
   };
 
-  async function trained(): Promise<TrainingJob> {
+  /** Sends all groups: the job's counts and means are then those of the round. */
+  async function trained(): Promise<FollowedJob> {
     const chosen = typeof config === "function" ? config(round) : config;
+    const bodies = groups.map((group) => bodyOf(group, { roundMetric, round }));
+    const { signal } = maker;
     const newest = await model.hone.checkpoints
-      .list(model.id, { order: "desc", limit: 1 }, { signal })
+      .list(model.id, { order: "desc", limit: versionsSeen }, { signal })
       .first();
     const settings = roundConfig(chosen, {
-      groupCount: teaching.length,
-      // A model without versions, the base included, has none.
-      metrics: newest.data[0]?.metrics ?? {},
+      groupCount: groups.filter(hasSpread).length,
+      // A version of a round in which nothing trained has no rate, and neither has the base.
+      metrics: newest.data.find(({ metrics: known }) => "loss/learning_rate" in known)?.metrics ?? {},
     });
-    const jobId = await model.train(teaching, settings, { signal });
+    const jobId = await model.train(bodies, settings, { signal });
     emit({ type: "job-started", round, jobId });
     return followedJob(run, round, jobId);
   }
 }
 
+/** Rounds in a row in which nothing trained are few. */
+const versionsSeen = 20;
+
+const logAttemptsMax = 3;
+
+/** Logs a round once. Where the connection broke, the server is asked whether the log arrived. */
+async function logged<Task>(
+  { model, maker: { signal }, earlierLogId }: RoundRun<Task>,
+  groups: readonly Group<Task>[],
+  place: GroupPlace,
+): Promise<RoundReport["metrics"]> {
+  const bodies = groups.map((group) => bodyOf(group, place));
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return (await model.log(bodies, { split: "train", signal })).metrics;
+    } catch (error) {
+      const isLost = error instanceof HoneError && error.code === "connection";
+      if (!isLost || attempt === logAttemptsMax) throw error;
+      const arrived = await newestLog(model, place.roundMetric, { signal });
+      const isThis = arrived?.metrics[`train/${place.roundMetric}`] === place.round;
+      if (arrived !== null && isThis && arrived.id !== earlierLogId) return arrived.metrics;
+    }
+  }
+}
+
+/** Versions count up by one. More means that something else trained the model meanwhile. */
+function othersWarning(step: number, newStep: number | null | undefined): readonly string[] {
+  if (typeof newStep !== "number" || newStep === step + 1) return [];
+  return [
+    `This round sampled version ${step}, and its job made version ${newStep}: something else trains this model too, such as a second train process. ` +
+      "Their rounds get mixed up. End one of them, or give each a model of its own.",
+  ];
+}
+
+/** A job that succeeded. */
+export interface FollowedJob {
+  readonly result: TrainingJob;
+  readonly training: TrainingNumbers | null;
+}
+
 /** Waits for a job's end. @throws HoneError `job_failed` */
-export function followedJob<Task>(
-  { model, maker: { signal }, emit }: Pick<RoundRun<Task>, "model" | "maker" | "emit">,
+export async function followedJob<Task>(
+  { model, maker: { signal }, options, emit }: Pick<RoundRun<Task>, "model" | "maker" | "emit" | "options">,
   round: number,
   jobId: string,
-): Promise<TrainingJob> {
-  return model.hone.jobs.wait(jobId, {
+): Promise<FollowedJob> {
+  let training: TrainingNumbers | null = null;
+  const result = await model.hone.jobs.wait(jobId, {
     signal,
-    onEvent: (event) => emit({ type: "job-event", round, event }),
+    deadline: options.serverTimeout,
+    onEvent: (event) => {
+      if (event.type === "training_ended") training = trainingNumbers(event.data);
+      emit({ type: "job-event", round, event });
+    },
   });
+  return { result, training };
 }

@@ -3,6 +3,16 @@ import type { TrainingEvent } from "../api.ts";
 import type { RoundReport, Validation } from "./round-report.ts";
 
 export type TrainEvent =
+  | {
+      readonly type: "run-started";
+      /** Name of the model. */
+      readonly model: string;
+      readonly round: number;
+      readonly rounds: number;
+      readonly step: number;
+    }
+  /** Its server loads, restarts or is away, and is waited for. */
+  | { readonly type: "server-awaited"; readonly reason: string; readonly waitedMs: number }
   /** Rounds before this one were done by an earlier run. */
   | { readonly type: "run-resumed"; readonly round: number; readonly rounds: number; readonly step: number }
   | {
@@ -22,4 +32,5 @@ export type TrainEvent =
   | { readonly type: "job-event"; readonly round: number; readonly event: TrainingEvent }
   /** The rounds that are behind it are so many. */
   | { readonly type: "version-validated"; readonly round: number; readonly validation: Validation }
-  | { readonly type: "round-ended"; readonly report: RoundReport };
+  | { readonly type: "round-ended"; readonly report: RoundReport }
+  | { readonly type: "run-ended"; readonly summary: string };

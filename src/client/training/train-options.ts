@@ -1,6 +1,7 @@
 // What a training run is told, checked and with defaults.
 import type { TrainingJobCreate } from "../api.ts";
 import { HoneError } from "../hone-error.ts";
+import { refuseUnknown } from "../unknown-options.ts";
 import type { JsonObject } from "../recording/model-request.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import type { Judge } from "./groups.ts";
@@ -77,8 +78,10 @@ export interface TrainOptions<Task> {
   readonly onRound?: (report: RoundReport) => void | Promise<void>;
   /** Called with everything that happens. */
   readonly onEvent?: (event: TrainEvent) => void;
-  /** Draws progress in the terminal; unless given, where there is one and no `onRound`. */
+  /** Shows progress on the standard error output; unless given, where there is one and no `onRound`. */
   readonly display?: boolean;
+  /** Milliseconds that a server which loads, restarts or is away is waited for; 600,000 unless given. */
+  readonly serverTimeout?: number;
   /** Stops the run: rollouts end, a job that runs goes on by itself. `train` then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -91,13 +94,49 @@ const defaults = {
   rolloutTimeout: 600_000,
   failuresMax: 0.5,
   resume: true,
+  serverTimeout: 600_000,
 } as const;
+
+/** Every option there is. */
+const optionNames: { readonly [Name in keyof Required<TrainOptions<unknown>>]: true } = {
+  tasks: true,
+  rollout: true,
+  groupSize: true,
+  rounds: true,
+  tasksPerRound: true,
+  seed: true,
+  concurrency: true,
+  rolloutTimeout: true,
+  failuresMax: true,
+  config: true,
+  request: true,
+  judge: true,
+  validation: true,
+  run: true,
+  resume: true,
+  onRound: true,
+  onEvent: true,
+  display: true,
+  serverTimeout: true,
+  signal: true,
+};
+
+const validationNames: { readonly [Name in keyof Required<ValidationOptions<unknown>>]: true } = {
+  tasks: true,
+  every: true,
+  tries: true,
+  request: true,
+  patience: true,
+  minDelta: true,
+};
 
 /** With every default filled in. */
 export type Resolved<Task> = TrainOptions<Task> & Required<Pick<TrainOptions<Task>, keyof typeof defaults>>;
 
 /** @throws HoneError `invalid`, naming the option, its value and its range */
 export function resolveOptions<Task>(options: TrainOptions<Task>): Resolved<Task> {
+  refuseUnknown(options, Object.keys(optionNames), "train");
+  refuseUnknown(options.validation ?? {}, Object.keys(validationNames), "train's validation");
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   // The defaults have what is left out.
   const resolved = { ...defaults, ...given } as Resolved<Task>;
@@ -106,6 +145,7 @@ export function resolveOptions<Task>(options: TrainOptions<Task>): Resolved<Task
   wholeNumber("rounds", resolved.rounds, 0);
   wholeNumber("concurrency", resolved.concurrency, 1);
   wholeNumber("rolloutTimeout", resolved.rolloutTimeout, 1);
+  wholeNumber("serverTimeout", resolved.serverTimeout, 0);
   wholeNumber("tasksPerRound", resolved.tasksPerRound ?? 1, 1);
   wholeNumber("seed", resolved.seed, 0);
   wholeNumber("validation.every", validation?.every ?? 1, 1);

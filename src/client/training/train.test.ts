@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fakeServer, keys, playJob } from "../../http/testing/fake-server.ts";
 import { Hone } from "../hone.ts";
+import type { HoneError } from "../hone-error.ts";
 import type { RecordedTrajectory } from "../recording/recorded-trajectory.ts";
 import { fetchFrom } from "../testing/fake-fetch.ts";
-import type { Model } from "../trained-model.ts";
+import { Model as TrainedModel, type Model } from "../trained-model.ts";
 import { train } from "./train.ts";
 import type { TrainEvent } from "./train-event.ts";
 import type { TrainOptions } from "./train-options.ts";
@@ -90,7 +91,7 @@ function rollouts(rewardOf: (task: string, index: number) => number = (_, index)
 
 const base = { groupSize: 2, rounds: 1, concurrency: 1, display: false } as const;
 
-test("tasks go round in an order by the seed, and what differs within a group is trained on", () =>
+test("tasks go round in an order by the seed, and all groups are sent to the job", () =>
   withModel(async ({ model, trained }) => {
     const { rollout, seen } = rollouts((task, index) => (task === "c" ? 1 : index % 2));
     const options = { ...base, tasks: ["a", "b", "c"], rollout, tasksPerRound: 2, rounds: 3 };
@@ -107,15 +108,18 @@ test("tasks go round in an order by the seed, and what differs within a group is
       rounds.map(({ groups, groupsWithoutSpread }) => [groups, groupsWithoutSpread]),
       alike.map((count) => [2, count]),
     );
+    // All groups are sent, so that the job's means are the round's; the server skips what teaches nothing.
+    const sorted = (groups: Place["trained"][number]) =>
+      groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join()).toSorted();
     assert.deepEqual(
-      trained.map((groups) => groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward))),
-      alike.map((count) => Array.from({ length: 2 - count }, () => [0, 1])),
+      trained.map(sorted),
+      alike.map((count) => ["0,1", count === 0 ? "0,1" : "1,1"]),
     );
     const again = rollouts();
-    await train(model, { ...options, ...again, run: "again" });
+    await train(model, { ...options, rollout: again.rollout, run: "again" });
     assert.deepEqual(again.seen, seen);
     const other = rollouts();
-    await train(model, { ...options, ...other, run: "other", seed: 2 });
+    await train(model, { ...options, rollout: other.rollout, run: "other", seed: 2 });
     assert.notDeepEqual(other.seen, seen);
   }));
 
@@ -179,14 +183,30 @@ test("what a rollout may not do is a failure that says why", () =>
   withModel(async ({ model }) => {
     const bad: Readonly<Record<string, (trajectory: RecordedTrajectory) => unknown>> = {
       "made no call that was recorded": () => 1,
-      "reward is NaN": async (trajectory) => {
+      "returned NaN; it has to return a finite number, or { reward } with one.": async (trajectory) => {
         await say(trajectory, "a");
         return NaN;
       },
-      "reward is undefined": async (trajectory) => {
+      "returned a reward of undefined; it has to": async (trajectory) => {
         await say(trajectory, "a");
         return {};
       },
+      'returned the text "1"; it has to return a finite number, or { reward } with one, such as 1 without quotes.':
+        async (trajectory) => {
+          await say(trajectory, "a");
+          return "1";
+        },
+      "returned true; it has to return a finite number, or { reward } with one, such as 1 for true.": async (
+        trajectory,
+      ) => {
+        await say(trajectory, "a");
+        return true;
+      },
+      "returned a reward of false; it has to": async (trajectory) => {
+        await say(trajectory, "a");
+        return { reward: false };
+      },
+      "returned undefined; it has to": (trajectory) => say(trajectory, "a"),
       "at once": () => {
         throw new Error("at once");
       },
@@ -201,7 +221,7 @@ test("what a rollout may not do is a failure that says why", () =>
     const [round] = rounds;
     assert.deepEqual(
       [step, round?.newStep, round?.reward, round?.rollouts, round?.failures],
-      [0, null, null, 0, 10],
+      [0, null, null, 0, 2 * Object.keys(bad).length],
     );
     for (const reason of Object.keys(bad))
       assert.ok(
@@ -348,16 +368,22 @@ test("a job that was cancelled has its round done again", () =>
     assert.deepEqual(await stoppedAt(place, isJob, between), { rounds: [0, 1], sampled: 8 });
   }));
 
-test("a round that has nothing to train is done all the same", () =>
+test("a round that has nothing to train makes a version all the same, and the run says why nothing was learned", () =>
   withModel(async ({ model, trained }) => {
     const { rollout, seen } = rollouts(() => 1);
     const options = { ...base, tasks: ["a"], rollout };
-    const [round] = (await train(model, options)).rounds;
-    assert.deepEqual(
-      [round?.newStep, round?.jobId, round?.groupsWithoutSpread, trained.length],
-      [null, null, 1, 0],
+    const result = await train(model, options);
+    const [round] = result.rounds;
+    assert.deepEqual([round?.newStep, round?.groupsWithoutSpread, trained.length], [1, 1, 1]);
+    assert.match(
+      result.summary,
+      /^Nothing was learned in 1 round: every answer earned 1\. The tasks are too hard/,
     );
-    await train(model, options);
+    const again = await train(model, options);
+    assert.match(
+      again.summary,
+      /^Nothing was done: all 1 round of this run were done before, and \S+:step1 is the newest/,
+    );
     assert.equal(seen.length, 2);
     await train(model, { ...options, resume: false });
     assert.equal(seen.length, 4);
@@ -381,8 +407,11 @@ test("a judge's scores are added to rewards; a group without a verdict has faile
     assert.deepEqual([round?.rollouts, round?.failures, round?.reward], [2, 4, 1.25]);
     assert.ok(round?.failureReasons.some(({ message }) => /gave \[1\] for 2 rollouts/.test(message)));
     assert.deepEqual(
-      trained.flat().map(({ trajectories }) => trajectories.map(({ reward }) => reward)),
-      [[1, 1.5]],
+      trained
+        .flat()
+        .map(({ trajectories }) => trajectories.map(({ reward }) => reward).join())
+        .toSorted(),
+      ["", "", "1,1.5"],
     );
   }));
 
@@ -396,16 +425,155 @@ test("an option out of its range is refused by name before anything is asked", (
       ["concurrency is 0; it has to be a whole number of at least 1.", { concurrency: 0 }],
       ["failuresMax is 2; it has to be a number from 0 to 1.", { failuresMax: 2 }],
       ["tasks is []; it has to be at least one task.", { tasks: [] }],
+      ["serverTimeout is -1; it has to be a whole number of at least 0.", { serverTimeout: -1 }],
+      // What plain JavaScript would pass without a word.
+      ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],
+      ["train has no option num_rounds; it has tasks, rollout, groupSize, ", { num_rounds: 4 } as object],
       [
         "validation.patience is 0; it has to be a whole number of at least 1.",
         { validation: { tasks: ["a"], patience: 0 } },
       ],
     ];
     for (const [message, wrong] of cases)
-      await assert.rejects(train(model, { ...good, ...wrong }), {
-        name: "HoneError",
-        code: "invalid",
-        message,
+      await assert.rejects(train(model, { ...good, ...wrong }), (error: HoneError) => {
+        assert.deepEqual([error.name, error.code], ["HoneError", "invalid"]);
+        return error.message.startsWith(message) || assert.fail(error.message);
       });
     assert.deepEqual(seen, []);
+  }));
+
+/** The run's model on the server behind `between`, which may answer in its place. */
+function reachedBy(
+  { model }: Place,
+  between: (url: string, request: RequestInit) => Response | Error | null | Promise<Error>,
+): {
+  readonly model: Model;
+  readonly waits: () => readonly string[];
+  readonly onEvent: (event: TrainEvent) => void;
+} {
+  const reasons: string[] = [];
+  const hone = new Hone({
+    baseUrl: "http://host",
+    apiKey: keys.member,
+    retries: 0,
+    fetch: async (url, request) => {
+      const instead = await between(url, request);
+      if (instead instanceof Error) throw instead;
+      return instead ?? model.hone.fetch(url, request);
+    },
+  });
+  const onEvent = (event: TrainEvent): void => {
+    if (event.type === "server-awaited") reasons.push(event.reason);
+  };
+  return { model: new TrainedModel(hone, model.details), waits: () => reasons, onEvent };
+}
+
+const refused = (): Error =>
+  new TypeError("fetch failed", {
+    cause: Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:8000"), { code: "ECONNREFUSED" }),
+  });
+
+function unavailable(message: string, models: object = {}): Response {
+  const error = { message, type: "server_error", param: null, code: "unavailable" };
+  const body = { status: "unavailable", state: "starting", reason: message, models, error };
+  return Response.json(body, { status: 503, headers: { "retry-after": "0" } });
+}
+
+test("a server that loads, or goes away at any request of a run, is waited for with its reason", () =>
+  withModel(async (place) => {
+    // Each request of the run fails once, in turn by a refused connection and by a server that loads.
+    const seen = new Set<string>();
+    let count = 0;
+    const { model, waits, onEvent } = reachedBy(place, (url, { method }) => {
+      const key = `${method} ${new URL(url).pathname}`;
+      if (seen.has(key)) return null;
+      seen.add(key);
+      count += 1;
+      return count % 2 === 0 ? refused() : unavailable("the model is loaded: 40 %");
+    });
+    const { rollout } = rollouts();
+    const result = await train(model, { ...base, tasks: ["a", "b"], rollout, rounds: 2, onEvent });
+    assert.deepEqual([result.step, result.rounds.map(({ failures }) => failures)], [2, [0, 0]]);
+    assert.ok(count >= 6, [...seen].join(", "));
+    assert.equal(waits().length, count);
+    assert.deepEqual(
+      new Set(waits()),
+      new Set(["the model is loaded: 40 %", "connect ECONNREFUSED 127.0.0.1:8000"]),
+    );
+  }));
+
+test("a server that does not come back within serverTimeout ends the run with the reason, and so does a model that failed to load", () =>
+  withModel(async (place) => {
+    let isAway = false;
+    const away = reachedBy(place, () => (isAway ? refused() : null));
+    const { rollout } = rollouts();
+    const options = { ...base, tasks: ["a", "b"], rollout, serverTimeout: 1 };
+    await assert.rejects(
+      train(away.model, {
+        ...options,
+        onEvent: (event) => void (isAway ||= event.type === "rollout-ended" && event.ended === 2),
+      }),
+      {
+        name: "HoneError",
+        code: "server_unavailable",
+        message:
+          /^http:\/\/host did not serve for 0 s \(connect ECONNREFUSED 127\.0\.0\.1:8000\)\. Call train again/,
+      },
+    );
+    const failed = reachedBy(place, () =>
+      unavailable("no model is left", { tiny: "failed: the file is cut short" }),
+    );
+    await assert.rejects(train(failed.model, { ...options, serverTimeout: 600_000 }), {
+      code: "server_unavailable",
+      message: /cannot serve \(the base model tiny: failed: the file is cut short\)/,
+    });
+  }));
+
+test("a log whose answer was lost is not sent twice where it arrived, and sent again where it did not", () =>
+  withModel(async (place) => {
+    for (const arrives of [true, false]) {
+      let isLost = false;
+      const broken = new TypeError("fetch failed", { cause: new Error("other side closed") });
+      const { model } = reachedBy(place, (url, request) => {
+        if (isLost || !url.endsWith("/log")) return null;
+        isLost = true;
+        return arrives ? place.model.hone.fetch(url, request).then(() => broken) : broken;
+      });
+      const { rollout } = rollouts();
+      const before = (await place.model.trajectories({ split: "train" }).all()).length;
+      const run = `arrives ${arrives}`;
+      const [round] = (await train(model, { ...base, tasks: ["a"], rollout, run })).rounds;
+      assert.equal(round?.metrics["train/reward"], 0.5);
+      assert.equal((await place.model.trajectories({ split: "train" }).all()).length, before + 2);
+    }
+  }));
+
+test("another process that trains the same model is noticed by both", () =>
+  withModel(async ({ model }) => {
+    const { rollout } = rollouts();
+    const warnings: string[][] = [];
+    const run = (name: string, between?: () => Promise<unknown>) =>
+      train(model, {
+        ...base,
+        tasks: ["a"],
+        run: name,
+        rounds: 2,
+        rollout: async (task, trajectory) => {
+          const reward = await rollout(task, trajectory);
+          await between?.();
+          between = undefined;
+          return reward;
+        },
+      });
+    const first = await run(
+      "one",
+      async () => void warnings.push((await run("two")).rounds.flatMap((round) => round.warnings)),
+    );
+    assert.deepEqual(warnings, [[]]);
+    const told = first.rounds.map((round) => round.warnings.join());
+    assert.match(
+      told[0] ?? "",
+      /sampled version 0, and its job made version 3: something else trains this model too/,
+    );
+    assert.equal(told[1], "");
   }));

@@ -1,13 +1,15 @@
 // Reinforcement learning as whoever writes an agent thinks of it: tasks, a rollout that says how well it did, and rounds of
 // both with a training job behind each.
 import { trajectoriesOf } from "../recording/start-trajectory.ts";
-import type { Model } from "../trained-model.ts";
-import { terminalDisplay } from "./display.ts";
+import { Model } from "../trained-model.ts";
+import { displayOn, type Display } from "./display.ts";
+import { patientFetch, serverReady, type Patience } from "./patient-fetch.ts";
 import { noProgress, withValidation, type Best, type Progress } from "./progress.ts";
 import { roundMetricOf, runState, type RunState } from "./resume.ts";
 import type { RoundReport } from "./round-report.ts";
 import { followedJob, runRound, type RoundRun } from "./run-round.ts";
 import type { TrainEvent } from "./train-event.ts";
+import { summaryOf } from "./summary.ts";
 import { resolveOptions, type Resolved, type TrainOptions } from "./train-options.ts";
 import { validate } from "./validate.ts";
 
@@ -22,6 +24,8 @@ export interface TrainResult {
   readonly rounds: readonly RoundReport[];
   /** Why it ended: all rounds are done, or validations got no better for as long as `patience` says. */
   readonly endedBy: "rounds" | "patience";
+  /** One sentence that says what was learned, or why nothing was. */
+  readonly summary: string;
 }
 
 /**
@@ -35,53 +39,85 @@ export interface TrainResult {
 export async function train<Task>(model: Model, options: TrainOptions<Task>): Promise<TrainResult> {
   const resolved = resolveOptions(options);
   const display = displayOf(resolved, model);
-  const run = await begin(model, resolved, (event) => {
+  const emit = (event: TrainEvent): void => {
     display?.show(event);
     resolved.onEvent?.(event);
-  });
+  };
+  const end = new AbortController();
+  const signal = resolved.signal === undefined ? end.signal : AbortSignal.any([resolved.signal, end.signal]);
+  signal.throwIfAborted();
   try {
-    return await rounds(run, await stateOf(run));
+    const patience = patienceOf(model, resolved, { emit, end });
+    const patient = patientModel(model, patience);
+    await serverReady(model.hone.fetch, patience, signal);
+    const { run, state } = await begin(patient, resolved, { emit, signal });
+    const result = await rounds(run, state);
+    emit({ type: "run-ended", summary: result.summary });
+    return result;
+  } catch (error) {
+    // What aborts everything says why; what it aborts says only that it was.
+    signal.throwIfAborted();
+    throw error;
   } finally {
     display?.end();
   }
 }
 
-function displayOf({ display, onRound }: Pick<Resolved<unknown>, "display" | "onRound">, model: Model) {
-  return (display ?? onRound === undefined) ? terminalDisplay(model.hone.platform) : null;
+function displayOf(
+  { display, onRound }: Pick<Resolved<unknown>, "display" | "onRound">,
+  { hone: { platform } }: Model,
+): Display | null {
+  if (!(display ?? onRound === undefined)) return null;
+  return displayOn(platform);
+}
+
+function patienceOf(
+  { hone, base }: Model,
+  { serverTimeout: timeoutMs }: Pick<Resolved<unknown>, "serverTimeout">,
+  { emit, end }: { readonly emit: (event: TrainEvent) => void; readonly end: AbortController },
+): Patience {
+  return {
+    platform: hone.platform,
+    baseUrl: hone.baseUrl,
+    base,
+    timeoutMs,
+    onWait: (reason, waitedMs) => emit({ type: "server-awaited", reason, waitedMs }),
+    onGivenUp: (error) => end.abort(error),
+  };
+}
+
+/** How long a server that answers may take, besides the time that it is waited for. */
+const answerTimeoutMs = 600_000;
+
+/** The model by a client that waits for its server. */
+function patientModel({ hone, details }: Model, patience: Patience): Model {
+  const timeout = patience.timeoutMs + answerTimeoutMs;
+  return new Model(hone.with({ fetch: patientFetch(hone.fetch, patience), timeout }), details);
 }
 
 async function begin<Task>(
   model: Model,
   options: Resolved<Task>,
-  emit: (event: TrainEvent) => void,
-): Promise<RoundRun<Task>> {
+  { emit, signal }: { readonly emit: (event: TrainEvent) => void; readonly signal: AbortSignal },
+): Promise<{ readonly run: RoundRun<Task>; readonly state: RunState }> {
   const { rollout, judge, concurrency, rolloutTimeout, failuresMax } = options;
-  const signal = options.signal ?? new AbortController().signal;
-  signal.throwIfAborted();
   const start = await trajectoriesOf(model);
+  const roundMetric = roundMetricOf(options.run);
   const onEnded: RoundRun<Task>["maker"]["onEnded"] = (counts) => emit({ type: "rollout-ended", ...counts });
-  return {
-    model,
-    options,
-    roundMetric: roundMetricOf(options.run),
-    emit,
-    maker: {
-      start,
-      rollout,
-      judge,
-      hone: model.hone,
-      signal,
-      concurrency,
-      rolloutTimeout,
-      failuresMax,
-      onEnded,
-    },
+  const known = await runState(model, roundMetric, { signal });
+  const state = options.resume ? known : { ...known, round: 0, openJob: null, validated: [] };
+  const maker = {
+    start,
+    rollout,
+    judge,
+    hone: model.hone,
+    signal,
+    concurrency,
+    rolloutTimeout,
+    failuresMax,
+    onEnded,
   };
-}
-
-async function stateOf<Task>({ model, options, roundMetric, maker }: RoundRun<Task>): Promise<RunState> {
-  if (!options.resume) return { round: 0, openJob: null, validated: [] };
-  return runState(model, roundMetric, { signal: maker.signal });
+  return { run: { model, options, roundMetric, emit, earlierLogId: known.logId, maker }, state };
 }
 
 async function rounds<Task>(run: RoundRun<Task>, state: RunState): Promise<TrainResult> {
@@ -90,6 +126,7 @@ async function rounds<Task>(run: RoundRun<Task>, state: RunState): Promise<Train
   if (state.openJob !== null) await followedJob(run, state.round - 1, state.openJob.id);
   let step = await newestStep(run);
   if (state.round > 0) emit({ type: "run-resumed", round: state.round, rounds: options.rounds, step });
+  else emit({ type: "run-started", model: model.name, round: state.round, rounds: options.rounds, step });
   let progress = state.validated.reduce<Progress>(
     (before, validated) => withValidation(before, validated, validation),
     noProgress,
@@ -109,6 +146,13 @@ async function rounds<Task>(run: RoundRun<Task>, state: RunState): Promise<Train
     best: progress.best && { ...progress.best, model: model.at(progress.best.step) },
     rounds: reports,
     endedBy,
+    summary: summaryOf(reports, {
+      step,
+      model: model.at(step),
+      rounds: options.rounds,
+      endedBy,
+      best: progress.best,
+    }),
   });
   for (let round = state.round; round < options.rounds; round++) {
     if (validation?.patience !== undefined && progress.worseCount >= validation.patience)

@@ -1,0 +1,159 @@
+// `fetch` for a run that outlives its server: one that loads its model, restarts or is away for a while is waited for, up to
+// a deadline. Repeats only what is safe to send twice.
+import { answeredError, HoneError } from "../hone-error.ts";
+import type { Platform } from "../platform.ts";
+
+type Send = (url: string, request: RequestInit) => Promise<Response>;
+
+export interface Patience {
+  readonly platform: Pick<Platform, "sleep" | "monotonicMs">;
+  /** Without `/v1`. */
+  readonly baseUrl: string;
+  /** Base model that has to be served; one that failed to load is not waited for. */
+  readonly base: string;
+  /** Milliseconds. */
+  readonly timeoutMs: number;
+  /** Called before each wait. */
+  readonly onWait: (reason: string, waitedMs: number) => void;
+  /** Called when the deadline is over, with the error that ends the request. */
+  readonly onGivenUp: (error: HoneError) => void;
+}
+
+const firstWaitMs = 500;
+const waitMsMax = 5000;
+
+/**
+ * Sends requests until the server answers them.
+ *
+ * @throws HoneError `server_unavailable` when it did not within the deadline, or cannot serve the base model
+ */
+export function patientFetch(send: Send, patience: Patience): Send {
+  const { platform, timeoutMs, onWait, onGivenUp } = patience;
+  return async (url, request) => {
+    const beganMs = platform.monotonicMs();
+    for (let attempt = 0; ; attempt++) {
+      const { response, obstacle } = await attempted(send, url, request);
+      if (obstacle === null) return response;
+      const { reason, isFinal } = await reasonOf(send, obstacle, patience);
+      const waitedMs = platform.monotonicMs() - beganMs;
+      if (isFinal || waitedMs >= timeoutMs) {
+        const error = unavailable(patience.baseUrl, isFinal ? null : waitedMs, reason);
+        onGivenUp(error);
+        throw error;
+      }
+      onWait(reason, waitedMs);
+      const waitMs = Math.min(obstacle.retryAfterMs ?? firstWaitMs * 2 ** attempt, waitMsMax);
+      await platform.sleep(Math.min(waitMs, timeoutMs - waitedMs), request.signal ?? undefined);
+    }
+  };
+}
+
+/**
+ * Waits until the server and the base model are ready, so that rollouts do not wait within their own time.
+ *
+ * @throws HoneError `server_unavailable` when they are not within the deadline
+ */
+export async function serverReady(send: Send, patience: Patience, signal: AbortSignal): Promise<void> {
+  const { baseUrl, base } = patience;
+  const patient = patientFetch(async (url, request) => {
+    const response = await send(url, request);
+    const health = await healthIn(response.clone());
+    if (response.status !== 200 || health.models?.[base]?.startsWith("loading") !== true) return response;
+    return new Response(JSON.stringify(health), { status: 503, headers: { "retry-after": "1" } });
+  }, patience);
+  await patient(`${baseUrl}/health`, { method: "GET", signal });
+}
+
+/** Why a request is sent again. */
+interface Obstacle {
+  readonly reason: string;
+  /** False where nobody answered. */
+  readonly isAnswered: boolean;
+  readonly retryAfterMs: number | null;
+}
+
+async function attempted(
+  send: Send,
+  url: string,
+  request: RequestInit,
+): Promise<
+  | { readonly response: Response; readonly obstacle: null }
+  | { readonly response: null; readonly obstacle: Obstacle }
+> {
+  try {
+    const response = await send(url, request);
+    if (response.status !== 503) return { response, obstacle: null };
+    const { message, retryAfterSeconds } = answeredError(response, await response.text());
+    const retryAfterMs = retryAfterSeconds === null ? null : retryAfterSeconds * 1000;
+    const reason = message.replace(/^503: /, "").replace(/ Its log has more under the request id \S+$/, "");
+    return { response: null, obstacle: { reason, isAnswered: true, retryAfterMs } };
+  } catch (error) {
+    request.signal?.throwIfAborted();
+    const cause = causeOf(error);
+    if (!mayRepeat(cause, url, request)) throw error;
+    return { response: null, obstacle: { reason: cause.message, isAnswered: false, retryAfterMs: null } };
+  }
+}
+
+interface Cause {
+  readonly code: string;
+  readonly message: string;
+}
+
+function causeOf(error: unknown): Cause {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return { code: "", message: String(cause) };
+  const { code } = cause as { readonly code?: unknown };
+  return {
+    code: typeof code === "string" ? code : "",
+    message: cause.message || (typeof code === "string" ? code : cause.name),
+  };
+}
+
+/** The connection was never made, so that nothing was sent. */
+const unsent: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
+
+/** A chat that is asked twice samples twice, which costs time and nothing else. */
+function mayRepeat({ code }: Cause, url: string, { method = "GET", headers }: RequestInit): boolean {
+  if (unsent.includes(code)) return true;
+  if (method === "GET" || new Headers(headers).has("idempotency-key")) return true;
+  return new URL(url).pathname.endsWith("/chat/completions");
+}
+
+interface Health {
+  readonly reason?: string;
+  readonly models?: Readonly<Record<string, string>>;
+}
+
+async function healthIn(response: Response): Promise<Health> {
+  try {
+    return (await response.json()) as Health; // Safe cast: the members are read as what they should be, or not there.
+  } catch {
+    // Something else answers there.
+    return {};
+  }
+}
+
+/** What the server says of itself, which is more than one request was told. */
+async function reasonOf(
+  send: Send,
+  { reason, isAnswered }: Obstacle,
+  { baseUrl, base }: Patience,
+): Promise<{ readonly reason: string; readonly isFinal: boolean }> {
+  if (!isAnswered) return { reason, isFinal: false };
+  const health = await send(`${baseUrl}/health`, { method: "GET" }).then(healthIn, (): Health => ({}));
+  const model = health.models?.[base] ?? "";
+  if (model.startsWith("failed")) return { reason: `the base model ${base}: ${model}`, isFinal: true };
+  if (model.startsWith("loading")) return { reason: `the base model ${base} is ${model}`, isFinal: false };
+  return { reason: health.reason ? health.reason : reason, isFinal: false };
+}
+
+function unavailable(baseUrl: string, waitedMs: number | null, reason: string): HoneError {
+  const wait = waitedMs === null ? "cannot serve" : `did not serve for ${Math.round(waitedMs / 1000)} s`;
+  const cure =
+    waitedMs === null
+      ? "See its log, or `hone doctor`."
+      : "Call train again when it is back, and the run continues; serverTimeout waits longer.";
+  const message = `${baseUrl} ${wait} (${reason}). ${cure}`;
+  return new HoneError({ code: "server_unavailable", message });
+}
