@@ -97,6 +97,25 @@ for (const [what, fault] of Object.entries(faults))
     }
   });
 
+for (const kind of ["skyrl-jax", "tinker"] as const)
+  test(`a trainer (${kind}) that answers with what no model computes makes no version, and is named`, async (t) => {
+    for (const [logprobs, message] of [
+      [(all: readonly Float32Array[]) => all.slice(1), /log-probabilities of \d+ sequences, where/],
+      [(all: readonly Float32Array[]) => [...all, ...all], /log-probabilities of \d+ sequences, where/],
+      [
+        (all: readonly Float32Array[]) => all.map((each) => each.subarray(1)),
+        /log-probabilities of a sequence/,
+      ],
+      [(all: readonly Float32Array[]) => all.map((each) => each.map(() => 0.5)), /a log-probability of 0\.5/],
+      [(all: readonly Float32Array[]) => all.map((each) => each.map(() => Infinity)), /Infinity|not finite/],
+      [(all: readonly Float32Array[]) => all.map((each) => each.map(() => NaN)), /not finite/],
+    ] as const) {
+      const bench = await benchOf(t, kind, { logprobs });
+      await assert.rejects(bench.run({ attemptsMax: 1 }), { message });
+      assert.ok(!bench.server.requests.includes("POST optim_step"), String(message));
+    }
+  });
+
 test("what a trainer has forgotten is asked for again where it does that once, else done again from the last state", async (t) => {
   for (const [kind, lossCount] of [
     ["skyrl-jax", 0],

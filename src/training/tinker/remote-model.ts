@@ -289,6 +289,9 @@ function requireAccepted(reply: Reply, what: string): void {
   throw refusalOf(reply, what);
 }
 
+/** Rounding makes a log-probability a little greater than 0. */
+const roundedMax = 1e-3;
+
 function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonly Float32Array[] {
   let arrays: readonly Float32Array[];
   try {
@@ -304,11 +307,15 @@ function logprobsOf(reply: Reply, data: readonly Datum[], what: string): readonl
   }
   if (arrays.length !== data.length)
     throw garbled(what, `log-probabilities of ${arrays.length} sequences, where ${data.length} were sent`);
-  for (const [index, { targets }] of data.entries())
+  for (const [index, { targets }] of data.entries()) {
     if (arrays[index].length !== targets.length)
       throw garbled(
         what,
         `${arrays[index].length} log-probabilities of a sequence of ${targets.length} targets`,
       );
+    // Those that are not numbers are a model that has diverged, which the loss says.
+    const impossible = arrays[index].find((logprob) => logprob > roundedMax);
+    if (impossible !== undefined) throw garbled(what, `a log-probability of ${impossible}`);
+  }
   return arrays;
 }

@@ -28,6 +28,8 @@ export interface StubOptions {
   readonly folder: string;
   /** Of its own unless given. */
   readonly storage?: StubStorage;
+  /** Log-probabilities that it answers with in place of those that were computed. */
+  readonly logprobs?: (computed: readonly Float32Array[]) => readonly Float32Array[];
   /** What its archives of adapters are; as servers make them unless given. */
   readonly archive?: (files: ReadonlyMap<string, Buffer>) => Buffer;
 }
@@ -137,7 +139,8 @@ export class StubOperations {
       ? readProtobuf(body)
       : readJson(JSON.parse(body.toString()) as JsonRequest);
     return this.#once(request.modelId, request.seqId, body.toString("hex"), async (model) => {
-      const logprobs = await model.compute(request.data, request);
+      const computed = await model.compute(request.data, request);
+      const logprobs = this.#options.logprobs?.(computed) ?? computed;
       return isProtobuf
         ? { status: 200, bytes: writeProtobuf(logprobs), contentType: "application/x-protobuf" }
         : { status: 200, json: writeJson(logprobs) };

@@ -42,7 +42,11 @@ export function logprobsOfJson(result: unknown): readonly Float32Array[] {
   if (!Array.isArray(outputs)) throw new Error("a result has no loss_fn_outputs");
   return (outputs as readonly LogprobOutput[]).map(({ logprobs }) => {
     if (!Array.isArray(logprobs?.data)) throw new Error("a result has no logprobs");
-    // JSON has no word for numbers that are not finite.
-    return Float32Array.from(logprobs.data as readonly (number | null)[], (value) => value ?? NaN);
+    return Float32Array.from(logprobs.data as readonly unknown[], (value) => {
+      // JSON has no word for numbers that are not finite.
+      if (value === null) return NaN;
+      if (typeof value !== "number") throw new Error("a log-probability of a result is no number");
+      return value;
+    });
   });
 }

@@ -70,6 +70,11 @@ test("what is no result is refused", () => {
   assert.throws(() => logprobsOfProtobuf(Buffer.alloc(40, 0xff)), /no end|unknown kind|cut off/);
   for (const result of [null, {}, { loss_fn_outputs: [{}] }, { loss_fn_outputs: 3 }])
     assert.throws(() => logprobsOfJson(result), /has no/);
+  for (const value of ["-1", true, [], {}])
+    assert.throws(
+      () => logprobsOfJson({ loss_fn_outputs: [{ logprobs: { data: [-1, value] } }] }),
+      /is no number/,
+    );
 });
 
 test("a varint has seven bits a byte", () => {
