@@ -176,6 +176,48 @@ test("a piece with other bytes, and one that is gone, are no artifact", async (t
   await assert.rejects(seen(t, place), { code: "conflict", message: /is no manifest/ });
 });
 
+test("a store that answers with other bytes, with too few or without end gives no artifact", async (t) => {
+  const place = server.newPlace();
+  await put(open(t, place), "old");
+  const lies = (ending: RegExp, body: ((stored: Buffer) => Buffer) | "endless") =>
+    server.pass(({ method, path }) =>
+      method === "GET" && ending.test(path) && !path.includes("list-type") ? { body } : "through",
+    );
+  const manifestAs = (change: (manifest: Record<string, unknown>) => unknown) => (stored: Buffer) =>
+    Buffer.from(JSON.stringify(change(JSON.parse(stored.toString()) as Record<string, unknown>)));
+  const piece = /\/b\b/;
+  const index = /index\/adapters\/m\/1\.json/;
+  for (const [ending, body, code, message] of [
+    [piece, (stored: Buffer) => stored.subarray(1), "conflict", /other bytes/],
+    [piece, (stored: Buffer) => Buffer.concat([stored, stored]), "conflict", /other bytes/],
+    [piece, () => Buffer.alloc(0), "conflict", /other bytes/],
+    [piece, "endless", "unavailable", /answered with more than 16777216 bytes/],
+    [index, "endless", "unavailable", /answered with more than 16777216 bytes/],
+    [index, (stored: Buffer) => stored.subarray(0, 40), "conflict", /is no manifest/],
+    [index, () => Buffer.from("<html>"), "conflict", /is no manifest/],
+    ...[
+      () => null,
+      () => [],
+      ({ format, version }: Record<string, unknown>) => ({ format, version }),
+      (all: Record<string, unknown>) => ({ ...all, files: {} }),
+      (all: Record<string, unknown>) => ({ ...all, files: [null] }),
+      (all: Record<string, unknown>) => ({ ...all, files: [{ name: "../../a", byteCount: 0, pieces: [] }] }),
+      (all: Record<string, unknown>) => ({
+        ...all,
+        files: [{ name: ["..", "a"], byteCount: 0, pieces: [] }],
+      }),
+      (all: Record<string, unknown>) => ({ ...all, files: [{ name: "a", byteCount: -1, pieces: [] }] }),
+      (all: Record<string, unknown>) => ({ ...all, files: [{ name: "a", byteCount: 1, pieces: [7] }] }),
+      (all: Record<string, unknown>) => ({ ...all, content: "../../other" }),
+    ].map((change) => [index, manifestAs(change), "conflict", /is no manifest/] as const),
+  ] as const) {
+    lies(ending, body);
+    await assert.rejects(seen(t, place), { code, message }, String(body));
+  }
+  server.pass(() => "through");
+  assert.equal(await seen(t, place), "old a,old b");
+});
+
 test("while the store is away what is here is served, and all else is refused with where and what", async (t) => {
   const place = server.newPlace();
   const clock = new FakeClock();

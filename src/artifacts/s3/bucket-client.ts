@@ -3,7 +3,6 @@
 // request.
 import { createHash } from "node:crypto";
 import { addAbortSignal, type Readable } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { present } from "../../domain/assert.ts";
 import { type Clock, systemClock } from "../../domain/clock.ts";
@@ -13,6 +12,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type * as storeLibrary from "./library.ts";
 import { bucketError, isNoObject, isPassing } from "./bucket-errors.ts";
 import type { BucketPlace } from "./bucket-place.ts";
+import { pieceBytes } from "./manifest.ts";
 
 export interface BucketEntry {
   readonly key: string;
@@ -76,7 +76,7 @@ export class BucketClient {
     this.#clock = clock;
   }
 
-  /** Null where there is no such object. @throws ServiceError `unavailable`, as all of these do */
+  /** Null where there is no such object; what is read whole is at most a piece. @throws ServiceError `unavailable`, as all of these do */
   async read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
     const limits = isUrgent ? urgently : patiently;
     return await this.#ask(
@@ -85,7 +85,7 @@ export class BucketClient {
       async ({ library, client }, object, signal) => {
         const { Body } = await client.send(new library.GetObjectCommand(object), { abortSignal: signal });
         // In Node the body is a stream of Node's.
-        return buffer(addAbortSignal(signal, Body as Readable));
+        return bounded(addAbortSignal(signal, Body as Readable), pieceBytes);
       },
       limits,
     ).catch(orWhereMissing(null));
@@ -110,7 +110,7 @@ export class BucketClient {
       const Range = `bytes=${from}-${from + byteCount - 1}`;
       const asked = new library.GetObjectCommand({ ...object, Range });
       const { Body } = await client.send(asked, { abortSignal: signal });
-      return buffer(addAbortSignal(signal, Body as Readable));
+      return bounded(addAbortSignal(signal, Body as Readable), byteCount);
     }).catch(orWhereMissing(null));
   }
 
@@ -230,6 +230,20 @@ export class BucketClient {
       }
     }
   }
+}
+
+/** @throws Error for a longer one: a store that is not well could fill the memory */
+async function bounded(body: Readable, bytesMax: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let byteCount = 0;
+  for await (const part of body) {
+    // Bodies are streams of bytes.
+    const bytes = part as Buffer;
+    byteCount += bytes.length;
+    if (byteCount > bytesMax) throw new Error(`it is answered with more than ${bytesMax} bytes`);
+    parts.push(bytes);
+  }
+  return Buffer.concat(parts);
 }
 
 /** For `catch`: answers with this where the error is that there is no such object. */

@@ -1,6 +1,7 @@
 // What an artifact in a bucket is made of: its files in pieces, each with its hash. An artifact is there once its manifest is,
 // which is one object and so takes the place of another in one step; what no manifest names was never there.
 import { createHash } from "node:crypto";
+import { isUuid } from "../../domain/ids.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 
 export interface Manifest {
@@ -35,24 +36,50 @@ export function manifestText(manifest: Manifest): string {
 /** @throws ServiceError `conflict` for what this program did not write */
 export function readManifest(text: string, key: string): Manifest {
   const manifest = parsed(text);
-  if (manifest?.format === format && manifest.version === formatVersion && manifest.files.every(isWhole))
-    return manifest;
+  if (manifest !== null) return manifest;
   throw new ServiceError({
     code: "conflict",
     message: `${JSON.stringify(key)} in the bucket is no manifest of an artifact that this program knows. A newer program may have written it; put it back from a copy, or delete what it is of.`,
   });
 }
 
-function parsed(text: string): (Manifest & { readonly format?: unknown; readonly version?: unknown }) | null {
+/** Null for what is no manifest, whatever its form. */
+function parsed(text: string): Manifest | null {
+  let value: unknown;
   try {
-    // What is not this fails on the way, or at its format.
-    return JSON.parse(text) as Manifest;
+    value = JSON.parse(text);
   } catch {
     return null;
   }
+  if (!isRecord(value) || value["format"] !== format || value["version"] !== formatVersion) return null;
+  const { content, isFolder, files } = value;
+  if (typeof content !== "string" || !isUuid(content) || typeof isFolder !== "boolean") return null;
+  if (!Array.isArray(files) || !files.every(isFile)) return null;
+  return { content, isFolder, files };
+}
+
+function isFile(value: unknown): value is FileManifest {
+  if (!isRecord(value)) return false;
+  const { name, byteCount, pieces } = value;
+  return (
+    typeof name === "string" &&
+    typeof byteCount === "number" &&
+    Array.isArray(pieces) &&
+    pieces.every((piece) => typeof piece === "string") &&
+    isWhole({ name, byteCount, pieces })
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
 }
 
 /** Whether it can be a file: its name leads nowhere else, and its size is that of its pieces. */
 function isWhole({ name, byteCount, pieces }: FileManifest): boolean {
-  return !/[/\\]|^\.\.?$/.test(name) && pieces.length === Math.ceil(byteCount / pieceBytes);
+  return (
+    !/[/\\\0]|^\.\.?$/.test(name) &&
+    Number.isSafeInteger(byteCount) &&
+    byteCount >= 0 &&
+    pieces.length === Math.ceil(byteCount / pieceBytes)
+  );
 }

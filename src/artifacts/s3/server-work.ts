@@ -99,8 +99,16 @@ export class ServerWork {
 
   async #read(object: string): Promise<Note | null> {
     const text = await this.#bucket.read(object);
-    // As written above.
-    return text === null ? null : (JSON.parse(text.toString("utf8")) as Note);
+    if (text === null) return null;
+    try {
+      // As written above.
+      const note = JSON.parse(text.toString("utf8")) as Note | null;
+      if (typeof note?.key === "string") return note;
+    } catch {
+      // Said below.
+    }
+    const message = `${JSON.stringify(object)} in the bucket is no note of a server's work. Delete it once that server has ended.`;
+    throw new ServiceError({ code: "conflict", message });
   }
 }
 

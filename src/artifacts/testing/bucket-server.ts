@@ -1,8 +1,10 @@
 // For tests: a store of buckets that others wrote (s3rver), on a free port of this machine, with a door before it that lets
 // requests through, refuses them, or has the line break.
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, request, type IncomingMessage, type Server } from "node:http";
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { once } from "node:events";
 import { createRequire } from "node:module";
+import { buffer } from "node:stream/consumers";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +13,13 @@ import { storeEnvironment } from "../s3/bucket-client.ts";
 import type { BucketPlace } from "../s3/bucket-place.ts";
 
 /** What becomes of a request: it reaches the store, is answered so, or its connection breaks, before or within the answer. */
-export type Passage = "through" | "lost" | "cut" | { readonly status: number; readonly code: string };
+export type Passage =
+  | "through"
+  | "lost"
+  | "cut"
+  | { readonly status: number; readonly code: string }
+  /** With another body than the store's, and as long as that is; `endless` where nothing ends it. */
+  | { readonly body: ((stored: Buffer) => Buffer) | "endless" };
 
 export interface BucketServer {
   /** A place of its own in the bucket. */
@@ -53,7 +61,7 @@ export async function startBucketServer(): Promise<BucketServer> {
       asked.socket.destroy();
       return;
     }
-    if (typeof how === "object") {
+    if (typeof how === "object" && "status" in how) {
       asked.resume();
       answer.writeHead(how.status, { "content-type": "application/xml" });
       answer.end(`<Error><Code>${how.code}</Code><Message>refused by a test</Message></Error>`);
@@ -61,6 +69,10 @@ export async function startBucketServer(): Promise<BucketServer> {
     }
     const { method, url: path, headers } = asked;
     const passed = request({ host: address, port, method, path, headers }, (answered: IncomingMessage) => {
+      if (typeof how === "object") {
+        void answerWith(answer, answered, how.body);
+        return;
+      }
       answer.writeHead(answered.statusCode ?? 500, answered.headers);
       if (how === "through") {
         answered.pipe(answer);
@@ -89,6 +101,23 @@ export async function startBucketServer(): Promise<BucketServer> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function answerWith(
+  answer: ServerResponse,
+  answered: IncomingMessage,
+  body: ((stored: Buffer) => Buffer) | "endless",
+): Promise<void> {
+  const stored = await buffer(answered);
+  const { "content-length": _, ...headers } = answered.headers;
+  answer.writeHead(answered.statusCode ?? 500, headers);
+  if (body !== "endless") {
+    answer.end(body(stored));
+    return;
+  }
+  const more = Buffer.alloc(1 << 20);
+  while (!answer.destroyed)
+    if (!answer.write(more)) await Promise.race([once(answer, "drain"), once(answer, "close")]);
 }
 
 async function listen(server: Server): Promise<number> {

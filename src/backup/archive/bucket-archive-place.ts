@@ -2,7 +2,7 @@
 import { BucketClient } from "../../artifacts/s3/bucket-client.ts";
 import type { BucketPlace } from "../../artifacts/s3/bucket-place.ts";
 import { BucketUpload } from "../../artifacts/s3/bucket-upload.ts";
-import { notFound } from "../../domain/service-error.ts";
+import { notFound, ServiceError } from "../../domain/service-error.ts";
 import type { ArchivePlace } from "./archive-place.ts";
 
 /** Of an object, what is in memory at once. */
@@ -25,6 +25,8 @@ export function bucketArchivePlace(place: BucketPlace): ArchivePlace {
       for (let from = 0; from < size; from += partBytes) {
         const part = await bucket.readPart(path, { from, byteCount: partBytes });
         if (part === null) throw notFound("file", `${name}/${path}`);
+        const wanted = Math.min(partBytes, size - from);
+        if (part.length !== wanted) throw cutShort(`${name}/${path}`, { from, wanted, came: part.length });
         yield part;
       }
     },
@@ -36,4 +38,12 @@ export function bucketArchivePlace(place: BucketPlace): ArchivePlace {
     },
     flush: async () => undefined,
   };
+}
+
+function cutShort(
+  file: string,
+  { from, wanted, came }: { readonly from: number; readonly wanted: number; readonly came: number },
+): ServiceError {
+  const message = `The store answers with ${came} bytes of ${file} from ${from} on, where ${wanted} are. Try again later.`;
+  return new ServiceError({ code: "unavailable", message });
 }
