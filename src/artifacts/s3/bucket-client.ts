@@ -76,7 +76,7 @@ export class BucketClient {
     this.#clock = clock;
   }
 
-  /** Null where there is no such object; what is read whole is at most a piece. @throws ServiceError `unavailable`, as all of these do */
+  /** Null if there is no such object. What is read whole is at most a piece. @throws ServiceError `unavailable`, as all do */
   async read(key: string, { isUrgent = false }: HowToRead = {}): Promise<Buffer | null> {
     const limits = isUrgent ? urgently : patiently;
     return await this.#ask(

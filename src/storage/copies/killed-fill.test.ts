@@ -55,7 +55,7 @@ async function fillAndDie(
 ): Promise<void> {
   const script = `
     const tables = ${moduleAt("./database-tables.js")}.databaseTables(${opened});
-    const rows = JSON.parse(await ${"(await import('node:stream/consumers'))"}.text(process.stdin));
+    const rows = JSON.parse(await (await import("node:stream/consumers")).text(process.stdin));
     await tables.fill(${newestDatabaseVersion}, async ({ insert }) => {
       for (const { of, rows: ofTable } of rows.slice(0, ${tableCount})) await insert(of, ofTable);
       process.kill(process.pid, "SIGKILL");
