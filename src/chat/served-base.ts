@@ -53,7 +53,7 @@ export function servedLimits({ engine, model, contextLength }: ServedBase): Engi
   }
   const { kind, reason } = state;
   const message = `The model ${model.name} is not ready (${kind}${reason === "" ? "" : `: ${reason}`}); try again later.`;
-  throw new ServiceError({ code: "unavailable", message, retryAfterSeconds: 2 });
+  throw new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds: 2 });
 }
 
 /** Tokens that prompt and answer may have together; as the model was made while its engine is not up. */

@@ -14,20 +14,25 @@ export function startSummary(
     ["data", data],
   ];
   const models = [
-    ["model", "context", "tool calls", "thoughts"],
-    ...baseModels.map(({ name, contextLength, replies: { calls, thoughts } }) => [
+    ["model", "context", "tool calls", "thoughts", ""],
+    ...baseModels.map(({ name, contextLength, replies, presence }) => [
       name,
-      contextLength.toLocaleString("en-US"),
-      calls.format,
-      thoughts.areRead ? "on" : "off",
+      contextLength?.toLocaleString("en-US") ?? "",
+      replies?.calls.format ?? "",
+      replies === null ? "" : replies.thoughts.areRead ? "on" : "off",
+      presence.status === "failed" ? "could not be loaded" : "",
     ]),
   ];
+  const faults = baseModels.flatMap(({ presence: { status, reason } }) =>
+    status === "failed" ? [reason] : [],
+  );
   return [
     "",
     ...columns(facts),
     "",
     ...columns(models),
     "",
+    ...faults.flatMap((fault) => [`  ${fault}`, ""]),
     "Ctrl+C stops it; running answers finish first.",
     "",
     "",

@@ -6,7 +6,7 @@ import type { TokenVocabulary } from "../domain/vocabulary.ts";
 import { byteLengthOf } from "../graph/weight-source.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
 import { weightParts } from "../model/quantized/weight-forms.ts";
-import { startAhead } from "../processes/child.ts";
+import { endAhead, startAhead } from "../processes/child.ts";
 import type { Logger, LogStyle } from "../telemetry/logger.ts";
 import { ProcessEngine } from "./carrier/process-engine.ts";
 import type { ConstraintSettings } from "./token-masks/settings.ts";
@@ -37,6 +37,11 @@ const embeddedModule = new URL("./embedded-main.js", import.meta.url);
  */
 export function startEngineAhead(model: ModelOpening | null): void {
   startAhead(embeddedModule, model ?? undefined);
+}
+
+/** Ends the processes of {@link startEngineAhead} that no engine took, such as that of a model which cannot be loaded. */
+export function endEnginesAhead(): void {
+  endAhead(embeddedModule);
 }
 
 export interface EmbeddedEngineOptions extends EmbeddedLoad {

@@ -82,6 +82,7 @@ export class Generations {
   }
 }
 
+/** The obstacle has callers told the reason. */
 export function unavailable(message: string): ServiceError {
-  return new ServiceError({ code: "unavailable", message, retryAfterSeconds });
+  return new ServiceError({ code: "unavailable", obstacle: "unloaded-base", message, retryAfterSeconds });
 }

@@ -47,46 +47,49 @@ export type ChatPort = Pick<ChatService, "begin">;
 /** Durable work, of jobs/. */
 export type JobPort = Pick<JobQueue, "submit" | "replay" | "retry" | "cancel" | "watchEvents" | "limits">;
 
-/** The engines as one: as well as the worst of them; one that is loaded when it is needed is well. */
+/**
+ * The engines as one: as well as the worst of them; one that is loaded when it is needed is well. One that could not be loaded
+ * counts only if no other is left.
+ */
 export interface EngineHealth {
   readonly state: EngineState["kind"];
-  /** Why it is not ready, for people; empty when ready. */
+  /** Why it is not ready, or which base models could not be loaded, for people; else empty. */
   readonly reason: string;
   /** Of each base model whether it is in memory, with why not, for people. */
   readonly models: Readonly<Record<string, string>>;
 }
 
-/** A base model as lists of models show it. */
+/** A base model as lists of models show it; null for what is not known of one whose files could not be read. */
 export interface ListedBase {
   readonly name: string;
   /** Tokens that prompt and answer may have together. */
-  readonly contextLength: number;
+  readonly contextLength: number | null;
   /** Token ids are below it. */
-  readonly vocabularySize: number;
+  readonly vocabularySize: number | null;
   /** As the engine's capabilities say. */
-  readonly isExact: boolean;
-  readonly device: ComputingPlace;
+  readonly isExact: boolean | null;
+  readonly device: ComputingPlace | null;
   /** How its answers are read, each with why. */
   readonly replies: {
     /** `off` where no calls are read. */
     readonly calls: { readonly format: string; readonly reason: string };
     readonly thoughts: { readonly areRead: boolean; readonly reason: string };
-  };
+  } | null;
   /** Whether it is in memory; `reason` says why not, for people. */
   readonly presence: {
     readonly status: "loaded" | "loading" | "unloaded" | "failed";
     readonly reason: string;
   };
   /** What it takes while it is, at most. */
-  readonly memoryBytes: number;
+  readonly memoryBytes: number | null;
   /** Of that, what keys and values take, which grow with what runs. */
-  readonly keyValueBytes: number;
+  readonly keyValueBytes: number | null;
   readonly files: {
     /** Of its weights, as they lie on the disk. */
     readonly weightBytes: number;
     /** As its card or its file names it; null where neither does. */
     readonly license: string | null;
-  };
+  } | null;
 }
 
 export interface HttpDependencies {

@@ -76,6 +76,12 @@ export function startAhead(module: URL, hint?: unknown): ChildProcess {
   return child;
 }
 
+/** Ends the processes of a module that were started ahead and not taken. */
+export function endAhead(module: URL): void {
+  for (const { process } of ahead.get(module.href) ?? []) process.kill("SIGKILL");
+  ahead.delete(module.href);
+}
+
 /** One that was started ahead and is there, with this hint if there is such a one, or else a new one. */
 function takenOrForked(module: URL, hint: unknown): ChildProcess {
   const waiting = ahead.get(module.href) ?? [];

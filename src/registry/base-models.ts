@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { BaseModel, Quantization } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { inFolder, type NamedBase } from "./named-base.ts";
 import { isServedElsewhere, joinedServers, readServedElsewhere } from "./served-elsewhere.ts";
 
 /** A base model that was added to the data folder. */
@@ -36,27 +37,26 @@ export interface BaseModelChoice {
 }
 
 /**
- * The base models in the order in which they are listed, the default first.
+ * Returns the base models in the order in which they are listed, the default first. A model whose files are missing or broken
+ * is listed with its fault, so that the others can be served.
  *
  * @param builtIn null where it is not served
- * @throws ServiceError as `folderOfFile`; `invalid` for a path that is no model, a name given twice, an unknown default, or
- * no model at all
+ * @throws ServiceError `invalid` for a bad name, a name given twice, an unknown default, or no model at all
  */
 export function listBaseModels(
   { named, defaultModel, added, folderOfFile, quantization }: BaseModelChoice,
   builtIn: BaseModel | null,
-): readonly [BaseModel, ...BaseModel[]] {
-  const own = (base: BaseModel): BaseModel =>
+): readonly [NamedBase, ...NamedBase[]] {
+  const own = (base: NamedBase): NamedBase =>
     base.engine.kind === "embedded" ? { ...base, engine: { ...base.engine, quantization } } : base;
   const folderOfAdded = (name: string): string | null => {
     const found = added.find((one) => one.name === name);
-    return found === undefined ? null : baseOf(found, folderOfFile).folder;
+    return found === undefined ? null : folderAt(found.path, folderOfFile);
   };
   const models = [
     ...joinedServers(named).map((text) => {
       if (isServedElsewhere(text)) return readServedElsewhere(text, folderOfAdded);
       const one = addedOf(text, added);
-      if (one?.hasWeights === false) throw withoutWeights(one.name);
       return own(one === null ? parseNamed(text, folderOfFile) : baseOf(one, folderOfFile));
     }),
     ...(builtIn === null ? [] : [builtIn]),
@@ -74,7 +74,9 @@ export function listBaseModels(
     throw invalid(`Two base models are called ${twice}; name one with --model name=folder.`);
   const first = models.find((model) => model.name === (defaultModel ?? names[0]));
   if (first === undefined)
-    throw invalid(`The default model is ${defaultModel}, but the base models are ${names.join(", ")}.`);
+    throw invalid(
+      `The default model is ${defaultModel}, but the base models are ${names.join(", ")}. Name one of these with --default-model, or serve ${defaultModel} too: --model names its folder or file, \`hone models add\` adds it.`,
+    );
   return [first, ...models.filter((model) => model !== first)];
 }
 
@@ -86,32 +88,46 @@ function addedOf(text: string, added: readonly AddedBase[]): AddedBase | null {
   return added.find(({ name, source }) => text === name || isSource(source)) ?? null;
 }
 
+const embedded = { kind: "embedded" } as const;
+
 function baseOf(
-  { name, path, license }: AddedBase,
+  { name, path, license, hasWeights }: AddedBase,
   folderOfFile: BaseModelChoice["folderOfFile"],
-): BaseModel {
-  const folder = fileEnding.test(path) ? folderOfFile(path) : path;
-  return { name, folder, engine: { kind: "embedded" }, license };
+): NamedBase {
+  const base = inFolder({ name, engine: embedded }, path, () => {
+    if (!hasWeights) throw withoutWeights(name);
+    return folderAt(path, folderOfFile);
+  });
+  return { ...base, license };
 }
 
 /** What comes behind the name of a model in the name of its file: its kind, and which part of several it is. */
 const fileEnding = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
-function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): BaseModel {
+function parseNamed(text: string, folderOfFile: BaseModelChoice["folderOfFile"]): NamedBase {
   const split = text.indexOf("=");
   const given = text.slice(split + 1);
-  if (hubName.test(given) && !fileEnding.test(given) && !existsSync(given))
-    throw notAdded(given, split < 0 ? null : text.slice(0, split));
+  const isOfHub = hubName.test(given) && !fileEnding.test(given) && !existsSync(given);
   const path = resolve(given);
-  const name = split < 0 ? basename(path).replace(fileEnding, "") : text.slice(0, split);
+  const ownName = isOfHub ? basename(given.replace(/[:@].*$/, "")) : basename(path).replace(fileEnding, "");
+  const name = split < 0 ? ownName : text.slice(0, split);
   if (!/^[\w.-]{1,128}$/.test(name))
     throw invalid(
       `${JSON.stringify(name)} is no name for a base model: letters, digits, "_", "-" and "." only, up to 128.`,
     );
-  const folder = fileEnding.test(path) ? folderOfFile(path) : path;
+  return inFolder({ name, engine: embedded }, path, () => {
+    if (isOfHub) throw notAdded(given, split < 0 ? null : name);
+    return folderAt(path, folderOfFile);
+  });
+}
+
+/** @throws ServiceError for what is no model, and as `folderOfFile` */
+function folderAt(path: string, folderOfFile: BaseModelChoice["folderOfFile"]): string {
+  const isFile = fileEnding.test(path);
+  const folder = isFile ? folderOfFile(path) : path;
   if (!existsSync(join(folder, "config.json")))
     throw invalid(`${folder} is not a model: it is neither a folder with a config.json nor a GGUF file.`);
-  return { name, folder, engine: { kind: "embedded" } };
+  return folder;
 }
 
 /** `owner/name`, a kind of GGUF file, and a revision. */

@@ -34,14 +34,21 @@ test("takes the files of a model that was added under the name", () => {
   assert.deepEqual([kept.folder, kept.engine.kind], [qwen, "vllm"]);
 });
 
-test("refuses what names no server, no files, or too much", () => {
+test("lists a model whose files are not known with what is wrong and the cure", () => {
+  const faultOf = (named: string): string => list([named])[0].fault?.message ?? "";
+  assert.match(
+    faultOf("big=vllm+http://a:8000"),
+    /files of big.*are not known here\..*\?files=\/folder.*hone models add/,
+  );
+  assert.match(faultOf("big=vllm+http://a:8000?files=test"), /test has no config\.json\. Name a folder/);
+});
+
+test("refuses what names no server, or too much", () => {
   const check = (named: string, message: RegExp): void => {
     assert.throws(() => list([named]), { code: "invalid", message });
   };
   check("vllm+http://a:8000", /has no name; name it as --model name=vllm/);
   check("a b=vllm+http://a:8000", /"a b" is no name for a base model/);
-  check("big=vllm+http://a:8000", /files of big.*are not known here\..*\?files=\/folder.*hone models add/);
-  check("big=vllm+http://a:8000?files=test", /test has no config\.json\. Name a folder/);
   check(`big=vllm+http://a:8000?file=${qwen}`, /names file of a vLLM server; there is `files` alone/);
   check(`big=vllm+http://a:8000?files=${qwen},http://b?files=test`, /names several folders/);
   check(`big=vllm+http://a:8000,http://a:8000?files=${qwen}`, /the vLLM server http:\/\/a:8000 twice/);

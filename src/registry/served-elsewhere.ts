@@ -1,8 +1,8 @@
 // Base models that vLLM servers compute, as an operator names them: `name=vllm+http://a:8000,http://b:8000?files=/models/qwen3`.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { BaseModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
+import { inFolder, type NamedBase } from "./named-base.ts";
 
 /** What was named, with the URLs of one model joined again, which lists of models are cut at. */
 export function joinedServers(named: readonly string[]): readonly string[] {
@@ -21,12 +21,12 @@ export function isServedElsewhere(text: string): boolean {
 }
 
 /**
- * Reads one.
+ * Reads one; it has a fault where its files are not known.
  *
  * @param folderOf the folder of a model that was added under a name; null where there is none
  * @throws ServiceError `invalid`, naming what is wrong and the cure
  */
-export function readServedElsewhere(text: string, folderOf: (name: string) => string | null): BaseModel {
+export function readServedElsewhere(text: string, folderOf: (name: string) => string | null): NamedBase {
   const split = text.indexOf("=vllm+");
   if (split < 1)
     throw invalid(`${text} has no name; name it as --model name=${text}, by which requests will ask for it.`);
@@ -46,7 +46,9 @@ export function readServedElsewhere(text: string, folderOf: (name: string) => st
   });
   const twice = places.find((place, index) => places.indexOf(place) !== index);
   if (twice !== undefined) throw invalid(`${name} names the vLLM server ${twice} twice; name it once.`);
-  return { name, folder: folderNamed(name, given, folderOf), engine: { kind: "vllm", urls: places } };
+  if (given.length > 1) throw invalid(`${name} names several folders: ${given.join(", ")}; name one.`);
+  const base = { name, engine: { kind: "vllm", urls: places } } as const;
+  return inFolder(base, given[0] ?? "", () => folderNamed(name, given[0], folderOf));
 }
 
 function readUrl(text: string, name: string): URL {
@@ -70,11 +72,10 @@ function readUrl(text: string, name: string): URL {
 /** Where tokenizer, template and configuration lie. */
 function folderNamed(
   name: string,
-  given: readonly string[],
+  given: string | undefined,
   folderOf: (name: string) => string | null,
 ): string {
-  if (given.length > 1) throw invalid(`${name} names several folders: ${given.join(", ")}; name one.`);
-  const folder = given[0] === undefined ? folderOf(name) : resolve(given[0]);
+  const folder = given === undefined ? folderOf(name) : resolve(given);
   const cure =
     "Name a folder with its config.json, tokenizer.json and chat template (weights are not needed): " +
     `--model ${name}=vllm+http://host:8000?files=/folder; or add the model under this name: \`hone models add owner/name --name ${name} --without-weights\`.`;

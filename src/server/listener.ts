@@ -1,8 +1,12 @@
-// The HTTP listener: listens on an address for a server that has its routes, and closes it again.
-import type { AddressInfo } from "node:net";
+// The HTTP listener: has the address from the start on, so that a taken port is known before anything is loaded. Requests are
+// told that the server starts until the server that has its routes takes the address over, without a moment between.
+import { lookup } from "node:dns/promises";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { assert } from "../domain/assert.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { createHttpServer } from "../http/server.ts";
+import { createStartingServer } from "../http/starting-server.ts";
 
 type HttpServer = Awaited<ReturnType<typeof createHttpServer>>;
 
@@ -12,41 +16,89 @@ export interface Address {
   readonly port: number;
 }
 
+/** Its start fails as `conflict` if the port is taken. */
 export interface Listener extends Service {
   /** Where it listens; the empty text before it does. */
   url(): string;
+  /** Has requests answered by a server until that service stops, which breaks off what still runs: drain first. */
+  handOverTo(app: HttpServer): Service;
 }
 
-/** Stopping breaks off what still runs: drain first. The start fails as `conflict` when the port is taken. */
-export function createListener(app: HttpServer, address: Address): Listener {
-  let url = "";
-  const life = serviceOf("listener", {
-    start: async () => {
-      await listen(app, address);
-      url = urlOf(app.server.address(), address.host);
-    },
-    stop: () => app.close(),
-  });
-  return { ...life, url: () => url };
+export function createListener({ host, port: wantedPort }: Address): Listener {
+  const starting = createStartingServer();
+  let main: Server | null = null;
+  let others: readonly Server[] = [];
+  let port = 0;
+  const close = (): void => {
+    for (const door of others) door.close();
+    starting.close();
+  };
+  return {
+    ...serviceOf("listener", {
+      start: async () => {
+        const [first, ...further] = host === "localhost" ? await addressesOf(host) : [host];
+        main = await listening({ host: first, port: wantedPort }, host);
+        port = portOf(main);
+        // As with any server, one address is enough: a machine may have only one of IPv4 and IPv6.
+        const more = further.map((other) => listening({ host: other, port }, host).catch(() => null));
+        others = (await Promise.all(more)).filter((door) => door !== null);
+        for (const door of [main, ...others]) door.on("connection", (socket) => starting.take(socket));
+      },
+      stop: async () => {
+        main?.close();
+        close();
+      },
+    }),
+    url: () => (port === 0 ? "" : `http://${host.includes(":") ? `[${host}]` : host}:${port}`),
+    handOverTo: (app) =>
+      serviceOf("http server", {
+        start: async () => {
+          assert(main !== null, "what is handed over listens");
+          // A server that is given another one takes over its handle, and connections go to it from then on.
+          await app.listen(Object.assign(main, { host: "" }));
+          main = null;
+          for (const door of others) {
+            door.removeAllListeners("connection");
+            door.on("connection", (socket) => app.server.emit("connection", socket));
+          }
+        },
+        stop: async () => {
+          close();
+          await app.close();
+        },
+      }),
+  };
 }
 
-async function listen(app: HttpServer, address: Address): Promise<void> {
-  try {
-    await app.listen(address);
-  } catch (cause) {
-    const isTaken = cause instanceof Error && "code" in cause && cause.code === "EADDRINUSE";
-    const what = `Port ${address.port} of ${address.host}`;
-    throw new ServiceError({
-      code: isTaken ? "conflict" : "invalid",
-      message: isTaken
-        ? `${what} is in use; stop the program that has it, or choose another with --port.`
-        : `${what} cannot be listened on: ${String(cause)}; choose another with --host and --port.`,
-      cause,
+async function addressesOf(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+/** @param named as the operator spelled the host */
+function listening(address: Address, named: string): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const door = createServer();
+    door.once("error", (cause) => reject(refusalOf(cause, { ...address, host: named })));
+    door.listen({ ...address }, () => {
+      door.removeAllListeners("error");
+      resolve(door);
     });
-  }
+  });
 }
 
-function urlOf(address: AddressInfo | string | null, host: string): string {
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+function refusalOf(cause: Error, { host, port }: Address): ServiceError {
+  const isTaken = "code" in cause && cause.code === "EADDRINUSE";
+  const what = `Port ${port} of ${host}`;
+  return new ServiceError({
+    code: isTaken ? "conflict" : "invalid",
+    message: isTaken
+      ? `${what} is in use; stop the program that has it, or choose another with --port.`
+      : `${what} cannot be listened on: ${String(cause)}; choose another with --host and --port.`,
+    cause,
+  });
+}
+
+function portOf(door: Server): number {
+  // A server on a port has an address that is no path.
+  return (door.address() as AddressInfo | null)?.port ?? 0;
 }

@@ -3,7 +3,6 @@ import type { ArtifactPlace } from "../artifacts/artifact-place.ts";
 import { storeEnvironment } from "../artifacts/s3/bucket-client.ts";
 import { openArtifacts } from "../artifacts/open-artifacts.ts";
 import { ServerFolder } from "../artifacts/server-folder.ts";
-import { present } from "../domain/assert.ts";
 import type { KeyStore } from "../domain/access.ts";
 import type { BaseModel, ModelVersion } from "../domain/model.ts";
 import { isLoopback } from "../domain/loopback.ts";
@@ -40,6 +39,7 @@ import {
   createConstraintChecker,
   type ConstraintChecker,
 } from "../engine/constraint-check/constraint-checker.ts";
+import { endEnginesAhead } from "../engine/embedded-engine.ts";
 import { engineSettingsWith, type EngineSettings } from "../engine/settings.ts";
 import { sharedMemorySettingsWith, type SharedMemorySettings } from "../engine/on-demand/settings.ts";
 import { constraintSettingsWith, type ConstraintSettings } from "../engine/token-masks/settings.ts";
@@ -109,9 +109,10 @@ import { createVersionRecords, type VersionRecords } from "./data-folder/version
 import { unofferedConstraint } from "./constraints/unoffered.ts";
 import { addedBases } from "./library/added-models.ts";
 import type { BaseTexts } from "./bases/base-texts.ts";
-import { engineHealth, idleHealth, listedBase } from "./bases/listed-bases.ts";
+import { failedBaseError, loadFaults, requireOne, type FailedBase } from "./bases/failed-bases.ts";
+import { engineHealth, idleHealth, listedBases } from "./bases/listed-bases.ts";
 import { usableDevice } from "../engine/device/usable-device.ts";
-import { createServedBases, servedBases, type EngineBase } from "./bases/served-bases.ts";
+import { createServedBases, findBase, servedBases, type EngineBase } from "./bases/served-bases.ts";
 import { answerFirstChats } from "./first-chats.ts";
 import { trainerElsewhere } from "./trainer-elsewhere.ts";
 import { eventWriter } from "./webhooks/event-writer.ts";
@@ -250,6 +251,9 @@ async function build(
   });
   // Stopped last: what the others do then is still traced.
   await start(telemetry);
+  // Before anything is opened or loaded: a taken port is known at once, and requests are told that the server starts.
+  const listener = createListener({ host, port });
+  await start(listener);
   const place = databasePlace(config);
   const blobs = artifactPlace.kind === "folder" ? artifactPlace.root : data;
   await keepDataPrivate({ data, blobs, database: place }, logger);
@@ -299,6 +303,7 @@ async function build(
   const parts = await construct(config, settingsOfParts(config, limits), ground);
   const {
     bases,
+    failed,
     chat,
     embeddings,
     runner,
@@ -337,14 +342,17 @@ async function build(
   await start(usage);
   await start(limiter);
   await start(traces.files);
-  // It listens while the models load, so that a taken port is known at once and health says what is going on.
-  const listener = createListener(await createHttpServer(http), { host, port });
-  await start(listener);
+  // From here on health says which models load, and what needs none is answered.
+  await start(listener.handOverTo(await createHttpServer(http)));
   address = { host, port: Number(new URL(listener.url()).port || 80) };
   if (serves) {
-    await Promise.all(bases.map((base) => start(base.engine)));
+    // One that cannot be loaded says so in lists and to requests, and is in the log; the others are served.
+    const startAny = (part: Service): Promise<void> => start(part).catch(() => undefined);
+    await Promise.all(bases.map((base) => startAny(base.engine)));
+    endEnginesAhead();
     // The prompt threads load the tokenizers once more, and do so when the engines take no processor for their start any more.
-    await Promise.all(bases.map((base) => start(base.texts)));
+    await Promise.all(bases.map((base) => startAny(base.texts)));
+    requireOne(bases, failed);
     if (limits.firstChats ?? true) await warmUp();
   }
   isUp = true;
@@ -363,11 +371,12 @@ async function build(
   };
   // Stopped first: no new work, and running chats finish. Then running jobs are parked for the next start.
   await start(serviceOf("chats", { stop: finishChats }));
-  return { url: listener.url(), firstKey, baseModels: bases.map(listedBase) };
+  return { url: listener.url(), firstKey, baseModels: http.baseModels() };
 }
 
 interface Parts {
   readonly bases: readonly EngineBase[];
+  readonly failed: readonly FailedBase[];
   readonly chat: ChatService;
   readonly embeddings: EmbeddingService;
   readonly runner: ChildJobRunner;
@@ -443,12 +452,12 @@ async function construct(
   const cacheOf = (model: string): string => folder.cacheOf(model);
   const folderOfFile = (file: string): string => ensureGgufFolder(file, cacheOf(file));
   const added = addedBases(dataFolder);
-  const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
-  const baseNames = models.map((model) => model.name);
+  const listed = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
+  const baseNames = listed.map((model) => model.name);
 
   const device = await usableDevice(config.server.device, builtInModel().folder);
   const observer = memoryObserver(metrics, logger, baseNames);
-  const { bases, memory } = await createServedBases(models, {
+  const { bases, failed, memory } = await createServedBases(listed, {
     cacheOf,
     settings,
     device,
@@ -457,13 +466,11 @@ async function construct(
     log,
     logger,
   });
+  requireOne(bases, failed);
+  const models = bases.map(({ model }) => model);
   const engineOf = (name: string): Engine | undefined =>
     bases.find(({ model }) => model.name === name)?.engine;
-  const textsOf = (name: string): BaseTexts =>
-    present(
-      bases.find(({ model }) => model.name === name),
-      "the directory names served base models only",
-    ).texts;
+  const textsOf = (name: string): BaseTexts => findBase({ bases, failed }, name).texts;
   /** Of the weights that a base's engine computes with, or did when it was loaded last. */
   const weightsOf = (name: string): string | null => {
     const state = engineOf(name)?.status().state;
@@ -473,14 +480,14 @@ async function construct(
   const directory = createModelDirectory({
     store: database.models,
     bases: baseNames,
-    defaultBase: models[0].name,
+    defaultBase: listed[0].name,
     weightsOf,
     artifacts,
     useVersion: (version) => uses.use(version),
     precisionOf: (name) => bases.find(({ model }) => model.name === name)?.precision ?? null,
     build,
   });
-  const shelf = servedBases(bases);
+  const shelf = servedBases({ bases, failed });
   const exchange = createPromptExchange({
     settings: settings.transfer,
     build,
@@ -575,7 +582,13 @@ async function construct(
     logger,
   });
   const lease = new ServerLease(
-    { servers: database.servers, baseModels: baseNames, artifacts: await artifacts.placeId(), clock, logger },
+    {
+      servers: database.servers,
+      baseModels: models.map(({ name }) => name),
+      artifacts: await artifacts.placeId(),
+      clock,
+      logger,
+    },
     settings.jobs,
   );
   const limiter = createRateLimiter({
@@ -729,7 +742,7 @@ async function construct(
     embeddings,
     exchange,
     page: isServing ? pageReader() : () => null,
-    engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, { isUp: isUp() }),
+    engineHealth: () => (isServing ? engineHealth : idleHealth)(bases, failed, { isUp: isUp() }),
     databaseFault: () => database.fault(),
     databaseNote,
     checkDatabase: () => checkDatabase(database),
@@ -745,6 +758,10 @@ async function construct(
         const fault = await comparisonFault(compared, comparedStores);
         if (fault !== null) throw fault;
       },
+      models: async () => {
+        const faults = loadFaults(isServing ? bases : [], failed);
+        if (faults.length > 0) throw failedBaseError(faults.join(" "));
+      },
       bases: createBaseCheck({ models: database.models, bases: baseNames, weightsOf, clock }),
     },
     checkConstraint: async (name, constraint, { instances, ...options }) => {
@@ -754,7 +771,7 @@ async function construct(
       const asked = { name, vocabulary: texts.vocabulary };
       return checker.check(asked, constraint, instances, options).finally(release);
     },
-    baseModels: () => bases.map(listedBase),
+    baseModels: () => listedBases(baseNames, { bases, failed }),
     directory,
     keys: database.keys,
     keyService: createKeyService({ keys, clock }),
@@ -826,6 +843,7 @@ async function construct(
   const records = createVersionRecords({ models, store: modelStore, cacheOf, checkpointFiles, logger });
   return {
     bases,
+    failed,
     chat,
     embeddings,
     runner,

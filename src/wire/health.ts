@@ -9,10 +9,13 @@ export const healthSchema = Type.Object(
       description:
         "`ready`, `starting`, `restarting`, `waiting` (for its database), `draining`, `failed` or `stopped`.",
     }),
-    reason: Type.String({ description: "Why it is not ready, for people; empty when ready." }),
+    reason: Type.String({
+      description:
+        "Why it is not ready, or which base models could not be loaded while the others are served; else empty.",
+    }),
     models: Type.Record(Type.String(), Type.String(), {
       description:
-        "Each base model: `loaded`, `loading`, `unloaded` or `failed`, with why. One that is not loaded is, as soon as a request asks for it.",
+        "Each base model: `loaded`, `loading`, `unloaded` or `failed`, with the reason. An unloaded model is loaded at its next request.",
     }),
   },
   { title: "Health" },

@@ -325,9 +325,9 @@ export function servedRepliesBody(
 export function servedStatusBody(
   base: {
     readonly presence: { readonly status: string; readonly reason: string };
-    readonly memoryBytes: number;
-    readonly keyValueBytes: number;
-    readonly files: { readonly weightBytes: number; readonly license: string | null };
+    readonly memoryBytes: number | null;
+    readonly keyValueBytes: number | null;
+    readonly files: { readonly weightBytes: number; readonly license: string | null } | null;
   } | null,
 ): object {
   if (base === null) return { status: null, files: null };
@@ -339,7 +339,7 @@ export function servedStatusBody(
       memory_bytes: memoryBytes,
       key_value_bytes: keyValueBytes,
     },
-    files: { weight_bytes: files.weightBytes, license: files.license },
+    files: files && { weight_bytes: files.weightBytes, license: files.license },
   };
 }
 

@@ -33,11 +33,10 @@ export interface Loadable {
   unload(): Promise<void>;
 }
 
-/** Where a base is, for people; `waiting` is not loaded, and requests wait for room. */
+/** Where a base is, for people; `waiting` is not loaded, and requests wait for room; `failed` could not be loaded. */
 export type Presence =
-  | { readonly kind: "loaded" | "loading" | "unloading" }
-  /** `reason` says why not, where that is more than that nobody asked for it. */
-  | { readonly kind: "unloaded" | "waiting"; readonly reason: string };
+  | { readonly kind: "loaded" | "loading" | "unloading" | "unloaded" }
+  | { readonly kind: "waiting" | "failed"; readonly reason: string };
 
 interface Waiter {
   readonly signal: AbortSignal;
@@ -215,7 +214,7 @@ export class Place {
       const reason = `${this.#waiters.size} requests wait for memory, which is held by ${this.#options.others(this.name)}.`;
       return { kind: "waiting", reason };
     }
-    return { kind: "unloaded", reason: this.#failure?.reason ?? "" };
+    return this.#failure === null ? { kind: "unloaded" } : { kind: "failed", reason: this.#failure.reason };
   }
 
   /**
@@ -366,10 +365,9 @@ export class Place {
   }
 }
 
-/** What is said of it to callers; the log has the rest. */
+/** What callers are told; the log has the rest. An operating error was written for them, a bug was not. */
 function reasonOf(error: unknown): string {
-  const isForCallers =
-    error instanceof ServiceError && (error.code === "unavailable" || error.code === "timeout");
+  const isForCallers = error instanceof ServiceError && error.code !== "internal";
   return isForCallers ? error.message : "the log says why.";
 }
 

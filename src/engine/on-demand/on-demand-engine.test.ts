@@ -147,7 +147,7 @@ test("a base is loaded by the first request, and answers it", async () => {
   assert.deepEqual(events, ["a loaded"]);
 });
 
-test("while the start loads a base its requests are refused, as any engine refuses them then", async () => {
+test("while the start loads a base its requests are told so, and when to try again", async () => {
   const loading = later();
   const { a, start } = await serve(
     { a: { isReadyAtStart: true, until: loading.promise } },
@@ -155,10 +155,10 @@ test("while the start loads a base its requests are refused, as any engine refus
   );
   assert.equal((await refusalOf(a.hold(whoever()))).code, "unavailable");
   const started = start();
-  const { code, message } = await refusalOf(a.hold(whoever()));
+  const { code, message, retryAfterSeconds } = await refusalOf(a.hold(whoever()));
   assert.deepEqual(
-    [code, message, kindOf(a)],
-    ["unavailable", "The engine is loading the model.", "starting"],
+    [code, message, retryAfterSeconds, kindOf(a)],
+    ["unavailable", "The model a is loading; try again in 2 s.", 2, "starting"],
   );
   loading.end();
   await started;
@@ -287,8 +287,9 @@ test("a load that fails is told to all who wait, is tried again later and later,
     assert.deepEqual([code, retryAfterSeconds], ["unavailable", 1]);
     assert.match(message, /^The model b could not be loaded: its process was ended\. The next try/);
   }
-  assert.deepEqual([kindOf(a), kindOf(b)], ["ready", "unloaded"]);
+  assert.deepEqual([kindOf(a), kindOf(b), a.loadFault], ["ready", "failed", null]);
   assert.match(reasonOf(b), /could not be loaded/);
+  assert.equal(b.loadFault, reasonOf(b));
   assert.equal((await refusalOf(b.hold(whoever()))).code, "unavailable");
   assert.deepEqual(events, ["a loaded", "b failed"]);
   await clock.advance(1000);
@@ -300,6 +301,40 @@ test("a load that fails is told to all who wait, is tried again later and later,
   await settle();
   await third;
   assert.deepEqual(events.slice(2), ["b failed", "b loaded"]);
+});
+
+test("a base that the start could not load is tried again by requests, and has failed until then", async () => {
+  const { a, start, clock, settle } = await serve(
+    { a: { isReadyAtStart: true, failureCount: 1 } },
+    { starts: false },
+  );
+  await assert.rejects(start(), { message: "its process was ended." });
+  assert.deepEqual(
+    [kindOf(a), reasonOf(a)],
+    ["failed", "The model a could not be loaded: its process was ended."],
+  );
+  assert.match(
+    (await refusalOf(a.hold(whoever()))).message,
+    /its process was ended\. The next try is made in 1 s/,
+  );
+  await clock.advance(1000);
+  const hold = a.hold({ signal });
+  await settle();
+  (await hold)();
+  assert.deepEqual([kindOf(a), a.loadFault], ["ready", null]);
+});
+
+test("a stop while the start loads a base is no failed load", async () => {
+  const loading = later();
+  const { a, start, events } = await serve(
+    { a: { isReadyAtStart: true, until: loading.promise } },
+    { starts: false },
+  );
+  const started = assert.rejects(start(), { code: "unavailable" });
+  const stopped = a.stop();
+  loading.end();
+  await Promise.all([started, stopped]);
+  assert.deepEqual([events, kindOf(a)], [[], "stopped"]);
 });
 
 test("a base that nobody asks for is let go after its time, but for the one that is kept", async () => {

@@ -12,9 +12,9 @@ import type {
   GenerationRequest,
 } from "../../domain/generation.ts";
 import { serviceOf } from "../../domain/lifecycle.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import type { PromptTransfers } from "../../domain/prompt-transfer.ts";
 import type { Logger } from "../../telemetry/logger.ts";
-import { unavailable } from "../generations.ts";
 import type { ModelMemory, Place } from "./model-memory.ts";
 
 export interface OnDemandOptions {
@@ -34,6 +34,9 @@ export interface OnDemandOptions {
   readonly logger: Logger;
 }
 
+/** How soon a request that came while the start loads the model should be sent again. */
+const retryAfterSeconds = 2;
+
 /** Adapters that are prepared at the next load; the oldest are then loaded by their first request. */
 const preparedCountMax = 16;
 
@@ -46,9 +49,7 @@ export class OnDemandEngine implements Engine {
   /** The one that is loaded, or will be. */
   #inner: Engine;
   #isLoaded = false;
-  /** Why its start failed, for people. */
-  #startFault = "";
-  #phase: "new" | "starting" | "up" | "failed" | "stopped" = "new";
+  #phase: "new" | "starting" | "up" | "stopped" = "new";
   readonly #life = serviceOf("engine", {
     start: (signal) => this.#start(signal),
     stop: () => this.#stop(),
@@ -79,6 +80,12 @@ export class OnDemandEngine implements Engine {
     return this.#inner.transfers;
   }
 
+  /** Why its latest load failed, for people; null unless it did. */
+  get loadFault(): string | null {
+    const { presence } = this.#place;
+    return presence.kind === "failed" ? presence.reason : null;
+  }
+
   /** What it takes while it is loaded, in bytes. */
   get bytes(): number {
     return this.#options.bytes;
@@ -95,12 +102,10 @@ export class OnDemandEngine implements Engine {
   /**
    * Resolves once it takes requests, which it then does until what this resolves to is called; whoever submits holds it.
    *
-   * @throws ServiceError as `Place.hold`; `unavailable` while it starts, as any engine does then
+   * @throws ServiceError as `Place.hold`; `unavailable` while its start loads it
    */
   async hold(options: { readonly signal: AbortSignal }): Promise<() => void> {
-    const { state } = this.#inner.status();
-    if (this.#phase !== "up" && this.#phase !== "stopped")
-      throw unavailable(state.kind === "ready" ? "The engine is not up." : state.reason);
+    if (this.#phase !== "up" && this.#phase !== "stopped") throw loading(this.#options.name);
     return this.#place.hold(options);
   }
 
@@ -136,7 +141,6 @@ export class OnDemandEngine implements Engine {
 
   #state(inner: EngineState): EngineState {
     if (this.#phase === "stopped") return { kind: "stopped", reason: "The engine is stopped." };
-    if (this.#phase === "failed") return { kind: "failed", reason: this.#startFault };
     if (this.#phase !== "up") return inner;
     const { presence } = this.#place;
     switch (presence.kind) {
@@ -149,7 +153,9 @@ export class OnDemandEngine implements Engine {
       case "unloading":
         return { kind: "unloaded", reason: "The model is being let go." };
       case "unloaded":
-        return { kind: "unloaded", reason: presence.reason || "The model is loaded at its next request." };
+        return { kind: "unloaded", reason: "The model is loaded at its next request." };
+      case "failed":
+        return { kind: "failed", reason: presence.reason };
       default:
         return unreachable(presence);
     }
@@ -157,14 +163,16 @@ export class OnDemandEngine implements Engine {
 
   async #start(signal: AbortSignal): Promise<void> {
     this.#phase = "starting";
-    signal.addEventListener("abort", () => void this.#inner.stop().catch(() => undefined), { once: true });
+    const breakOff = (): void => {
+      this.#phase = "stopped";
+      void this.#place.stop().catch(() => undefined);
+    };
+    signal.addEventListener("abort", breakOff, { once: true });
     try {
       if (this.#options.isReadyAtStart) await this.#place.load();
-      this.#phase = "up";
-    } catch (error) {
-      this.#phase = "failed";
-      this.#startFault = error instanceof Error ? error.message : String(error);
-      throw error;
+    } finally {
+      // After a load that failed, requests try again from time to time.
+      if (!signal.aborted) this.#phase = "up";
     }
   }
 
@@ -197,4 +205,13 @@ export class OnDemandEngine implements Engine {
     }
     onUnloaded?.();
   }
+}
+
+function loading(name: string): ServiceError {
+  return new ServiceError({
+    code: "unavailable",
+    obstacle: "unloaded-base",
+    message: `The model ${name} is loading; try again in ${retryAfterSeconds} s.`,
+    retryAfterSeconds,
+  });
 }

@@ -130,7 +130,7 @@ export function servedModelRoutes(app: FastifyInstance, dependencies: HttpDepend
       max_model_len: listed?.contextLength ?? null,
       ...adapterWishBody(adapter),
       exact: listed?.isExact ?? null,
-      device: listed === undefined ? null : servedDeviceBody(listed.device),
+      device: listed?.device ? servedDeviceBody(listed.device) : null,
       ...servedRepliesBody(listed?.replies ?? null),
       ...servedStatusBody(listed ?? null),
     };

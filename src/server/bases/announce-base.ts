@@ -52,7 +52,11 @@ function logUnshown(unshown: readonly Unshown[], model: string, logger: Logger):
 }
 
 /** How a model's answers are read, with why, for people. */
-export function listedReplies({ callFormat, thinks, reasons }: TemplateReplies): ListedBase["replies"] {
+export function listedReplies({
+  callFormat,
+  thinks,
+  reasons,
+}: TemplateReplies): NonNullable<ListedBase["replies"]> {
   return {
     calls: { format: callFormat?.name ?? "off", reason: reasons.calls },
     thoughts: { areRead: thinks, reason: reasons.thoughts },

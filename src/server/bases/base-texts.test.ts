@@ -1,6 +1,7 @@
 // When the texts of a base are opened and closed; the tokenizer is a real one, time is a test's own.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";
 import { plainReplies } from "../../chat/testing/plain-replies.ts";
@@ -24,6 +25,7 @@ function create({ failureCount = 0, isOpenAtStart = false } = {}) {
       opened.push(made);
       return made;
     },
+    refusal: (error) => new ServiceError({ code: "unavailable", message: `refused: ${String(error)}` }),
     isOpenAtStart,
     isLoaded: () => state.isLoaded,
     clock,
@@ -71,16 +73,23 @@ test("texts stay while the engine is loaded, and go a minute after it was let go
   assert.equal(await isClosed(opened[0]), true);
 });
 
-test("texts that could not be opened are opened anew at the next use", async (t) => {
-  const { texts } = create({ failureCount: 1 });
+test("texts that could not be opened are refused with the reason, and opened anew at a use ten seconds later", async (t) => {
+  const { clock, texts } = create({ failureCount: 1 });
   t.after(() => texts.stop());
-  await assert.rejects(texts.use(), /broken/);
+  assert.equal(texts.fault, null);
+  const refusal = { code: "unavailable", message: "refused: Error: broken" };
+  await assert.rejects(texts.use(), refusal);
+  assert.equal(texts.fault, refusal.message);
+  await clock.advance(9999);
+  await assert.rejects(texts.use(), refusal);
+  await clock.advance(1);
   const { texts: opened, release } = await texts.use();
   assert.ok(opened.tokenizer.vocabularySize > 0);
+  assert.equal(texts.fault, null);
   release();
 });
 
-test("texts that are open at the start are opened by it, and what is wrong with them ends it", async (t) => {
+test("texts that are open at the start are opened by it, and it fails where they cannot be", async (t) => {
   const { opened, texts } = create({ isOpenAtStart: true });
   t.after(() => texts.stop());
   await texts.start();

@@ -19,12 +19,17 @@ export interface Texts {
 
 export interface BaseTextsOptions {
   readonly open: () => Promise<Texts>;
-  /** Opened by the start, which a tokenizer that cannot be read ends; else by their first use. */
+  /** The error that users get if they cannot be opened, made of what went wrong. */
+  readonly refusal: (error: unknown) => ServiceError;
+  /** Opened by the start; else by their first use. */
   readonly isOpenAtStart: boolean;
   /** Whether the base is used all the while, so that they stay. */
   readonly isLoaded: () => boolean;
   readonly clock: Clock;
 }
+
+/** How long texts that could not be opened are not tried again. */
+const retryMs = 10_000;
 
 /** Clients that count tokens of a model that is not loaded come more often than this. */
 const idleMs = 60_000;
@@ -33,19 +38,28 @@ export interface BaseTexts extends Service {
   /**
    * Opens them where they are not; they stay open until the release.
    *
-   * @throws ServiceError `unsupported` for files that cannot be read as a tokenizer
+   * @throws ServiceError as `refusal` makes it, for files that cannot be read as a tokenizer
    */
   use(): Promise<{ readonly texts: Texts; readonly release: () => void }>;
   /** To be called when the base's engine was let go. */
   letGo(): void;
+  /** Why they could not be opened when that was last tried, for people; null unless it failed. */
+  readonly fault: string | null;
   /** Prompts that wait to be rendered. */
   readonly waitingCount: number;
 }
 
 /** Texts that are not open yet. */
-export function createBaseTexts({ open, isOpenAtStart, isLoaded, clock }: BaseTextsOptions): BaseTexts {
+export function createBaseTexts({
+  open,
+  refusal,
+  isOpenAtStart,
+  isLoaded,
+  clock,
+}: BaseTextsOptions): BaseTexts {
   let opened: Promise<Texts> | null = null;
   let current: Texts | null = null;
+  let failure: { readonly error: ServiceError; readonly retryAtMs: number } | null = null;
   let useCount = 0;
   let isOver = false;
   let waking = new AbortController();
@@ -65,14 +79,18 @@ export function createBaseTexts({ open, isOpenAtStart, isLoaded, clock }: BaseTe
   };
   const opening = async (): Promise<Texts> => {
     try {
-      return (current = await open());
+      current = await open();
+      failure = null;
+      return current;
     } catch (error) {
       opened = null;
-      throw error;
+      failure = { error: refusal(error), retryAtMs: clock.monotonicMs() + retryMs };
+      throw failure.error;
     }
   };
   const use: BaseTexts["use"] = async () => {
     if (isOver) throw new ServiceError({ code: "unavailable", message: "The server is stopping." });
+    if (failure !== null && clock.monotonicMs() < failure.retryAtMs) throw failure.error;
     waking.abort(waitOver);
     useCount += 1;
     let isUsed = true;
@@ -104,6 +122,9 @@ export function createBaseTexts({ open, isOpenAtStart, isLoaded, clock }: BaseTe
     }),
     use,
     letGo,
+    get fault() {
+      return failure?.error.message ?? null;
+    },
     get waitingCount() {
       return current?.prompts.waitingCount ?? 0;
     },

@@ -43,23 +43,25 @@ function openingsOf({ server, engine }: HoneConfig, limits: EngineLimits): reado
   const folder = new ServerFolder({ root: data, server: () => "" });
   const settings = engineSettingsWith({ ...engine, ...limits.engine });
   const added = addedBases(data);
+  const untaken = new Error("This file was not taken apart yet; the server does that.");
   const folderOfFile = (file: string): string => {
     const kept = keptGgufFolder(file, folder.cacheOf(file));
-    if (kept === null) throw new Error(`${file} was not taken apart yet`);
+    if (kept === null) throw untaken;
     return kept;
   };
   const builtIn = server.builtInModel === "on" ? builtInModel() : null;
   try {
     const models = listBaseModels({ named, defaultModel, added, folderOfFile, quantization }, builtIn);
-    return models.flatMap(({ folder: modelFolder, engine }) => {
+    return models.flatMap(({ folder: modelFolder, engine, fault }) => {
       if (engine.kind !== "embedded") return [];
+      if (fault !== undefined) return fault.cause === untaken ? [null] : [];
       // Whether another device can be used is found out later.
       if (server.device !== "cpu") return [null];
       const cacheFolder = folder.cacheOf(modelFolder);
       return [openingOf({ modelFolder, cacheFolder, quantization: engine.quantization, settings })];
     });
   } catch {
-    // The server says what is wrong with one, or takes it apart.
+    // The server says what is wrong.
     const count = (named.length || added.length) + (builtIn === null ? 0 : 1);
     return Array.from({ length: count }, () => null);
   }

@@ -32,7 +32,8 @@ export function memoryObserver(metrics: Metrics, logger: Logger, bases: readonly
     },
     loadFailed: (name, error) => {
       loads.increase({ base_model: name, outcome: "failed" });
-      logger.error({ err: error, model: name }, `${name}: could not be loaded`);
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.error({ err: error, model: name }, `The model ${name} could not be loaded: ${reason}`);
     },
     unloaded: (name, why) => {
       unloads.increase({ base_model: name, reason: why });

@@ -42,6 +42,7 @@ import { hasWeights, weightFilesOf } from "../../model-files/weight-files.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { mayBeRounded, readPrecision } from "../../model/weights.ts";
 import { readServedConfig } from "../../model/config/served-config.ts";
+import type { NamedBase } from "../../registry/named-base.ts";
 import type { ModelSettings } from "../../registry/settings.ts";
 import type { Logger, LogStyle } from "../../telemetry/logger.ts";
 import { loadChatTemplate } from "../../tokenizer/load-chat-template.ts";
@@ -50,6 +51,7 @@ import { withToolsAsText } from "../../tokenizer/tools-as-text.ts";
 import { vocabularyOf } from "../constraints/vocabularies.ts";
 import { announceBase } from "./announce-base.ts";
 import { createBaseTexts, type BaseTexts } from "./base-texts.ts";
+import { failedBase, failedBaseError, type FailedBase } from "./failed-bases.ts";
 
 /** A base with all that is known of it while nothing of it is in memory. */
 export interface EngineBase {
@@ -63,7 +65,7 @@ export interface EngineBase {
   readonly vocabularySize: number;
   /** Of what its engine takes, that for keys and values, at most. */
   readonly keyValueBytes: number;
-  readonly files: ListedBase["files"];
+  readonly files: NonNullable<ListedBase["files"]>;
   /** In which precision its engine computes; absent for float32 on the processor. */
   readonly precision?: string;
   readonly device: ComputingPlace;
@@ -95,16 +97,20 @@ interface MeasuredOptions extends Options {
 /** Every base with the memory that they share. */
 export interface EngineBases {
   readonly bases: readonly EngineBase[];
+  /** Those that cannot be served. */
+  readonly failed: readonly FailedBase[];
   readonly memory: ModelMemory;
 }
 
 /**
- * Checks every model folder and builds its engine, which is not started yet.
+ * Checks every model folder and builds its engine, which is not started yet. A base whose files are broken is logged and
+ * listed as failed.
  *
  * @param models the default first
+ * @throws ServiceError for settings that name models which are not served
  */
 export async function createServedBases(
-  models: readonly BaseModel[],
+  models: readonly NamedBase[],
   options: Options,
 ): Promise<EngineBases> {
   refuseStrangeModels(
@@ -113,31 +119,67 @@ export async function createServedBases(
   );
   const formats = await loadCallFormats(options.settings.chat.toolFormats);
   const memory = sharedMemory(options);
-  const measured = { ...options, kernels: await kernelsFor(models, options) };
-  const needs = models.map((model) => ({
+  const failed: FailedBase[] = [];
+  const fail = (model: NamedBase, error: unknown): void => {
+    const failure = failedBase(model, error);
+    options.logger.error({ err: error, model: model.name }, failure.reason);
+    failed.push(failure);
+  };
+  /** What `read` makes of each model; one of which it throws has failed. */
+  const readEach = <Made>(read: (model: NamedBase) => Made): readonly Made[] =>
+    models.flatMap((model) => {
+      if (failed.some(({ name }) => name === model.name)) return [];
+      try {
+        if (model.fault !== undefined) throw model.fault;
+        return [read(model)];
+      } catch (error) {
+        fail(model, error);
+        return [];
+      }
+    });
+  const rounded = readEach((model) => ({ model, isRounded: isRounded(model) }));
+  const kernels = await kernelsFor(
+    rounded.filter((one) => one.isRounded).map(({ model }) => model),
+    options,
+  );
+  const measured = { ...options, kernels };
+  const needs = readEach((model) => ({
+    model,
     name: model.name,
     ...kindOf(model).memoryNeed(model, measured),
   }));
   const isReady = readyAtStart(needs, memory.bytesMax);
   const make = baseMaker(measured, { memory, formats });
   const bases = await Promise.all(
-    models.map((model, index) =>
-      make(model, { ...needs[index], isReadyAtStart: isReady.has(model.name), isDefault: index === 0 }),
-    ),
+    needs.map(async ({ model, bytes, keyValueBytes }) => {
+      const isDefault = model === models[0];
+      try {
+        return await make(model, {
+          bytes,
+          keyValueBytes,
+          isReadyAtStart: isReady.has(model.name),
+          isDefault,
+        });
+      } catch (error) {
+        fail(model, error);
+        return null;
+      }
+    }),
   );
-  return { bases, memory };
+  return { bases: bases.filter((base) => base !== null), failed, memory };
+}
+
+function isRounded({ folder, engine }: BaseModel): boolean {
+  return engine.kind === "embedded" && mayBeRounded(folder, engine.quantization ?? "off");
 }
 
 /** Measures this machine's kernels and logs them in one line, if a model has rounded weights; others are in float32 anyway. */
 async function kernelsFor(
-  models: readonly BaseModel[],
+  rounded: readonly BaseModel[],
   { cacheOf, logger }: Options,
 ): Promise<IntegerKernels> {
-  const rounded = models.find(
-    ({ folder, engine }) => engine.kind === "embedded" && mayBeRounded(folder, engine.quantization ?? "off"),
-  );
-  if (rounded === undefined) return everyKernel;
-  const kernels = await machineKernels(cacheOf(rounded.folder));
+  if (rounded.length === 0) return everyKernel;
+  const kernels = await machineKernels(cacheOf(rounded[0].folder));
   logger.info({ kernels }, `kernels of this machine: ${kernelsText(kernels)}`);
   return kernels;
 }
@@ -159,7 +201,7 @@ function baseMaker(
     const contextLength = Math.min(served.contextLength, kindOf(model).contextLengthMax(options));
     const [{ defaults, notApplied }, template] = await Promise.all([
       readGenerationDefaults(model.folder, endOfTextIds),
-      // Rendered in the prompt threads; loaded here too, so that a broken one ends the start.
+      // Rendered in the prompt threads; loaded here too, so that a broken one is found at the start.
       loadChatTemplate(model.folder, { clock }),
       requireTokenizer(model.folder),
     ]);
@@ -179,6 +221,7 @@ function baseMaker(
         const prompts = createPromptThreads({ folder: model.folder, toolsAsText });
         return { tokenizer, replies: allReplies, vocabulary, prompts };
       },
+      refusal: (error) => failedBaseError(failedBase(model, error).reason),
       isOpenAtStart: isReadyAtStart,
       isLoaded: () => engine.isLoaded,
       clock,
@@ -215,7 +258,7 @@ function deviceOf(precision: string | undefined, wanted: DeviceChoice): DeviceCh
   return { device: "cpu", reason: `weights in ${precision} are computed with by the processor alone` };
 }
 
-function filesOf({ folder, license }: BaseModel): ListedBase["files"] {
+function filesOf({ folder, license }: BaseModel): EngineBase["files"] {
   return {
     weightBytes: hasWeights(folder)
       ? weightFilesOf(folder).reduce((sum, file) => sum + statSync(file).size, 0)
@@ -231,17 +274,26 @@ async function requireTokenizer(folder: string): Promise<void> {
   throw new ServiceError({ code: "unsupported", message });
 }
 
-/** The bases as requests use them. */
-export function servedBases(bases: readonly EngineBase[]): ServedBases {
+/** The bases as requests use them: those that failed refuse them with the reason. */
+export function servedBases({ bases, failed }: Pick<EngineBases, "bases" | "failed">): ServedBases {
   return {
     use: async (name) => {
-      const found = bases.find(({ model }) => model.name === name);
-      const { texts: textsOfBase, ...base } = present(found, "the directory names served base models only");
+      const { texts: textsOfBase, ...base } = findBase({ bases, failed }, name);
       const { texts, release } = await textsOfBase.use();
       const hold: ServedBase["hold"] = (options) => base.engine.hold(options);
       return { base: { ...base, ...texts, hold }, release };
     },
   };
+}
+
+/** @throws ServiceError `unavailable` for one that failed */
+export function findBase({ bases, failed }: Pick<EngineBases, "bases" | "failed">, name: string): EngineBase {
+  const failure = failed.find((one) => one.name === name);
+  if (failure !== undefined) throw failedBaseError(failure.reason);
+  return present(
+    bases.find(({ model }) => model.name === name),
+    "the directory names base models of this server only",
+  );
 }
 
 /** The memory that the bases share, as the operator set it; 0 sets no limit. */

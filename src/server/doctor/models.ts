@@ -9,6 +9,7 @@ import { engineMemory, type EngineMemory } from "../../engine/on-demand/memory-n
 import { engineSettingsWith } from "../../engine/settings.ts";
 import { ensureGgufFolder } from "../../model-files/gguf/gguf-model.ts";
 import { listBaseModels } from "../../registry/base-models.ts";
+import type { NamedBase } from "../../registry/named-base.ts";
 import type { HoneConfig } from "../config.ts";
 import { addedBases } from "../library/added-models.ts";
 import { builtInModel } from "../package.ts";
@@ -36,7 +37,7 @@ function findingsWithin(
   { memoryBytes, kernels }: ModelMachine,
 ): readonly Finding[] {
   const { data, model: named, defaultModel, quantize: quantization, builtInModel: builtIn } = config.server;
-  let models: readonly BaseModel[];
+  let models: readonly NamedBase[];
   try {
     models = listBaseModels(
       {
@@ -57,6 +58,7 @@ function findingsWithin(
   const needs: EngineMemory[] = [];
   const findings = models.map((model) => {
     try {
+      if (model.fault !== undefined) throw model.fault;
       const need = memoryOf(model, config, kernels);
       if (need === null)
         return ok(`model ${model.name}`, "is computed by vLLM servers, and takes no memory of this machine");

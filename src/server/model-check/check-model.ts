@@ -81,7 +81,7 @@ export async function checkModel(
   const added = addedBases(root);
   const isAdded = added.some(({ name, source }) => named === name || named === source);
   if (!isAdded) isModelPath(named);
-  const [{ name, folder, license }] = listBaseModels(
+  const [{ name, folder, license, fault }] = listBaseModels(
     {
       named: [named],
       defaultModel: null,
@@ -91,6 +91,7 @@ export async function checkModel(
     },
     null,
   );
+  if (fault !== undefined) throw fault;
   const config = readModelConfig(folder);
   const files = weightFilesOf(folder);
   const licenseOfFile = files.some((file) => file.endsWith(".gguf")) ? licenseOfGguf(files[0]) : null;

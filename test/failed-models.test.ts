@@ -1,0 +1,200 @@
+// Base models that cannot be loaded, each broken in another way, on a server that has others: those serve, and everything that
+// names a broken one says why. A server ends only if no model is left.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { putHoneInto } from "./hone-command.ts";
+import {
+  call,
+  eventually,
+  newDataFolder,
+  removeDataFolder,
+  serverOfFile,
+  startServer,
+} from "./running-server.ts";
+import { finish, registerModel } from "./served-jobs.ts";
+
+const whole = "test/fixtures/goldens/models/qwen3";
+const folder = mkdtempSync(join(tmpdir(), "hone-broken-models-"));
+const data = newDataFolder();
+after(() => {
+  rmSync(folder, { recursive: true });
+  removeDataFolder(data);
+});
+
+/** A copy of a model that works, broken by the change. */
+function copyOf(name: string, change: (copy: string) => void): string {
+  const copy = join(folder, name);
+  cpSync(whole, copy, { recursive: true });
+  change(copy);
+  return copy;
+}
+
+const inConfig = (copy: string, changes: object): void => {
+  const file = join(copy, "config.json");
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...changes }));
+};
+
+/** What is wrong with each model, and what its reason has to say. */
+const broken: Readonly<Record<string, { readonly path: string; readonly reason: RegExp }>> = {
+  missing: { path: join(folder, "no-such.gguf"), reason: /There is no file no-such\.gguf/ },
+  gone: { path: join(folder, "no-such-folder"), reason: /no-such-folder is not a model/ },
+  unknown: { path: "someone/not-added", reason: /`hone models add someone\/not-added --name unknown`/ },
+  corrupt: {
+    path: join(folder, "corrupt.gguf"),
+    reason: /corrupt\.gguf/,
+  },
+  strange: {
+    path: copyOf("strange", (copy) =>
+      inConfig(copy, { architectures: ["MambaForCausalLM"], model_type: "mamba" }),
+    ),
+    reason: /mamba/i,
+  },
+  weightless: {
+    path: copyOf("weightless", (copy) => rmSync(join(copy, "model.safetensors"))),
+    reason: /weight|safetensors/,
+  },
+  torn: {
+    path: copyOf("torn", (copy) => truncateSync(join(copy, "model.safetensors"), 5000)),
+    reason: /model\.safetensors/,
+  },
+  garbled: {
+    path: copyOf("garbled", (copy) => writeFileSync(join(copy, "config.json"), "{")),
+    reason: /config\.json/,
+  },
+  speechless: {
+    path: copyOf("speechless", (copy) => writeFileSync(join(copy, "tokenizer.json"), "{}")),
+    reason: /tokenizer/,
+  },
+  templated: {
+    path: copyOf("templated", (copy) => writeFileSync(join(copy, "chat_template.jinja"), "{% if")),
+    reason: /template/,
+  },
+};
+writeFileSync(join(folder, "corrupt.gguf"), "GGUF and nothing that belongs there");
+
+const flags = [
+  ...Object.entries(broken).flatMap(([name, { path }]) => ["--model", `${name}=${path}`]),
+  "--model",
+  `tiny=${whole}`,
+];
+const server = serverOfFile({ flags });
+const chat = (model?: string) => ({ model, messages: [{ role: "user", content: "hello" }], max_tokens: 2 });
+
+test("the other models serve, and the server is well", async () => {
+  for (const model of ["tiny", "hone-tiny"]) {
+    const { status, body } = await call(server(), "POST", "/v1/chat/completions", { body: chat(model) });
+    assert.equal(status, 200, JSON.stringify(body));
+  }
+  const { status, body } = await call(server(), "GET", "/health");
+  assert.deepEqual([status, body.status, body.state], [200, "ok", "ready"]);
+  assert.match(body.models.tiny, /^(loaded|unloaded)/);
+  for (const [name, { reason }] of Object.entries(broken)) {
+    assert.match(body.models[name], /^failed: The model \w+ could not be loaded: /);
+    assert.match(body.models[name], reason);
+    assert.match(body.reason, reason);
+  }
+});
+
+test("lists have each with its reason, and none tells clients where the operator's files lie", async () => {
+  const { body } = await call(server(), "GET", "/v1/models");
+  for (const [name, { reason }] of Object.entries(broken)) {
+    const { status } = body.data.find(({ id }: { id: string }) => id === name);
+    assert.equal(status.value, "failed", `${name}: ${status.reason}`);
+    assert.match(status.reason, reason);
+    const { body: card } = await call(server(), "GET", `/v1/models/${name}`);
+    assert.deepEqual(card.status, status);
+  }
+  assert.doesNotMatch(JSON.stringify(body), new RegExp(tmpdir()));
+  const names = (await call(server(), "GET", "/v1/preview/base-models")).body;
+  assert.deepEqual([...names].sort(), [...Object.keys(broken), "tiny", "hone-tiny"].sort());
+});
+
+test("the system check is red for them", async () => {
+  const { status, body } = await call(server(), "GET", "/v1/system-check");
+  assert.deepEqual([status, body.gpu_queue], [503, "ok"]);
+  for (const { reason } of Object.values(broken)) assert.match(body.models, reason);
+});
+
+test("the log says whole paths", () => {
+  assert.ok(
+    server()
+      .output()
+      .includes(broken["missing"]?.path ?? "?"),
+  );
+});
+
+test("requests for one are 503 with its reason, whatever they ask", async () => {
+  const asked = {
+    "/v1/chat/completions": chat(),
+    "/v1/completions": { prompt: "hello" },
+    "/v1/embeddings": { input: "hello" },
+    "/tokenize": { prompt: "hello" },
+  };
+  for (const [model, { reason }] of Object.entries(broken))
+    for (const [path, body] of Object.entries(asked)) {
+      const answer = await call(server(), "POST", path, { body: { ...body, model } });
+      assert.equal(answer.status, 503, `${model} ${path}: ${JSON.stringify(answer.body)}`);
+      assert.match(answer.body.error.message, reason, path);
+      assert.ok(Number(answer.headers.get("retry-after")) > 0);
+    }
+});
+
+test("a request without a model gets the reason of the default model, and no other model's answer", async () => {
+  const { status, body } = await call(server(), "POST", "/v1/chat/completions", { body: chat() });
+  assert.equal(status, 503);
+  assert.match(body.error.message, broken["missing"]?.reason ?? /^$/);
+});
+
+test("what is trained over one says so too, and its jobs wait until it is served again", async () => {
+  const copy = copyOf("base", () => undefined);
+  const own = ["--model", `tiny=${copy}`, "--engine-threads", "1", "--training-batch-tokens", "750"];
+  const first = await startServer({ dataFolder: data, flags: own });
+  const id = await registerModel(first, "learner");
+  await first.terminate();
+  rmSync(join(copy, "config.json"));
+  const second = await startServer({ dataFolder: data, flags: own });
+  const { status, body } = await call(second, "POST", "/v1/chat/completions", { body: chat(id) });
+  assert.equal(status, 503);
+  assert.match(body.error.message, /The model tiny could not be loaded: base is not a model/);
+  const group = ["a", "b"].map((content, reward) => ({
+    messages_and_choices: [
+      { role: "user", content: "hello" },
+      { role: "assistant", content },
+    ],
+    reward,
+  }));
+  const submitted = await call(second, "POST", "/v1/preview/training-jobs", {
+    body: { model_id: id, trajectory_groups: [{ trajectories: group }] },
+  });
+  assert.equal(submitted.status, 200, JSON.stringify(submitted.body));
+  const path = `/v1/preview/training-jobs/${submitted.body.id}`;
+  const waiting = await eventually("the job waits", async () => {
+    const { body: shown } = await call(second, "GET", path);
+    return shown.waiting_for ?? null;
+  });
+  assert.match(waiting, /"tiny" is not served now/);
+  await second.terminate();
+  cpSync(join(whole, "config.json"), join(copy, "config.json"));
+  const third = await startServer({ dataFolder: data, flags: own });
+  await finish(third, submitted.body.id);
+  await third.terminate();
+});
+
+test("a server without a model that works ends, with one line that has every reason", () => {
+  const own = join(folder, "alone");
+  mkdirSync(own);
+  const models = ["corrupt", "torn"].flatMap((name) => ["--model", `${name}=${broken[name]?.path}`]);
+  const words = ["serve", "--data", own, "--port", "0", "--built-in-model", "off", "--log-level", "silent"];
+  const hone = join(putHoneInto(join(folder, "bin")), "hone");
+  const { status, stdout, stderr } = spawnSync(hone, [...words, ...models], { encoding: "utf8" });
+  assert.deepEqual([status, stdout.includes("listening")], [1, false]);
+  const line = stderr.trim();
+  assert.match(line, /^hone: No base model is left to serve\. The model .* could not be loaded: /);
+  assert.match(line, /The model corrupt could not be loaded: .*corrupt\.gguf/);
+  assert.match(line, /The model torn could not be loaded: .*model\.safetensors/);
+  assert.equal(line.split("\n").length, 1);
+});
