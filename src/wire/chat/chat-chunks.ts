@@ -98,6 +98,9 @@ function contentOf({ text, reasoning, toolCalls }: ChatDelta): string | null {
 
 function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): object {
   const hasLogprobs = header.logprobs !== "off" && event.logprobs.length > 0;
+  const showsIds = header.tokenIds.top || header.tokenIds.inChoices;
+  // A finish by itself has neither ids nor log-probabilities.
+  const hasIds = showsIds && (event.finish === null || event.tokenIds.length > 0);
   return {
     index: event.choice,
     delta:
@@ -106,7 +109,7 @@ function deltaBody(event: ChatDelta, header: ChatHeader, form: ChatAnswerForm): 
         : {},
     logprobs: hasLogprobs ? logprobsBody(event.logprobs, spellsIds(header, form)) : null,
     ...(event.finish === null ? { finish_reason: null } : finishBody(event.finish)),
-    token_ids: header.tokenIds.top || header.tokenIds.inChoices ? event.tokenIds : null,
+    token_ids: hasIds ? event.tokenIds : null,
   };
 }
 
