@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { Hone } from "../client/hone.ts";
 import { readClientSettings } from "../server/config.ts";
+import { tableText } from "./table-text.ts";
 
 export interface ConnectionFlags {
   readonly url?: string;
@@ -42,7 +43,10 @@ export function printResult(value: unknown, line: string, { json }: JsonFlag): v
   process.stdout.write(json === true ? `${JSON.stringify(value, null, 2)}\n` : `${line}\n`);
 }
 
-/** Prints data: one JSON document with `--json`, a table of columns otherwise. */
+/**
+ * Prints data: one JSON document with `--json`, a table of columns otherwise. At a terminal a table is made to fit its width;
+ * whatever else reads it gets every value whole.
+ */
 export function printRows(
   rows: readonly Readonly<Record<string, unknown>>[],
   options: { readonly json?: boolean; readonly columns: readonly string[] },
@@ -56,16 +60,8 @@ export function printRows(
     return;
   }
   const table = [options.columns, ...rows.map((row) => options.columns.map((column) => cell(row[column])))];
-  const widths = options.columns.map((_, index) =>
-    Math.max(...table.map((line) => (line[index] ?? "").length)),
-  );
-  for (const line of table)
-    process.stdout.write(
-      `${line
-        .map((text, index) => text.padEnd(widths[index] ?? 0))
-        .join("  ")
-        .trimEnd()}\n`,
-    );
+  const width = process.stdout.isTTY ? process.stdout.columns : Infinity;
+  process.stdout.write(tableText(table, width));
 }
 
 function cell(value: unknown): string {

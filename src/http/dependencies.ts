@@ -81,9 +81,9 @@ export interface ListedBase {
     readonly reason: string;
   };
   /** What it takes while it is, at most. */
-  readonly memoryBytes: number | null;
+  readonly memoryBytes: number;
   /** Of that, what keys and values take, which grow with what runs. */
-  readonly keyValueBytes: number | null;
+  readonly keyValueBytes: number;
   readonly files: {
     /** Of its weights, as they lie on the disk. */
     readonly weightBytes: number;

@@ -16,6 +16,7 @@ import {
 } from "../domain/model.ts";
 import { otherWeights } from "../domain/obstacles/missing-base.ts";
 import { ServiceError, type ErrorCode } from "../domain/service-error.ts";
+import { closestName } from "../domain/text/closest-name.ts";
 import { fullName, parseModelName, type ModelReference } from "./model-name.ts";
 
 export interface ResolvedModel {
@@ -127,7 +128,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
     if (name === null || name === "") return ofBase(defaultBase, defaultBase);
     if (bases.includes(name)) return ofBase(name, name);
     const reference = parseModelName(name);
-    if (reference === null) throw unknown(name);
+    if (reference === null) throw unknown(name, bases);
     const path = reference.path.join("/");
     if (bases.includes(path)) {
       if (reference.version === "newest" || reference.version === 0) return ofBase(path, name);
@@ -136,7 +137,7 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
         `${quoted(path)} is a base model, which has no version like that of ${quoted(name)}. ${howToList}`,
       );
     }
-    const model = await findModel(store, reference, name, caller);
+    const model = await findModel({ store, bases }, reference, name, caller);
     if (!bases.includes(model.baseModel)) {
       throw fault(
         "unsupported",
@@ -174,14 +175,14 @@ export function createModelDirectory(dependencies: ModelDirectoryDependencies): 
 const ofNoModel = { modelId: null, step: null, projectId: null } as const;
 
 async function findModel(
-  store: ModelDirectoryDependencies["store"],
+  { store, bases }: Pick<ModelDirectoryDependencies, "store" | "bases">,
   { path }: ModelReference,
   name: string,
   caller: Caller,
 ): Promise<TrainedModel> {
   if (path.length === 1 && isUuid(path[0])) {
     const model = await store.find(path[0].toLowerCase());
-    if (model === null) throw unknown(name);
+    if (model === null) throw unknown(name, bases);
     refuse(caller, model, name);
     return model;
   }
@@ -189,7 +190,7 @@ async function findModel(
     const [entity, project, modelName] = path;
     refuse(caller, { entity, project }, name);
     const model = await store.findByName(entity, project, modelName);
-    if (model === null) throw unknown(name);
+    if (model === null) throw unknown(name, bases);
     return model;
   }
   const asked = { project: path.length === 2 ? path[0] : null, name: path.at(-1) ?? "" };
@@ -199,7 +200,7 @@ async function findModel(
   const own = await matching(store, entity, { ...asked, project: asked.project ?? caller.project });
   // An administrator's own entity comes first, so that what others create never changes what a name means there.
   const matches = own.length > 0 || role !== "admin" ? own : await matching(store, null, asked);
-  if (matches.length === 0) throw unknown(name);
+  if (matches.length === 0) throw unknown(name, bases);
   if (matches.length > 1) throw ambiguous(name, matches);
   return matches[0];
 }
@@ -237,8 +238,11 @@ function versionOf(step: number | null, name: string): string {
 
 const howToList = "GET /v1/models lists the models you can use.";
 
-function unknown(name: string): ServiceError {
-  return fault("not_found", `The model ${quoted(name)} does not exist. ${howToList}`);
+/** Other names than those of base models are their entities' own. */
+function unknown(name: string, bases: readonly string[]): ServiceError {
+  const meant = closestName(name, bases);
+  const hint = meant === null ? "" : ` Did you mean ${meant}?`;
+  return fault("not_found", `The model ${quoted(name)} does not exist.${hint} ${howToList}`);
 }
 
 function ambiguous(name: string, matches: readonly TrainedModel[]): ServiceError {

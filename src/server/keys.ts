@@ -2,6 +2,7 @@
 import type { AccessKey, KeyChoices, KeyRole, KeyStore } from "../domain/access.ts";
 import { keyScopes, type KeyScope } from "../domain/keys/key-scope.ts";
 import { type KeyLimits, noLimits } from "../domain/keys/limits.ts";
+import { isUuid } from "../domain/ids.ts";
 import { allItems } from "../domain/page.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
 import { createEntityLimits, type EntityLimits } from "../keys/limits/entity-limits.ts";
@@ -49,11 +50,28 @@ export function createKey(
 
 /** The keys of a data folder, revoked ones too. */
 export function listKeys(flags: DataFlags): Promise<readonly AccessKey[]> {
-  return withKeys(flags, async ({ keys }) => {
-    const listed: AccessKey[] = [];
-    for await (const key of allItems((page) => keys.list(page))) listed.push(key);
-    return listed;
-  });
+  return withKeys(flags, ({ keys }) => allKeys(keys));
+}
+
+async function allKeys(keys: KeyStore): Promise<readonly AccessKey[]> {
+  const listed: AccessKey[] = [];
+  for await (const key of allItems((page) => keys.list(page))) listed.push(key);
+  return listed;
+}
+
+/** The id of the key that is named by its id, by the beginning of it, or by its name. */
+async function findKeyId(keys: KeyStore, typed: string): Promise<string> {
+  if (isUuid(typed)) return typed;
+  const all = await allKeys(keys);
+  const live = all.filter(({ name, revokedAt }) => name === typed && revokedAt === null);
+  const found = live.length > 0 ? live : all.filter(({ id }) => id.startsWith(typed.toLowerCase()));
+  if (found.length === 1 && typed !== "") return found[0].id;
+  const what =
+    found.length === 0
+      ? `There is no key whose id begins with ${quoted(typed)}, or that is called so`
+      : `${found.length} keys are called ${quoted(typed)}, or have ids that begin so; give the whole id`;
+  const code = found.length === 0 ? "not_found" : "invalid";
+  throw new ServiceError({ code, message: `${what}. \`hone keys list\` lists them.` });
 }
 
 /** A running server goes by it from the next request on. */
@@ -62,16 +80,18 @@ export function changeKey(
   flags: DataFlags & { readonly choices: WrittenChoices },
 ): Promise<AccessKey> {
   const choices = readChoices(flags.choices);
-  return withKeys(flags, ({ service }) => service.change(id, choices));
+  return withKeys(flags, async ({ keys, service }) => service.change(await findKeyId(keys, id), choices));
 }
 
 export function rotateKey(id: string, flags: DataFlags & { readonly graceSeconds: number }): Promise<NewKey> {
-  return withKeys(flags, ({ service }) => service.rotate(id, flags.graceSeconds));
+  return withKeys(flags, async ({ keys, service }) =>
+    service.rotate(await findKeyId(keys, id), flags.graceSeconds),
+  );
 }
 
 /** Revokes a key; a running server refuses it from the next request on, and ends its running answers. */
 export async function revokeKey(id: string, flags: DataFlags): Promise<void> {
-  await withKeys(flags, ({ service }) => service.revoke(id));
+  await withKeys(flags, async ({ keys, service }) => service.revoke(await findKeyId(keys, id)));
 }
 
 /** The limits of an entity of its own, after what is named has changed. */

@@ -285,7 +285,7 @@ export const servedModelSchema = Type.Object(
       }),
       {
         description:
-          "Whether the base model is in memory. One that is not is loaded for its next request. Null where it is not served.",
+          "Whether the base model is in memory. An unloaded one is loaded for its next request; requests for a failed one are answered 503 with the reason. Null if this server does not have the model.",
       },
     ),
     files: orNull(
@@ -325,8 +325,8 @@ export function servedRepliesBody(
 export function servedStatusBody(
   base: {
     readonly presence: { readonly status: string; readonly reason: string };
-    readonly memoryBytes: number | null;
-    readonly keyValueBytes: number | null;
+    readonly memoryBytes: number;
+    readonly keyValueBytes: number;
     readonly files: { readonly weightBytes: number; readonly license: string | null } | null;
   } | null,
 ): object {

@@ -5,7 +5,9 @@ import { systemClock } from "../../domain/clock.ts";
 import type { Asked, Asking } from "../chat/asked.ts";
 import { OneModel } from "../chat/one-model.ts";
 import { SeveralModels } from "../chat/several-models.ts";
+import { withInput } from "../chat/piped-input.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { errorText } from "../error-text.ts";
 
 interface ChatFlags extends ConnectionFlags {
   readonly model?: readonly string[];
@@ -19,7 +21,13 @@ interface ChatFlags extends ConnectionFlags {
 
 const about = `
 Words at the beginning that name a version (project/name@3, or project/name:step3) are models to talk with; two or more, or
---model given several times, answer beside each other: the same questions with the same seed, each in its own conversation.`;
+--model given several times, answer beside each other: the same questions with the same seed, each in its own conversation.
+
+What a pipe or a file gives as standard input is added to the question, or takes the place of a word that is -. Without a
+question each line of it is one, and only the answers are printed.
+
+  git diff | hone chat "What changed?"
+  hone chat --system "Answer in one word." < questions.txt`;
 
 export function addChatCommand(program: Command): void {
   addConnectionFlags(
@@ -52,7 +60,7 @@ export function addChatCommand(program: Command): void {
           ? new SeveralModels(client, named, asking, systemClock)
           : new OneModel(client, named[0] ?? null, asking);
       if (question === "") await converse(asked, asking);
-      else await asked.ask(question);
+      else await asked.ask(await withInput(question));
     });
 }
 
@@ -82,26 +90,27 @@ export function spelledModel(name: string): string {
 
 /** Reads questions until the end of the input; Ctrl-C stops an answer, and at the prompt the conversation. */
 async function converse(asked: Asked, { json }: Asking): Promise<void> {
+  // A program that reads answers finds nothing else between them.
+  const isPrompted = json === null && process.stdin.isTTY && process.stdout.isTTY;
   const lines = createInterface({
     input: process.stdin,
-    // A program that reads answers finds nothing else between them.
-    ...(json === null ? { output: process.stdout, terminal: process.stdin.isTTY } : {}),
+    ...(isPrompted ? { output: process.stdout, terminal: true } : {}),
   });
-  const say = (text: string): void => void (json === null ? process.stdout : process.stderr).write(text);
+  const say = (text: string): void => void (isPrompted ? process.stdout : process.stderr).write(text);
   lines.setPrompt("> ");
-  if (json === null) lines.prompt();
+  if (isPrompted) lines.prompt();
   for await (const line of lines) {
     if (line.trim() !== "") {
       const controller = new AbortController();
       const interrupt = (): void => controller.abort();
       lines.on("SIGINT", interrupt);
       await asked.ask(line, { signal: controller.signal }).catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
-        say(controller.signal.aborted ? "\n(stopped)\n" : `\n${reason}\n`);
+        say(controller.signal.aborted ? "\n(stopped)\n" : `\n${errorText(error)}`);
+        if (!isPrompted) process.exitCode = 1;
       });
       lines.off("SIGINT", interrupt);
     }
-    if (json === null) lines.prompt();
+    if (isPrompted) lines.prompt();
   }
-  if (json === null) process.stdout.write("\n");
+  if (isPrompted) process.stdout.write("\n");
 }

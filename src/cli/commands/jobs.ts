@@ -11,6 +11,8 @@ import {
   type JsonFlag,
 } from "../connection.ts";
 import { duration } from "../duration.ts";
+import { findJob, findJobId, modelNames } from "../named-job.ts";
+import { findNamed } from "../named-version.ts";
 import { shownConfig, shownSteps } from "../watch/job-config.ts";
 import { addReplayCommand } from "./replay-job.ts";
 import { addPreferenceCommand } from "../taught/preference-job.ts";
@@ -19,8 +21,10 @@ import { addWatchCommand } from "./watch-job.ts";
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command("jobs").description("Training jobs.");
+  const about = "\nA job is named by its id, or by the first characters of it that no other job's id has.";
+  jobs.addHelpText("after", about);
   addConnectionFlags(jobs.command("list", { isDefault: true }).description("List training jobs."))
-    .option("--model <id>", "those of one model")
+    .option("--model <name>", "those of one model, by its name or id")
     .option("--kind <kind>", "rl, sft or preference")
     .option("--state <state>", "queued, running, succeeded, failed or cancelled")
     .option("--json", "as JSON")
@@ -33,17 +37,21 @@ export function addJobsCommand(program: Command): void {
           readonly json?: boolean;
         },
       ) => {
+        const client = connect(flags);
         const filter = {
-          ...(flags.model === undefined ? {} : { model_id: flags.model }),
+          ...(flags.model === undefined ? {} : { model_id: (await findNamed(client, flags.model)).model.id }),
           ...(flags.kind === undefined ? {} : { kind: flags.kind }),
           ...(flags.state === undefined ? {} : { state: flags.state }),
         };
-        const found = await connect(flags).jobs.list(filter).all();
+        const [found, names] = await Promise.all([client.jobs.list(filter).all(), modelNames(client)]);
         printRows(
-          found.map((job) => (flags.json === true ? { ...job } : listedJob(job))),
+          found.map((job) => ({
+            ...(flags.json === true ? job : listedJob(job)),
+            model: names.get(job.model_id) ?? null,
+          })),
           {
             ...flags,
-            columns: ["id", "model_id", "kind", "state", "steps", "left", "result_step", "error_message"],
+            columns: ["id", "model", "kind", "state", "steps", "left", "result_step", "error_message"],
           },
         );
       },
@@ -51,9 +59,10 @@ export function addJobsCommand(program: Command): void {
   addConnectionFlags(jobs.command("show <id>").description("Show what of a job trains, and what does not."))
     .option("--json", "as JSON")
     .action(async (id: string, flags: ConnectionFlags & { readonly json?: boolean }) => {
-      const job = await connect(flags).jobs.get(id);
+      const client = connect(flags);
+      const job = await findJob(client, id);
       if (flags.json === true) process.stdout.write(`${JSON.stringify(job, null, 2)}\n`);
-      else showJob(job);
+      else showJob(job, (await modelNames(client)).get(job.model_id) ?? null);
     });
   addTeachCommand(jobs);
   addPreferenceCommand(jobs);
@@ -62,8 +71,8 @@ export function addJobsCommand(program: Command): void {
     .option("--json", "as JSON")
     .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
-      const before = await client.jobs.get(id);
-      const job = await client.jobs.cancel(id);
+      const before = await findJob(client, id);
+      const job = await client.jobs.cancel(before.id);
       printResult(job, `${job.id} ${job.state}`, flags);
       if (before.state !== "queued" && before.state !== "running")
         process.stderr.write("The job had ended before; nothing was cancelled.\n");
@@ -75,7 +84,8 @@ export function addJobsCommand(program: Command): void {
   )
     .option("--json", "as JSON")
     .action(async (id: string, flags: ConnectionFlags & JsonFlag) => {
-      const job = await connect(flags).jobs.retry(id);
+      const client = connect(flags);
+      const job = await client.jobs.retry(await findJobId(client, id));
       printResult(job, `${job.id} queued`, flags);
     });
   addReplayCommand(jobs);
@@ -103,13 +113,13 @@ function shownProgress({ progress }: TrainingJob): string | null {
   return `${progress.gradient_steps} of ${progress.gradient_steps_total}`;
 }
 
-function showJob(job: TrainingJob): void {
+function showJob(job: TrainingJob, modelName: string | null): void {
   const { counts, warnings } = job;
   const { many: items } = jobItems(job);
   const isGrouped = job.kind === "rl";
   const facts = {
     id: job.id,
-    model: job.model_id,
+    model: modelName === null ? job.model_id : `${modelName} (${job.model_id})`,
     kind: job.kind,
     state: job.state,
     replays: job.replay_of,

@@ -9,6 +9,7 @@ import {
   type JsonFlag,
 } from "../connection.ts";
 import { findNamed, findNamedStep } from "../named-version.ts";
+import { shortNumber } from "../watch/charts.ts";
 
 /** @param models the command `hone models` */
 export function addVersionCommands(models: Command): void {
@@ -22,7 +23,15 @@ export function addVersionCommands(models: Command): void {
       const client = connect(flags);
       const { model } = await findNamed(client, name);
       const versions = (await client.checkpoints.list(model.id).all()).map((version) => ({ ...version }));
-      printRows(versions, { ...flags, columns: ["step", "created_at", "pinned", "job_id", "metrics"] });
+      const names = shownMetrics(versions);
+      const rows = versions.map((version) => ({
+        ...version,
+        ...(flags.json !== true &&
+          Object.fromEntries(names.map((name) => [name, shortened(version.metrics[name])]))),
+      }));
+      printRows(rows, { ...flags, columns: ["step", "created_at", "pinned", "job_id", ...names] });
+      const others = new Set(versions.flatMap(({ metrics }) => Object.keys(metrics))).size - names.length;
+      if (flags.json !== true && others > 0) process.stderr.write(`(--json has ${others} more metrics)\n`);
     });
   addConnectionFlags(
     models
@@ -59,4 +68,19 @@ export function addVersionCommands(models: Command): void {
         printResult(version, `${verb}ned ${name}`, flags);
       });
   }
+}
+
+/** The metrics that say most of a version, of those that there are. */
+const telling = ["val/reward", "data/reward", "train/reward", "val/loss", "train/loss", "loss", "kl_div"];
+
+function shownMetrics(
+  versions: readonly { readonly metrics: Readonly<Record<string, unknown>> }[],
+): readonly string[] {
+  const names = new Set(versions.flatMap(({ metrics }) => Object.keys(metrics)));
+  const known = telling.filter((name) => names.has(name));
+  return known.length > 0 ? known : [...names].slice(0, 3);
+}
+
+function shortened(value: unknown): unknown {
+  return typeof value === "number" ? shortNumber(value) : value;
 }

@@ -5,7 +5,8 @@ import type { TrainingEvent, TrainingJob } from "../../client/api.ts";
 import { present } from "../../domain/assert.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
-import { addStep, renderJob } from "../watch/job-view.ts";
+import { findJobId } from "../named-job.ts";
+import { addStep, plainLine, renderJob } from "../watch/job-view.ts";
 import { LiveScreen } from "../watch/live-screen.ts";
 
 /** Milliseconds that a server which starts again may take. */
@@ -23,7 +24,8 @@ export function addWatchCommand(jobs: Command): void {
     .option("--plain", "a line for each event, as where the output is no terminal")
     .action(
       async (id: string, flags: ConnectionFlags & { readonly json?: boolean; readonly plain?: boolean }) => {
-        await watchJob(connect(flags), id, flags);
+        const client = connect(flags);
+        await watchJob(client, await findJobId(client, id), flags);
       },
     );
 }
@@ -60,13 +62,6 @@ async function lastOf(
   let last: TrainingEvent | undefined;
   for await (last of events) onEvent(last);
   return present(last, "the event that ended the job");
-}
-
-function plainLine({ type, data }: TrainingEvent): string {
-  const values = Object.entries(data).map(
-    ([name, value]) => `${name} ${typeof value === "number" ? Number(value.toPrecision(5)) : value}`,
-  );
-  return `${type}  ${values.join("  ")}`;
 }
 
 function lostNotice(reason: string): string {

@@ -50,6 +50,24 @@ export function addStep(series: Map<string, number[]>, { data }: TrainingEvent):
   }
 }
 
+/** Of a step, in a line that is read as it stands: more is in the events themselves. */
+const lineMetricsMax = 5;
+
+/** An event as one line of text; of a gradient step what is worth a curve, not all that it reports. */
+export function plainLine({ type, data }: TrainingEvent): string {
+  const spelled = (name: string): string => {
+    const value = data[name];
+    return `${name} ${typeof value === "number" ? shortNumber(value) : String(value)}`;
+  };
+  if (type !== "gradient_step") return [type, ...Object.keys(data).map(spelled)].join("  ");
+  const { step, num_gradient_steps: count } = data;
+  const place =
+    typeof step === "number" ? [`step ${step}${typeof count === "number" ? `/${count}` : ""}`] : [];
+  const shown = shownMetrics.filter((name) => typeof data[name] === "number" && !isDull(name, [data[name]]));
+  const metrics = shown.length === 0 ? Object.keys(data) : shown;
+  return [type, ...place, ...metrics.slice(0, lineMetricsMax).map(spelled)].join("  ");
+}
+
 const chartHeightMax = 10;
 const nameWidth = 28;
 

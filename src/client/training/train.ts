@@ -1,5 +1,6 @@
 // Reinforcement learning as whoever writes an agent thinks of it: tasks, a rollout that says how well it did, and rounds of
 // both with a training job behind each.
+import { HoneError } from "../hone-error.ts";
 import { trajectoriesOf } from "../recording/start-trajectory.ts";
 import { Model } from "../trained-model.ts";
 import { displayOn, type Display } from "./display.ts";
@@ -37,6 +38,7 @@ export interface TrainResult {
  *   `failuresMax` allows, `job_failed`, and where the server refuses something; the signal's reason
  */
 export async function train<Task>(model: Model, options: TrainOptions<Task>): Promise<TrainResult> {
+  requireModel(model);
   const resolved = resolveOptions(options);
   const display = displayOf(resolved, model);
   const emit = (event: TrainEvent): void => {
@@ -61,6 +63,17 @@ export async function train<Task>(model: Model, options: TrainOptions<Task>): Pr
   } finally {
     display?.end();
   }
+}
+
+/** In plain JavaScript it may be anything, such as the model's name. */
+function requireModel(model: unknown): asserts model is Model {
+  if (typeof model === "object" && model !== null && "hone" in model && "details" in model) return;
+  const given = typeof model === "string" ? JSON.stringify(model) : String(model);
+  const name = typeof model === "string" && model.includes("/") ? model : "project/name";
+  throw new HoneError({
+    code: "invalid",
+    message: `train takes a model as its first argument, and got ${given}. Make one of a name by \`await hone.model("${name}", { base: "hone-tiny" })\`.`,
+  });
 }
 
 function displayOf(

@@ -41,7 +41,10 @@ export function SignIn() {
           />
         </label>
         <p id="key-hint" class="muted">
-          It is kept in this tab alone, until it is closed.
+          The server printed its admin key at its first start and keeps it in the file <code>admin-key</code>{" "}
+          of its data folder (<code>.hone/admin-key</code>), unless <code>HONE_API_KEY</code> set another;{" "}
+          <code>hone keys create</code> makes further keys. This page keeps the key in this tab only, until
+          you close it.
         </p>
         {failure !== null && (
           <p class="failure" role="alert">

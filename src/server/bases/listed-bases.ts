@@ -25,8 +25,8 @@ function listedFailure({ name, reason }: FailedBase): ListedBase {
     device: null,
     replies: null,
     presence: { status: "failed", reason },
-    memoryBytes: null,
-    keyValueBytes: null,
+    memoryBytes: 0,
+    keyValueBytes: 0,
     files: null,
   };
 }

@@ -1,0 +1,40 @@
+// Which of several names somebody may have meant who misspelled one.
+
+/** The name nearest to `typed`, by letters that are wrong, missing or too many; null if none is near enough to be meant. */
+export function closestName(typed: string, names: Iterable<string>): string | null {
+  const wanted = typed.slice(0, lengthMax).toLowerCase();
+  let best: string | null = null;
+  // A short name has room for fewer slips.
+  let bestDistance = Math.min(3, Math.floor(wanted.length / 3)) + 1;
+  for (const name of names) {
+    const distance = distanceBetween(wanted, name.slice(0, lengthMax).toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [name, distance];
+  }
+  return best;
+}
+
+/** Longer names are compared by their beginnings. */
+const lengthMax = 64;
+
+/** Damerau-Levenshtein distance with adjacent transpositions. */
+function distanceBetween(one: string, other: string): number {
+  let [before, row]: [number[], number[]] = [
+    [],
+    Array.from({ length: other.length + 1 }, (_, index) => index),
+  ];
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const isSame = one[i - 1] === other[j - 1];
+      const isSwapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      next[j] = Math.min(
+        row[j] + 1,
+        next[j - 1] + 1,
+        row[j - 1] + (isSame ? 0 : 1),
+        isSwapped ? before[j - 2] + 1 : Infinity,
+      );
+    }
+    [before, row] = [row, next];
+  }
+  return row[other.length];
+}
