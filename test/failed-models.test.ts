@@ -110,7 +110,7 @@ test("lists have each with its reason, and none tells clients where the operator
   }
   assert.doesNotMatch(JSON.stringify(body), new RegExp(tmpdir()));
   const names = (await call(server(), "GET", "/v1/preview/base-models")).body;
-  assert.deepEqual([...names].sort(), [...Object.keys(broken), "tiny", "hone-tiny"].sort());
+  assert.deepEqual(new Set(names), new Set([...Object.keys(broken), "tiny", "hone-tiny"]));
 });
 
 test("the system check is red for them", async () => {

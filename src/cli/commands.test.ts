@@ -143,7 +143,7 @@ test("hone models lists versions, pins one, and deletes one that is not pinned",
     ],
   );
   assert.equal(gone, "deleted m:step1\nstatus 0");
-  assert.match(table, /^step +created_at +pinned +job_id +metrics\n0 /);
+  assert.match(table, /^step +created_at +pinned +job_id\n0 /);
   assert.deepEqual(refused, ["status 1", "status 1", "status 1"]);
   assert.match(errors, /p\/m:step1 is pinned; `hone models unpin p\/m:step1` lets it go/);
   assert.match(errors, /Say which version of m you mean/);
@@ -227,6 +227,9 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
       ["jobs", "cancel", second],
       ["jobs", "watch", second, "--json"],
       ["jobs", "watch", "none"],
+      ["jobs", "list", "--model", "p/m"],
+      ["jobs", "show", second.slice(0, -1)],
+      ["jobs", "show", ""],
     ],
     member,
   );
@@ -237,14 +240,21 @@ test("hone jobs lists, watches and cancels jobs; one that failed gives a status"
       .map((line) => line.split(" ")[0]);
   assert.deepEqual(idsOf(outputs[0]), [second, first]);
   assert.deepEqual(idsOf(outputs[1]), [second]);
+  assert.match(outputs[0], /^id +model +kind .*\n\S+ +p\/m +rl /);
+  assert.deepEqual(idsOf(outputs[7]), [second, first]);
+  assert.match(outputs[8], new RegExp(`^id +${second}\n`));
+  assert.match(errors, /The ids of 2 training jobs begin with ""; give more of the one you mean/);
   assert.equal(outputs[2], "none\nstatus 0");
-  assert.match(outputs[3], /^gradient_step {2}loss 0\.12346 {2}step 1\ntraining_ended.*\nstatus 0$/);
+  assert.match(outputs[3], /^gradient_step {2}step 1 {2}loss 0\.123\ntraining_ended.*\nstatus 0$/);
   assert.equal(outputs[4], `${second} cancelled\nstatus 0`);
   const [event, status] = outputs[5].split("\n");
   assert.equal((JSON.parse(event) as { readonly type: string }).type, "training_failed");
   assert.equal(status, "status 1");
   assert.equal(outputs[6], "status 1");
-  assert.match(errors, /^hone: 404: .*none/);
+  assert.match(
+    errors,
+    /There is no training job whose id begins with "none"\. `hone jobs list` lists them\./,
+  );
 });
 
 test("commands that change something say as JSON what came of it", async (t) => {
@@ -294,7 +304,7 @@ test("hone jobs preference submits the preferences of a file, and leaves no uplo
     config: resolvePreferenceConfig({ beta: 0.5, labelSmoothing: 0.1, reference: "base", epochCount: 2 }),
   });
   assert.deepEqual(outputs.slice(1), ["status 1"]);
-  assert.match(errors, /422: config\.gamma: .*the loss ipo has no such option/);
+  assert.match(errors, /^hone: config\.gamma: .*the loss ipo has no such option/);
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
 
@@ -364,7 +374,7 @@ test("hone jobs sft submits the conversations of a file, and leaves no upload be
     }),
   });
   assert.deepEqual(outputs.slice(1), ["status 1", "status 1", "none\nstatus 0"]);
-  assert.match(errors, /422: file\.line 2\.messages: Field required/);
+  assert.match(errors, /^hone: file\.line 2\.messages: Field required/);
   assert.match(errors, /none\.jsonl cannot be read/);
   assert.deepEqual(readdirSync(join(server.dataFolder, "files")), []);
 });
@@ -395,7 +405,7 @@ test("hone jobs show says of a job what trains and what does not, in groups and 
     outputs[0].split("\n").map((line) => line.split(/ {2,}/)),
     [
       ["id", id],
-      ["model", modelId],
+      ["model", `p/m (${modelId})`],
       ["kind", "rl"],
       ["state", "succeeded"],
       ["result step", "1"],
@@ -438,7 +448,7 @@ test("hone chat sends its flags, prints the answer, and keeps up a conversation"
     readonly choices: readonly { readonly message: { readonly content: string } }[];
   };
   assert.equal(whole.choices[0]?.message.content, "Hello");
-  assert.equal(outputs[2], "> Hello\n> > Hello\n> \nstatus 0");
+  assert.equal(outputs[2], "Hello\nHello\nstatus 0");
   const seen = server.chat.seen.map(({ request }) => request);
   assert.deepEqual(
     seen.map(
@@ -651,7 +661,7 @@ test("hone keys limits a key, changes its limits and gives it another secret", a
   assert.match(later.errors, /--grace is "soon"; it must be a number with a unit/);
   assert.match(later.errors, /--expires is 2001-01-01T00:00:00\.000Z, and it is .* now; name a later time/);
   assert.match(later.errors, /--scopes has "everything"; each must be one of chat, train, feedback, read/);
-  assert.match(later.errors, /There is no live key "nobody"/);
+  assert.match(later.errors, /There is no key whose id begins with "nobody"/);
   const [limited, freed, ofEntity, again] = later.outputs
     .slice(6, 10)
     .map((text) => JSON.parse(text.replace("status 0", "")));

@@ -18,7 +18,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "models add": ["hone models add HuggingFaceTB/SmolLM2-135M-Instruct"],
   "models added": ["hone models added"],
   "models remove": ["hone models remove SmolLM2-135M-Instruct"],
-  "models check": ["hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf"],
+  "models check": [
+    "hone models check ./SmolLM2-135M-Instruct.Q4_1.gguf",
+    "hone models check SmolLM2-135M-Instruct --quantize 8",
+  ],
   "models versions": ["hone models versions p/agent"],
   "models accept-base": ["hone models accept-base p/agent"],
   "models pin": ["hone models pin p/agent:step3"],
@@ -137,6 +140,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   init: ["hone init my-task"],
   doctor: ["hone doctor", "hone doctor --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf"],
   top: ["hone top", "hone top --once --json"],
+  open: ["hone open", "hone open jobs"],
   completion: [
     'eval "$(hone completion bash)" # in ~/.bashrc',
     'eval "$(hone completion zsh)" # in ~/.zshrc, below compinit',

@@ -36,9 +36,12 @@ function fitting([head, ...rows]: Table, width: number): Table {
     row.map((text) => (id.test(text) ? text.slice(0, idLength) : text.replace(time, "$1 $2"))),
   );
   const widths = widthsOf(short);
+  const isCut = widths.map((_, column) => !withValues.some((row) => id.test(row[column])));
   for (let over = widthOf(short) - width; over > 0;) {
-    const widest = widths.indexOf(Math.max(...widths));
-    const next = Math.max(leastWidth, ...widths.filter((one) => one < widths[widest]));
+    const cuttable = widths.filter((_, column) => isCut[column]);
+    const widest = widths.findIndex((one, column) => isCut[column] && one === Math.max(...cuttable));
+    if (widest < 0) break;
+    const next = Math.max(leastWidth, ...cuttable.filter((one) => one < widths[widest]));
     const less = Math.min(over, widths[widest] - next);
     if (less <= 0 && widths[widest] <= leastWidth) break;
     widths[widest] -= Math.max(1, less);

@@ -2707,11 +2707,13 @@ export type Health = {
   readonly status: "ok" | "unavailable";
   /** `ready`, `starting`, `restarting`, `waiting` (for its database), `draining`, `failed` or `stopped`. */
   readonly state: string;
-  /** Why it is not ready, for people; empty when ready. */
+  /**
+   * Why it is not ready, or which base models could not be loaded while the others are served; else empty.
+   */
   readonly reason: string;
   /**
-   * Each base model: `loaded`, `loading`, `unloaded` or `failed`, with why. One that is not loaded is, as
-   * soon as a request asks for it.
+   * Each base model: `loaded`, `loading`, `unloaded` or `failed`, with the reason. An unloaded model is
+   * loaded at its next request.
    */
   readonly models: { readonly [name: string]: string };
 };
@@ -4331,8 +4333,8 @@ export type ServedModel = {
     readonly reason: string;
   } | null;
   /**
-   * Whether the base model is in memory. One that is not is loaded for its next request. Null where it is not
-   * served.
+   * Whether the base model is in memory. An unloaded one is loaded for its next request; requests for a
+   * failed one are answered 503 with the reason. Null if this server does not have the model.
    */
   readonly status: {
     readonly value: "loaded" | "loading" | "unloaded" | "failed";

@@ -55,7 +55,9 @@ export function addAddedModelCommands(models: Command): void {
         const added = await addModel(model, flags, (progress) => screen.show(progress));
         screen.end();
         process.stdout.write(
-          flags.json === true ? `${JSON.stringify(fieldsOf(added.model), null, 2)}\n` : said(added),
+          flags.json === true
+            ? `${JSON.stringify({ ...fieldsOf(added.model), computed_in: added.computing }, null, 2)}\n`
+            : said(added),
         );
       } finally {
         screen.end();
@@ -97,7 +99,15 @@ function fieldsOf({ name, state, bytes, license, source, commit, addedAt }: List
   };
 }
 
-function said({ model, isServed }: { readonly model: ListedModel; readonly isServed: boolean }): string {
+function said({
+  model,
+  isServed,
+  computing,
+}: {
+  readonly model: ListedModel;
+  readonly isServed: boolean;
+  readonly computing: string | null;
+}): string {
   const { name, bytes, license, source } = model;
   const facts = `${sizeText(bytes ?? 0)}, ${license ?? "licence unknown"}, from ${source}`;
   if (model.state === "without_weights")
@@ -105,5 +115,5 @@ function said({ model, isServed }: { readonly model: ListedModel; readonly isSer
   const next = isServed
     ? `Servers serve it from their next start on; \`hone serve --default-model ${name}\` makes it the default.`
     : `The configuration names what is served: \`hone serve --model ${name}\` serves this one.`;
-  return `added ${name} (${facts}).\n${next}\n`;
+  return `added ${name} (${facts}).\nThis machine computes it in ${computing}.\n${next}\n`;
 }

@@ -1,5 +1,7 @@
 // `hone models check`: what a model is, what it takes, and how far its rounded weights are from float32; no server needed.
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
+import { kernelsText } from "../../domain/integer-kernels.ts";
+import type { Quantization } from "../../domain/model.ts";
 import type { CheckedModel, CheckedPrecision } from "../../server/model-check/check-model.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
 import { printRows } from "../connection.ts";
@@ -7,6 +9,7 @@ import { printRows } from "../connection.ts";
 interface CheckFlags {
   readonly data?: string;
   readonly threads?: number;
+  readonly quantize?: Quantization;
   readonly json?: boolean;
 }
 
@@ -25,6 +28,14 @@ export function addCheckCommand(models: Command): void {
     )
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
     .option("--threads <count>", "threads that compute (default: one for every core)", Number)
+    .addOption(
+      new Option("--quantize <bits>", "check this one way to compute it (default: all that differ)").choices([
+        "off",
+        "as-stored",
+        "8",
+        "4",
+      ]),
+    )
     .option("--json", "as JSON")
     .addHelpText("after", about)
     .action(async (named: string, flags: CheckFlags) => {
@@ -32,14 +43,24 @@ export function addCheckCommand(models: Command): void {
       const onCompare = (precision: string): void => {
         if (process.stderr.isTTY) process.stderr.write(`comparing ${precision} with float32 …\n`);
       };
-      const { data = null, threads = null } = flags;
-      const { model, precisions } = await checkModel(named, { data, threads, onCompare });
+      const { data = null, threads = null, quantize = null } = flags;
+      const checked = await checkModel(named, { data, threads, quantize, onCompare });
+      const { model, precisions, kernels } = checked;
       if (flags.json === true) {
-        const shown = { ...fieldsOf(model), precisions: precisions.map(precisionFields) };
+        const { codes, fourBits, rates } = kernels;
+        const shown = {
+          ...fieldsOf(model),
+          kernels: {
+            codes,
+            four_bits: fourBits,
+            rates: rates.map(({ form, rows, gigaOps }) => ({ form, rows, giga_ops: gigaOps })),
+          },
+          precisions: precisions.map(precisionFields),
+        };
         process.stdout.write(`${JSON.stringify(shown, null, 2)}\n`);
         return;
       }
-      process.stdout.write(`${said(model)}\n\n`);
+      process.stdout.write(`${said(model)}\nthis machine: ${kernelsText(kernels)}\n\n`);
       printRows(precisions.map(precisionRow), {
         columns: [
           "quantize",

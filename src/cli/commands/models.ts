@@ -143,9 +143,11 @@ export function addModelsCommand(program: Command): void {
 /** At most: what it takes by itself, and what keys and values of requests may come to. */
 function memoryText({
   value,
+  reason,
   memory_bytes: all,
   key_value_bytes: keysAndValues,
 }: NonNullable<ServedModel["status"]>): string {
+  if (value === "failed") return `failed: ${reason}`;
   return `${value}, ${sizeText(all - keysAndValues)} + requests up to ${sizeText(keysAndValues)}`;
 }
 

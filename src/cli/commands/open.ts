@@ -2,12 +2,18 @@
 import { spawn } from "node:child_process";
 import type { Command } from "commander";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
-import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import {
+  addConnectionFlags,
+  connect,
+  printResult,
+  type ConnectionFlags,
+  type JsonFlag,
+} from "../connection.ts";
 
 const places = { chats: "#/chats", jobs: "#/jobs", models: "#/models", docs: "docs" } as const;
 
 const about = `
-Without a browser, as over SSH or in a container, it prints the address and nothing else. The page asks for a key once: the
+It prints the address too, for machines without a browser; in a pipe it does nothing else. The page asks for a key once: the
 admin key is in the file admin-key of the server's data folder.`;
 
 export function addOpenCommand(program: Command): void {
@@ -16,14 +22,15 @@ export function addOpenCommand(program: Command): void {
       .command("open [place]")
       .description("Open the server's page in the browser: its overview, or chats, jobs, models or docs."),
   )
+    .option("--json", "print the address as JSON, and open nothing")
     .addHelpText("after", about)
-    .action(async (place: string | undefined, flags: ConnectionFlags) => {
+    .action(async (place: string | undefined, flags: ConnectionFlags & JsonFlag) => {
       const client = connect(flags);
       const address = `${client.baseUrl}/${place === undefined ? "" : pathOf(place)}`;
       // Says what is wrong here, and not as an empty tab.
       await client.server.version();
-      process.stdout.write(`${address}\n`);
-      if (hasBrowser()) launch(address);
+      printResult({ address }, address, flags);
+      if (flags.json !== true && process.stdout.isTTY) launch(address);
     });
 }
 
@@ -31,13 +38,6 @@ function pathOf(place: string): string {
   if (Object.hasOwn(places, place)) return places[place as keyof typeof places];
   const message = `The page has no place ${quoted(place)}; there are ${Object.keys(places).join(", ")}.`;
   throw new ServiceError({ code: "invalid", message });
-}
-
-/** False where nobody looks at a screen of this machine. */
-function hasBrowser(): boolean {
-  if (!process.stdout.isTTY || process.env["SSH_CONNECTION"] !== undefined) return false;
-  const isShown = process.env["DISPLAY"] !== undefined || process.env["WAYLAND_DISPLAY"] !== undefined;
-  return process.platform !== "linux" || isShown;
 }
 
 /** The address is this program's own, and no shell sees it but Windows', which takes it as one word. */

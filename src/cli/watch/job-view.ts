@@ -57,7 +57,7 @@ const lineMetricsMax = 5;
 export function plainLine({ type, data }: TrainingEvent): string {
   const spelled = (name: string): string => {
     const value = data[name];
-    return `${name} ${typeof value === "number" ? shortNumber(value) : String(value)}`;
+    return `${name} ${typeof value === "number" ? shortNumber(value) : value}`;
   };
   if (type !== "gradient_step") return [type, ...Object.keys(data).map(spelled)].join("  ");
   const { step, num_gradient_steps: count } = data;

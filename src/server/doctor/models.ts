@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { IntegerKernels } from "../../domain/integer-kernels.ts";
-import type { BaseModel } from "../../domain/model.ts";
+import type { BaseModel, Quantization } from "../../domain/model.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
 import { engineMemory, type EngineMemory } from "../../engine/on-demand/memory-need.ts";
 import { engineSettingsWith } from "../../engine/settings.ts";
@@ -12,6 +12,7 @@ import { listBaseModels } from "../../registry/base-models.ts";
 import type { NamedBase } from "../../registry/named-base.ts";
 import type { HoneConfig } from "../config.ts";
 import { addedBases } from "../library/added-models.ts";
+import { computedAs } from "../model-check/computed-as.ts";
 import { builtInModel } from "../package.ts";
 import { fault, ok, reasonOf, warning, type Finding } from "./finding.ts";
 
@@ -63,7 +64,8 @@ function findingsWithin(
       if (need === null)
         return ok(`model ${model.name}`, "is computed by vLLM servers, and takes no memory of this machine");
       needs.push(need);
-      return modelFinding(model.name, need, limits);
+      const precision = computedAs(model.folder, quantizationOf(model), kernels);
+      return modelFinding(model.name, { ...need, precision }, limits);
     } catch (error) {
       return fault(
         `model ${model.name}`,
@@ -82,8 +84,12 @@ function memoryOf(
   kernels: IntegerKernels,
 ): EngineMemory | null {
   if (engine.kind !== "embedded") return null;
-  const quantization = engine.quantization ?? "off";
+  const quantization = quantizationOf({ engine });
   return engineMemory({ folder, quantization, kernels }, engineSettingsWith(settings));
+}
+
+function quantizationOf({ engine }: Pick<BaseModel, "engine">): Quantization {
+  return (engine.kind === "embedded" ? engine.quantization : undefined) ?? "off";
 }
 
 interface MemoryLimits {
@@ -97,12 +103,12 @@ const smaller =
 
 function modelFinding(
   name: string,
-  { bytes, keyValueBytes }: EngineMemory,
+  { bytes, keyValueBytes, precision }: EngineMemory & { readonly precision: string },
   { memoryBytes, limitBytes }: MemoryLimits,
 ): Finding {
   const check = `model ${name}`;
   const own = bytes - keyValueBytes;
-  const message = `takes up to ${sizeText(own)}, and ${sizeText(keyValueBytes)} for keys and values of requests`;
+  const message = `is computed in ${precision}, takes up to ${sizeText(own)}, and ${sizeText(keyValueBytes)} for keys and values of requests`;
   if (own > memoryBytes)
     return fault(check, `${message}, of ${sizeText(memoryBytes)} in all`, `${smaller}, or a larger machine.`);
   if (bytes > limitBytes)

@@ -1,18 +1,24 @@
 // What `hone models add`, `added` and `remove` do in a data folder, beside a running server or without one: the models lie in
 // a folder of their own, which no server locks.
+import { ServerFolder } from "../../artifacts/server-folder.ts";
 import { systemClock } from "../../domain/clock.ts";
+import { kernelsText } from "../../domain/integer-kernels.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { machineKernels } from "../../engine/device/machine-kernels.ts";
 import { addFromFiles } from "../../library/add-from-files.ts";
 import { addFromHub, type AddProgress } from "../../library/add-from-hub.ts";
 import { sizeOf, sourceName, type AddedModel, type ModelSource } from "../../library/added-model.ts";
 import { isModelPath } from "../../library/model-path.ts";
+import { ensureGgufFolder } from "../../model-files/gguf/gguf-model.ts";
+import { mayBeRounded } from "../../model/weights.ts";
 import { fullName } from "../../registry/model-name.ts";
 import type { Stores } from "../../storage/stores.ts";
 import { readConfig, readHubSettings, type HoneConfig } from "../config.ts";
 import { databasePlace, takeFileLock } from "../database-place.ts";
 import { makeFolder } from "../make-folder.ts";
+import { computedAs } from "../model-check/computed-as.ts";
 import { builtInModel } from "../package.ts";
 import { keepNewFilesPrivate } from "../private-files.ts";
 import { libraryOf } from "./added-models.ts";
@@ -47,7 +53,12 @@ export async function addModel(
   text: string,
   flags: DataFlags & { readonly name?: string; readonly withoutWeights?: boolean },
   report: (progress: AddProgress) => void,
-): Promise<{ readonly model: ListedModel; readonly isServed: boolean }> {
+): Promise<{
+  readonly model: ListedModel;
+  readonly isServed: boolean;
+  /** How this machine computes it, for people; null if others do. */
+  readonly computing: string | null;
+}> {
   const config = configOf(flags);
   const { name = null, withoutWeights = false } = flags;
   const options = { name, reserved: [builtInModel().name], withoutWeights, report };
@@ -57,8 +68,21 @@ export async function addModel(
   const model = isModelPath(text)
     ? await addFromFiles(library, text, options)
     : await addFromHub(library, text, { ...options, ...readHubSettings(), clock: systemClock });
-  const isServed = config.server.model.length === 0 && model.source.withoutWeights !== true;
-  return { model: listed(model), isServed };
+  const hasWeights = model.source.withoutWeights !== true;
+  const isServed = config.server.model.length === 0 && hasWeights;
+  const computing = hasWeights ? await computingOf(library.pathOf(model), config) : null;
+  return { model: listed(model), isServed, computing };
+}
+
+/** The precision, and for rounded weights what this machine computes them with and how fast. */
+async function computingOf(path: string, { server }: HoneConfig): Promise<string> {
+  const cacheOf = (file: string): string =>
+    new ServerFolder({ root: server.data, server: () => "" }).cacheOf(file);
+  const folder = path.endsWith(".gguf") ? ensureGgufFolder(path, cacheOf(path)) : path;
+  if (!mayBeRounded(folder, server.quantize)) return "float32";
+  const kernels = await machineKernels(cacheOf(folder));
+  const precision = computedAs(folder, server.quantize, kernels);
+  return precision === "float32" ? precision : `${precision}: ${kernelsText(kernels)}`;
 }
 
 /** The models of a data folder, unfinished ones too. */

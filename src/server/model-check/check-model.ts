@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { availableParallelism } from "node:os";
 import { ServerFolder } from "../../artifacts/server-folder.ts";
-import type { IntegerKernels } from "../../domain/integer-kernels.ts";
+import type { IntegerKernels, KernelMeasurement } from "../../domain/integer-kernels.ts";
 import type { Quantization } from "../../domain/model.ts";
 import { compareModels, windowTokens, type ModelComparison } from "../../engine/comparison/compare-models.ts";
 import { licenseOfFolder, licenseOfGguf } from "../../library/licenses.ts";
@@ -56,12 +56,16 @@ export interface CheckedPrecision {
 export interface ModelCheck {
   readonly model: CheckedModel;
   readonly precisions: readonly CheckedPrecision[];
+  /** What this machine computes rounded weights with, and how fast. */
+  readonly kernels: KernelMeasurement;
 }
 
 export interface CheckOptions {
   /** The data folder; null takes the settings'. */
   readonly data: string | null;
   readonly threads: number | null;
+  /** The one way that is checked; null, the default, checks all that differ. */
+  readonly quantize?: Quantization | null;
   /** Called with each precision before it is computed. */
   readonly onCompare?: (precision: string) => void;
 }
@@ -74,7 +78,7 @@ export interface CheckOptions {
  */
 export async function checkModel(
   named: string,
-  { data, threads, onCompare }: CheckOptions,
+  { data, threads, quantize: only = null, onCompare }: CheckOptions,
 ): Promise<ModelCheck> {
   const root = resolve(data ?? readClientSettings().data);
   const folders = new ServerFolder({ root, server: () => "model-check" });
@@ -110,7 +114,8 @@ export async function checkModel(
   const tokenIds = tokenizer.encode(sampleText, { addSpecialTokens: false });
   const precisions: CheckedPrecision[] = [];
   const kernels = await integerKernels(folders.cacheOf(folder));
-  for (const { quantize, forms } of distinctForms(folder, config, kernels)) {
+  const ways = only === null ? quantizations : [only];
+  for (const { quantize, forms } of distinctForms(folder, config, kernels, ways)) {
     const precision = precisionLabel(config, forms, quantize) ?? "float32";
     const facts = { quantize, precision, ...sizesOf(config, forms) };
     if (forms.size === 0) {
@@ -129,17 +134,21 @@ export async function checkModel(
     );
     precisions.push({ ...facts, comparison });
   }
-  return { model, precisions };
+  return { model, precisions, kernels };
 }
+
+/** Float32 first. */
+const quantizations = ["off", "as-stored", "8", "4"] as const satisfies readonly Quantization[];
 
 /** The ways to compute it that differ, float32 first; what is stored in float32 has no form of its own. */
 function distinctForms(
   folder: string,
   config: ModelConfig,
   kernels: IntegerKernels,
+  ways: readonly Quantization[],
 ): readonly { readonly quantize: Quantization; readonly forms: WeightForms }[] {
   const known = new Set<string>();
-  return (["off", "as-stored", "8", "4"] as const).flatMap((quantize) => {
+  return ways.flatMap((quantize) => {
     const forms = readForms(folder, config, { quantization: quantize, kernels });
     const key = JSON.stringify([...forms]);
     if (known.has(key)) return [];

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+
+const program = `
+  const { withInput } = await import(${JSON.stringify(new URL("./piped-input.js", import.meta.url).href)});
+  process.stdout.write(await withInput(process.argv[1]));
+`;
+
+/** @param shell a command line that runs "$@" with some standard input */
+function check(shell: string, question: string, expected: string): void {
+  const words = [process.execPath, "--input-type=module", "-e", program, "--", question];
+  const { stdout, stderr } = spawnSync("bash", ["-c", shell, "bash", ...words], { encoding: "utf8" });
+  assert.equal(stdout, expected, stderr);
+}
+
+test("a shell's pipe or a file goes along with the question", () => {
+  check(`printf 'one\\ntwo\\n' | "$@"`, "Which words?", "Which words?\n\none\ntwo");
+  check(`"$@" <<< three`, "Which word?", "Which word?\n\nthree");
+});
+
+test("nothing is added where there is nothing, and the word - has it in its place", () => {
+  check(`"$@" < /dev/null`, "Hello", "Hello");
+  check(`printf '' | "$@"`, "Hello", "Hello");
+  check(`"$@" <&-`, "Hello", "Hello");
+  check(`printf 'Ann' | "$@"`, "Greet - warmly", "Greet Ann warmly");
+});
