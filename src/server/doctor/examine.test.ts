@@ -61,7 +61,7 @@ test("a machine on which a server works has no faults, and nothing is written", 
     assert.ok(findings.has(name), name);
   assert.match(
     findings.get("model hone-tiny")?.message ?? "",
-    /^takes up to \d.* MB, and .* for keys and values/,
+    /^is computed in float32, takes up to \d.* MB, and .* for keys and values/,
   );
 });
 
