@@ -37,7 +37,10 @@ export interface TrainingConfig {
    * sampled.
    */
   readonly klPenaltySource: KlPenaltySource;
-  /** At least 0, in nats a token: a job that moves its policy further makes no version; 0 is off, null leaves it to the server. */
+  /**
+   * At least 0, in nats a token: a job that moves its policy further makes no version; 0 is off, null leaves it to the
+   * server.
+   */
   readonly klUpdateMax: number | null;
   /** Above 0. */
   readonly learningRate: number;

@@ -8,7 +8,7 @@ import {
   sql,
   type Transaction,
 } from "kysely";
-import { clamped } from "../domain/clamped.ts";
+import { clamped } from "../domain/outlines/clamped.ts";
 import type { PageRequest } from "../domain/page.ts";
 import { notFound } from "../domain/service-error.ts";
 import type {

@@ -1,6 +1,6 @@
 // The metrics of one log: rewards and everything trajectories and groups measured, averaged; how much data it
 // was; and running sums that go on from the model's earlier row. Pure; storing is log-trajectories.ts.
-import { clamped } from "../domain/clamped.ts";
+import { clamped } from "../domain/outlines/clamped.ts";
 import { type Fault, ServiceError } from "../domain/service-error.ts";
 import type { TrajectoryGroup } from "../domain/trajectory.ts";
 import { answerMetrics, type AnswerLength } from "./answer-lengths.ts";

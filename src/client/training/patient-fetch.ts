@@ -19,6 +19,7 @@ export interface Patience {
   readonly onGivenUp: (error: HoneError) => void;
 }
 
+const unavailableStatus = 503;
 const firstWaitMs = 500;
 const waitMsMax = 5000;
 
@@ -59,7 +60,10 @@ export async function serverReady(send: Send, patience: Patience, signal: AbortS
     const response = await send(url, request);
     const health = await healthIn(response.clone());
     if (response.status !== 200 || health.models?.[base]?.startsWith("loading") !== true) return response;
-    return new Response(JSON.stringify(health), { status: 503, headers: { "retry-after": "1" } });
+    return new Response(JSON.stringify(health), {
+      status: unavailableStatus,
+      headers: { "retry-after": "1" },
+    });
   }, patience);
   await patient(`${baseUrl}/health`, { method: "GET", signal });
 }
@@ -82,7 +86,7 @@ async function attempted(
 > {
   try {
     const response = await send(url, request);
-    if (response.status !== 503) return { response, obstacle: null };
+    if (response.status !== unavailableStatus) return { response, obstacle: null };
     const { message, retryAfterSeconds } = answeredError(response, await response.text());
     const retryAfterMs = retryAfterSeconds === null ? null : retryAfterSeconds * 1000;
     const reason = message.replace(/^503: /, "").replace(/ Its log has more under the request id \S+$/, "");

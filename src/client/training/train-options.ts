@@ -64,7 +64,10 @@ export interface TrainOptions<Task> {
   readonly rolloutTimeout?: number;
   /** The share of a round's rollouts that may fail, 0 to 1; 0.5 unless given. */
   readonly failuresMax?: number;
-  /** Settings of the training jobs, or of each round's. Without steps or a learning rate, `train` chooses both (round-config.ts). */
+  /**
+   * Settings of the training jobs, or of each round's. Without steps or a learning rate, `train` chooses both
+   * (round-config.ts).
+   */
   readonly config?: TrainingConfig | ((round: number) => TrainingConfig);
   readonly request?: RequestDefaults;
   /** Scores the rollouts of a task beside each other; what it gives is added to their own rewards. */

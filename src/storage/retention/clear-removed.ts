@@ -1,7 +1,7 @@
 // Deletes the rows of what was removed, a few in a transaction: a log or a job may have hundreds of megabytes, and other writers
 // do not wait for them.
 import { type Kysely, sql, type Transaction } from "kysely";
-import { clamped } from "../../domain/clamped.ts";
+import { clamped } from "../../domain/outlines/clamped.ts";
 import { terminalSequence } from "../jobs/job-events.ts";
 import { clampedSum } from "../outlines.ts";
 import type { Schema } from "../schema.ts";

@@ -1,5 +1,5 @@
 // For tests: outlines of trajectories in memory.
-import { clamped } from "../../domain/clamped.ts";
+import { clamped } from "../../domain/outlines/clamped.ts";
 import type {
   ListedOutline,
   OutlineCount,

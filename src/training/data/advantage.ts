@@ -2,7 +2,7 @@
 // Knows nothing of tokens but how many of them train.
 import { assert } from "../../domain/assert.ts";
 import type { TrainingConfig } from "../../domain/training-config.ts";
-import { clamped } from "../../domain/clamped.ts";
+import { clamped } from "../../domain/outlines/clamped.ts";
 import { mean, standardDeviation } from "../../trajectories/statistics.ts";
 
 /** Rewards closer than this to the group's first count as equal: what is left is rounding. */
