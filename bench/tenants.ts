@@ -2,6 +2,7 @@
 // own, beside a polite tenant who sends small requests one after another and a probe of /health, and prints how long the
 // polite one waits alone and beside each trick. Hostile tenant, polite tenant and probe are threads of their own. Where the
 // system says how long threads waited for a core, /health is also given without that: what the server did by itself.
+import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
 import { loadavg } from "node:os";
@@ -194,6 +195,8 @@ function beHostile({ stage }: Hostile): void {
     ending.abort();
     ending = new AbortController();
     const { signal } = ending;
+    // Every request of a trick listens for its end.
+    setMaxListeners(0, signal);
     tricks[index]?.play(stage, signal).catch((error: unknown) => {
       if (!signal.aborted) console.error(error);
     });

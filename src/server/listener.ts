@@ -24,6 +24,17 @@ export interface Listener extends Service {
   handOverTo(app: HttpServer): Service;
 }
 
+/**
+ * Connections that the system keeps until the server takes them; it may keep fewer (net.core.somaxconn). Node's 511 are less
+ * than one client opens at once, and whoever finds no room tries again only after 1, 3 and 7 seconds.
+ */
+const backlog = 4096;
+
+/** The part of Node's handle of a listening socket that sets its backlog. */
+interface Handle {
+  listen(backlog: number): number;
+}
+
 export function createListener({ host, port: wantedPort }: Address): Listener {
   const starting = createStartingServer();
   let main: Server | null = null;
@@ -56,6 +67,8 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
           assert(main !== null, "what is handed over listens");
           // A server that is given another one takes over its handle, and connections go to it from then on.
           await app.listen(Object.assign(main, { host: "" }));
+          // Which asks the system for Node's own backlog again, and has no option for another.
+          (app.server as unknown as { readonly _handle: Handle | null })._handle?.listen(backlog);
           main = null;
           for (const door of others) {
             door.removeAllListeners("connection");
@@ -79,7 +92,7 @@ function listening(address: Address, named: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const door = createServer();
     door.once("error", (cause) => reject(refusalOf(cause, { ...address, host: named })));
-    door.listen({ ...address }, () => {
+    door.listen({ ...address, backlog }, () => {
       door.removeAllListeners("error");
       resolve(door);
     });

@@ -5,9 +5,9 @@ import { type Clock, systemClock } from "../clock.ts";
 import { WaitingLine } from "./waiting-line.ts";
 
 /** Once turns have taken so long in one round of the event loop, what else there is comes first. */
-const roundMs = 4;
+const roundMs = 2;
 /** Turns of a round that take next to nothing. */
-const roundTurnsMax = 16;
+const roundTurnsMax = 4;
 
 /** One round of the event loop. */
 interface Round {
