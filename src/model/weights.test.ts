@@ -24,7 +24,7 @@ import {
   readQuantizedWeights,
 } from "./weights.ts";
 import { writeSafetensors } from "../model-files/write-safetensors.ts";
-import { everyKernel } from "../domain/integer-kernels.ts";
+import { everyKernel } from "../domain/kernels/integer-kernels.ts";
 import { integerKernels } from "../runtime/integer-kernels.ts";
 
 const scratch = mkdtempSync(join(tmpdir(), "hone-weights-"));

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { env } from "onnxruntime-node";
 import { systemClock } from "../domain/clock.ts";
-import type { IntegerKernels, KernelMeasurement, KernelRate } from "../domain/integer-kernels.ts";
+import type { IntegerKernels, KernelMeasurement, KernelRate } from "../domain/kernels/integer-kernels.ts";
 import { seededRandom } from "../domain/random.ts";
 import { GraphBuilder } from "../graph/builder.ts";
 import type { Value } from "../graph/graph.ts";

@@ -1,6 +1,6 @@
 // `hone models check`: what a model is, what it takes, and how far its rounded weights are from float32; no server needed.
 import { Option, type Command } from "commander";
-import { kernelsText } from "../../domain/integer-kernels.ts";
+import { kernelsText } from "../../domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../domain/model.ts";
 import type { CheckedModel, CheckedPrecision } from "../../server/model-check/check-model.ts";
 import { sizeText } from "../../domain/text/size-text.ts";

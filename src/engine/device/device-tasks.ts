@@ -1,6 +1,6 @@
 // The tasks of a process that tries what this machine computes with: a device, and kernels. A driver that crashes ends that
 // process, and no engine.
-import type { KernelMeasurement } from "../../domain/integer-kernels.ts";
+import type { KernelMeasurement } from "../../domain/kernels/integer-kernels.ts";
 import type { Device } from "../../domain/model.ts";
 import type { TaskHandlers } from "../../processes/tasks.ts";
 import { integerKernels } from "../../runtime/integer-kernels.ts";

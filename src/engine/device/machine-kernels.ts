@@ -1,5 +1,5 @@
 // The kernels that this machine may use, for processes that load no native code.
-import type { KernelMeasurement } from "../../domain/integer-kernels.ts";
+import type { KernelMeasurement } from "../../domain/kernels/integer-kernels.ts";
 import { WorkerPool } from "../../processes/worker-pool.ts";
 import type { DeviceTasks } from "./device-tasks.ts";
 

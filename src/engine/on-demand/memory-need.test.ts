@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readStoredTensors } from "../../model-files/weight-files.ts";
 import { engineSettingsWith } from "../settings.ts";
 import { engineMemory } from "./memory-need.ts";
-import { everyKernel } from "../../domain/integer-kernels.ts";
+import { everyKernel } from "../../domain/kernels/integer-kernels.ts";
 
 const folder = "test/fixtures/goldens/models/qwen3";
 /** As its config.json has them. */

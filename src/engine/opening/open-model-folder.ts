@@ -1,7 +1,7 @@
 // A model folder made ready to compute.
 import { realpathSync } from "node:fs";
 import { systemClock } from "../../domain/clock.ts";
-import { everyKernel, type IntegerKernels } from "../../domain/integer-kernels.ts";
+import { everyKernel, type IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { baseHashes } from "../../model/hashes/base-hashes.ts";

@@ -7,7 +7,7 @@ import { readModelConfig } from "../config/read-config.ts";
 import type { ModelConfig } from "../config.ts";
 import { modelParameters } from "../parameters.ts";
 import { chooseForms, precisionLabel, precisionOf } from "./choose-forms.ts";
-import { everyKernel, type IntegerKernels } from "../../domain/integer-kernels.ts";
+import { everyKernel, type IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 
 const llama = readModelConfig("test/fixtures/goldens/models/llama");
 /** Blocks of 32 fit into its rows. */

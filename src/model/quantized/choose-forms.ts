@@ -1,6 +1,6 @@
 // Which weights of a model are computed with in how many bits: as its file has them, or as the operator says, as far as the
 // machine has exact kernels. Norms and biases are float32 always: they are few, and every token goes through them.
-import type { IntegerKernels } from "../../domain/integer-kernels.ts";
+import type { IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../domain/model.ts";
 import { hasFourBitBlocks } from "../../model-files/gguf/four-bit-blocks.ts";
 import { isPlainType, type StoredTensor } from "../../model-files/stored-tensor.ts";

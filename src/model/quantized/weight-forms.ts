@@ -1,7 +1,7 @@
 // How the weights of a model are stored for computing: which in float32, which in 8 and which in 4 bits, and of which tensors
 // each then consists. How they are made is in quantize.ts; how they are applied, in ../linear.ts.
 import { assert, unreachable } from "../../domain/assert.ts";
-import type { IntegerKernels } from "../../domain/integer-kernels.ts";
+import type { IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 import type { DataType } from "../../graph/graph.ts";
 import { byteLengthOf } from "../../graph/weight-source.ts";
 import type { ModelConfig } from "../config.ts";

@@ -3,13 +3,18 @@ import { basename, dirname, resolve, sep } from "node:path";
 import type { BaseModel } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { loadFault } from "../../registry/named-base.ts";
-import type { EngineBase } from "./served-bases.ts";
 
 /** A base model whose files are missing or broken, or that this program does not know. The next start tries again. */
 export interface FailedBase {
   readonly name: string;
   /** A sentence for people. */
   readonly reason: string;
+}
+
+/** What of a base says why it cannot answer. */
+interface LoadableBase {
+  readonly engine: { readonly loadFault: string | null };
+  readonly texts: { readonly fault: string | null };
 }
 
 /** @param error what went wrong with its files */
@@ -32,23 +37,17 @@ export function failedBaseError(reason: string): ServiceError {
 }
 
 /** Reasons of the bases that cannot answer, in the order of the bases, those whose files are broken last. */
-export function loadFaults(
-  bases: readonly Pick<EngineBase, "engine" | "texts">[],
-  failed: readonly FailedBase[],
-): readonly string[] {
+export function loadFaults(bases: readonly LoadableBase[], failed: readonly FailedBase[]): readonly string[] {
   return [...bases.flatMap((base) => loadFaultOf(base) ?? []), ...failed.map(({ reason }) => reason)];
 }
 
 /** Why a base cannot answer; null if it does, or will once it is loaded. */
-export function loadFaultOf({ engine, texts }: Pick<EngineBase, "engine" | "texts">): string | null {
+export function loadFaultOf({ engine, texts }: LoadableBase): string | null {
   return texts.fault ?? engine.loadFault;
 }
 
 /** @throws ServiceError `unavailable` if none of them can answer, with all reasons */
-export function requireOne(
-  bases: readonly Pick<EngineBase, "engine" | "texts">[],
-  failed: readonly FailedBase[],
-): void {
+export function requireOne(bases: readonly LoadableBase[], failed: readonly FailedBase[]): void {
   const faults = loadFaults(bases, failed);
   if (faults.length < bases.length + failed.length) return;
   const message = ["No base model is left to serve.", ...faults].join(" ");

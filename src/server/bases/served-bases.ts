@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { present } from "../../domain/assert.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Engine } from "../../domain/generation.ts";
-import { everyKernel, kernelsText, type IntegerKernels } from "../../domain/integer-kernels.ts";
+import { everyKernel, kernelsText, type IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 import type { BaseEngine, BaseModel, ComputingPlace, DeviceChoice, EngineOf } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { createPromptThreads } from "../../chat/prompts/prompt-threads.ts";

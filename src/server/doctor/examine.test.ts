@@ -16,7 +16,7 @@ import { addressFindings, urlOf, type SeenServer } from "./address.ts";
 import { dataFindings } from "./data-folder.ts";
 import { examine, type Finding } from "./examine.ts";
 import { modelFindings } from "./models.ts";
-import { everyKernel } from "../../domain/integer-kernels.ts";
+import { everyKernel } from "../../domain/kernels/integer-kernels.ts";
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "hone-doctor-test-"));

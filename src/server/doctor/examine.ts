@@ -1,7 +1,7 @@
 // What `hone doctor` finds: of the machine, the settings, the data folder, the address and the models, whether a server would
 // work here, and what to do where it would not. Starts no server, and changes nothing.
 import { totalmem } from "node:os";
-import { everyKernel, kernelsText } from "../../domain/integer-kernels.ts";
+import { everyKernel, kernelsText } from "../../domain/kernels/integer-kernels.ts";
 import { openFilesMax } from "../open-files.ts";
 import { readConfig, thisMachine, type FlagValues, type HoneConfig } from "../config.ts";
 import { machineKernels } from "../../engine/device/machine-kernels.ts";

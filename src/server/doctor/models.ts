@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { IntegerKernels } from "../../domain/integer-kernels.ts";
+import type { IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 import type { BaseModel, Quantization } from "../../domain/model.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
 import { engineMemory, type EngineMemory } from "../../engine/on-demand/memory-need.ts";

@@ -2,7 +2,7 @@
 // a folder of their own, which no server locks.
 import { ServerFolder } from "../../artifacts/server-folder.ts";
 import { systemClock } from "../../domain/clock.ts";
-import { kernelsText } from "../../domain/integer-kernels.ts";
+import { kernelsText } from "../../domain/kernels/integer-kernels.ts";
 import type { TrainedModel } from "../../domain/model.ts";
 import { allItems } from "../../domain/page.ts";
 import { ServiceError } from "../../domain/service-error.ts";

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { availableParallelism } from "node:os";
 import { ServerFolder } from "../../artifacts/server-folder.ts";
-import type { IntegerKernels, KernelMeasurement } from "../../domain/integer-kernels.ts";
+import type { IntegerKernels, KernelMeasurement } from "../../domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../domain/model.ts";
 import { compareModels, windowTokens, type ModelComparison } from "../../engine/comparison/compare-models.ts";
 import { licenseOfFolder, licenseOfGguf } from "../../library/licenses.ts";

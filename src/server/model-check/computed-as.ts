@@ -1,5 +1,5 @@
 // In which precision a model is computed on this machine, in words; reads its small files alone.
-import type { IntegerKernels } from "../../domain/integer-kernels.ts";
+import type { IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 import type { Quantization } from "../../domain/model.ts";
 import { readModelConfig } from "../../model/config/read-config.ts";
 import { readPrecision } from "../../model/weights.ts";

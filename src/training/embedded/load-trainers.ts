@@ -1,6 +1,6 @@
 // The embedded trainer of a training process: it reads the base model's weights, and computes with them.
 import type { ArtifactStore } from "../../artifacts/artifact-store.ts";
-import type { IntegerKernels } from "../../domain/integer-kernels.ts";
+import type { IntegerKernels } from "../../domain/kernels/integer-kernels.ts";
 import { projectionNames } from "../../domain/model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ModelConfig } from "../../model/config.ts";
