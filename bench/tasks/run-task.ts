@@ -89,7 +89,7 @@ export async function taughtReward(
   const { id } = await hone.jobs.createSupervised({
     model_id: model.id,
     training_data: task.cases.map(({ lesson }) => lesson),
-    config: { epochs: 20, learning_rate: 1e-3, batch_size: task.cases.length },
+    config: { epochs: 60, learning_rate: 1e-3, batch_size: task.cases.length },
   });
   await hone.jobs.wait(id);
   let reward = 0;
