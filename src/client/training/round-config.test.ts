@@ -10,17 +10,19 @@ function rateAfter(rate: number, kl: number): number | null | undefined {
 }
 
 test("a run without settings takes four steps a round, and no more than groups that teach", () => {
-  assert.deepEqual(roundConfig(undefined, facts), { steps: 4, learning_rate: 1e-3 });
+  assert.deepEqual(roundConfig(undefined, facts), { steps: 4, learning_rate: 5e-4 });
   assert.equal(roundConfig({}, { ...facts, groupCount: 3 }).steps, 3);
   assert.equal(roundConfig({}, { ...facts, groupCount: 0 }).steps, 1);
 });
 
 test("the learning rate follows the KL divergence of the job before, within its bounds", () => {
-  assert.equal(rateAfter(1e-3, 0.001), 1.5e-3);
   assert.equal(rateAfter(1e-3, 0.01), 1e-3);
-  assert.equal(rateAfter(1e-3, 0.2), 6.7e-4);
-  assert.equal(rateAfter(1.9e-3, 0.001), 2e-3);
-  assert.equal(rateAfter(1.1e-4, 0.2), 1e-4);
+  assert.equal(rateAfter(4e-4, 0.003), 6e-4);
+  assert.equal(rateAfter(4e-4, 0.0001), 6e-4);
+  assert.equal(rateAfter(1e-3, 0.192), 2.5e-4);
+  assert.equal(rateAfter(1e-3, 5), 2.5e-4);
+  assert.equal(rateAfter(1.8e-3, 0.001), 2e-3);
+  assert.equal(rateAfter(2e-5, 5), 1e-5);
 });
 
 test("a divergence that a job cannot have measured leaves the rate as it is", () => {
@@ -33,7 +35,7 @@ test("settings other than steps are kept next to the defaults", () => {
     ppo: true,
     batch_size: null,
     steps: 4,
-    learning_rate: 1e-3,
+    learning_rate: 5e-4,
   });
 });
 

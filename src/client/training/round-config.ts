@@ -5,16 +5,20 @@ import type { TrainingConfig } from "./train-options.ts";
 /** Optimizer steps of a round: at most four, and at least one group of rollouts in each. */
 const stepCountMax = 4;
 
-const learningRate = { first: 1e-3, min: 1e-4, max: 2e-3 } as const;
+/** The first is a compromise: it is low for very small models, and the next job corrects one that is too high for a larger one. */
+const learningRate = { first: 5e-4, min: 1e-5, max: 2e-3 } as const;
 
 /**
  * How far a job should move the policy: KL divergence from the policy that sampled, in nats a token, mean over the job's
- * steps. If the last job was outside this range, the learning rate changes by the factor.
+ * steps. Outside this range, the next rate aims at its geometric mean.
  */
-const klRange = { low: 0.005, high: 0.03, factor: 1.5 } as const;
+const klRange = { low: 0.005, high: 0.03, target: 0.012 } as const;
+
+/** How much a rate changes from one job to the next: slowly up, since it overshoots where rewards are noisy, and fast down. */
+const factor = { min: 0.25, max: 1.5 } as const;
 
 /** Below this, the divergence is rounding: a job of one step measures it before that step. */
-const klMeasurable = 1e-5;
+const klMeasurable = 1e-6;
 
 /** Options that set how large steps are or how fast they go. A run that sets one of them gets none of the defaults here. */
 const stepOptions = ["learning_rate", "steps", "batch_size", "grad_accumulation_sequences"] as const;
@@ -51,8 +55,8 @@ function nextLearningRate(metrics: RoundFacts["metrics"]): number {
   return Number(Math.min(Math.max(next, min), max).toPrecision(2));
 }
 
+/** The divergence grows with the square of the rate, so the factor is a square root. */
 function factorFor(kl: number): number {
-  if (kl < klMeasurable) return 1;
-  if (kl > klRange.high) return 1 / klRange.factor;
-  return kl < klRange.low ? klRange.factor : 1;
+  if (kl < klMeasurable || (kl >= klRange.low && kl <= klRange.high)) return 1;
+  return Math.min(Math.max(Math.sqrt(klRange.target / kl), factor.min), factor.max);
 }

@@ -126,14 +126,14 @@ test("tasks go round in an order by the seed, and all groups are sent to the job
 test("a run without settings takes few steps a round, at a rate that follows from the version before", () =>
   withModel(async (place) => {
     const options = { ...base, tasks: ["a", "b"], rounds: 2 };
-    place.versionMetrics = { "loss/learning_rate": 1e-3, "loss/kl_div": 0.2 };
+    place.versionMetrics = { "loss/learning_rate": 1e-3, "loss/kl_div": 0.192 };
     await train(place.model, { ...options, rollout: rollouts().rollout });
     // A run that is continued, or another one, begins where the newest version stands.
     await train(place.model, { ...options, rollout: rollouts().rollout, rounds: 3 });
     assert.deepEqual(place.settings, [
-      { steps: 2, learning_rate: 1e-3 },
-      { steps: 2, learning_rate: 6.7e-4 },
-      { steps: 2, learning_rate: 6.7e-4 },
+      { steps: 2, learning_rate: 5e-4 },
+      { steps: 2, learning_rate: 2.5e-4 },
+      { steps: 2, learning_rate: 2.5e-4 },
     ]);
     const chosen = { learning_rate: 1e-4 };
     await train(place.model, { ...options, rollout: rollouts().rollout, run: "chosen", config: chosen });
