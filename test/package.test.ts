@@ -109,6 +109,17 @@ test("the package holds what its users need and nothing else", (t) => {
     assert.ok(files.includes(needed), needed);
 });
 
+test("npm pack in the checkout takes no sources, tests or builds along", () => {
+  const said = done(run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], process.cwd()));
+  const [{ files }] = JSON.parse(said) as [{ readonly files: readonly { readonly path: string }[] }];
+  assert.deepEqual(files.map(({ path }) => path).toSorted(), [
+    "LICENSE",
+    "README.md",
+    "bin/hone.js",
+    "package.json",
+  ]);
+});
+
 test("nothing is run when it is installed, and little comes along", (t) => {
   if (!isInstalled(t)) return;
   const lock = JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as {
