@@ -1,7 +1,7 @@
 // Archives of a moment: what is in them though versions come and go, what is named where something is lost, restoring and
 // verifying them. Archives are read by tools that are not ours as well.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -10,11 +10,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { dataFolderAt } from "../artifacts/testing/data-folder.ts";
 import { hashOfFiles } from "../artifacts/seal.ts";
@@ -214,6 +216,108 @@ test("verify names whatever is damaged, missing or too many", async (t) => {
     code: "not_found",
   });
 });
+
+/** What may lie where a plain file should, each with the words that name it. */
+const otherKinds: readonly (readonly [string, (path: string) => unknown, RegExp])[] = [
+  ["a named pipe", (path) => execFileSync("mkfifo", [path]), /is a named pipe/],
+  ["a link to the same bytes", (path) => linkToCopy(path), /is a symbolic link/],
+  ["a link to a device", (path) => symlinkSync("/dev/zero", path), /is a symbolic link/],
+  ["a link to itself", (path) => symlinkSync(path, path), /is a symbolic link/],
+  ["a folder", (path) => mkdirSync(path), /is a folder/],
+  ["a socket", (path) => bindSocket(path), /is a socket/],
+];
+
+function linkToCopy(path: string): void {
+  symlinkSync(path.replace("/copy/", "/one/"), path);
+}
+
+/** It stays there when the process ends that was bound to it. */
+function bindSocket(path: string): void {
+  const program = `require("net").createServer().listen("s", () => process.kill(process.pid, "SIGKILL"))`;
+  spawnSync(process.execPath, ["-e", program], { cwd: dirname(path) });
+  renameSync(join(dirname(path), "s"), path);
+}
+
+test(
+  "what is no plain file is named, and never opened",
+  { skip: process.platform === "win32", timeout: 120_000 },
+  async (t) => {
+    const { root, publish, backUp } = await place(t);
+    await publish("m", 1);
+    await backUp("one");
+    const copy = join(root, "copy");
+    for (const path of [
+      "adapters/m/1/adapter_config.json",
+      "files/f",
+      "database/models.jsonl.gz",
+      "SHA256SUMS",
+      "manifest.json",
+    ])
+      for (const [kind, put, expected] of otherKinds) {
+        execFileSync("cp", ["-r", join(root, "one"), copy]);
+        rmSync(join(copy, path));
+        put(join(copy, path));
+        const found: Fault[] = [];
+        for await (const fault of verifyArchive(folderPlace(copy), silent)) found.push(fault);
+        const named = path === "SHA256SUMS" ? "manifest.json" : path;
+        const said = found.filter(({ what, message }) => what === named && expected.test(message));
+        assert.equal(said.length, 1, `${path} is ${kind}: ${JSON.stringify(found)}`);
+        assert.ok(said[0]?.message.includes(path), said[0]?.message);
+        const { artifacts } = dataFolderAt(join(root, "restored"));
+        const restored = openArchive(folderPlace(copy)).then((archive) =>
+          restoreArchive(archive, { tables: new MemoryDatabase(), artifacts }, silent),
+        );
+        await assert.rejects(restored, { code: "invalid", message: expected });
+        rmSync(copy, { recursive: true });
+        rmSync(join(root, "restored"), { recursive: true, force: true });
+      }
+  },
+);
+
+test("folders of an archive are its own", { skip: process.platform === "win32" }, async (t) => {
+  const { root, publish, backUp } = await place(t);
+  await publish("m", 1);
+  await backUp("one");
+  const folder = join(root, "one");
+  renameSync(join(folder, "adapters"), join(root, "elsewhere"));
+  symlinkSync(join(root, "elsewhere"), join(folder, "adapters"));
+  execFileSync("mkfifo", [join(folder, "more")]);
+  const found = await faultsOf(verifyArchive(folderPlace(folder), silent));
+  assert.deepEqual(found.filter((what) => !what.startsWith("adapters/")).toSorted(), ["adapters", "more"]);
+  assert.ok(found.includes("adapters/m/1/adapter_config.json"));
+  const { artifacts } = dataFolderAt(join(root, "restored"));
+  await assert.rejects(
+    restoreArchive(
+      await openArchive(folderPlace(folder)),
+      { tables: new MemoryDatabase(), artifacts },
+      silent,
+    ),
+    { code: "invalid", message: /one\/adapters is a symbolic link, where a folder should be/ },
+  );
+  // The archive as a whole may be linked to.
+  symlinkSync(folder, join(root, "linked"));
+  rmSync(join(folder, "adapters"));
+  rmSync(join(folder, "more"));
+  renameSync(join(root, "elsewhere"), join(folder, "adapters"));
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "linked")), silent)), []);
+});
+
+test(
+  "a server's file that is a named pipe is named",
+  { skip: process.platform === "win32", timeout: 60_000 },
+  async (t) => {
+    const { root, publish, database, artifacts } = await place(t);
+    await publish("m", 1);
+    for (const path of ["files/f", "adapters/m/1/adapter_model.safetensors"]) {
+      rmSync(join(root, "data", path));
+      execFileSync("mkfifo", [join(root, "data", path)]);
+    }
+    assert.deepEqual((await faultsOf(verifyServer({ tables: database, artifacts }, silent))).toSorted(), [
+      "adapters/m/1",
+      "files/f",
+    ]);
+  },
+);
 
 test("a restore puts everything in its place, and may be repeated after it failed", async (t) => {
   const { root, publish, backUp, database } = await place(t);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import { isMissing } from "../artifacts/folder-names.ts";
 import type { DatabaseTables, TableSnapshot } from "../domain/backup/tables.ts";
+import { otherThanFile } from "./archive/plain-file.ts";
 import type { Fault } from "./fault.ts";
 import { referencesIn } from "./hold-moment.ts";
 import type { Reading } from "./load-tables.ts";
@@ -62,26 +63,38 @@ async function* faultsOfArtifacts(
     const path = await artifacts.path(reference.key, null);
     const hashes = new Map<string, string>();
     let size: number | null = null;
+    let isPlain = true;
     for (const name of reference.files.length === 0 ? [""] : reference.files) {
       const found = await hashOf(join(path, name));
       if (found === null) continue;
+      if (typeof found === "string") {
+        isPlain = false;
+        const what = name === "" ? reference.key : `${reference.key}/${name}`;
+        const message = `${what} is ${found}, where ${reference.owner} has a plain file. It was not opened.`;
+        yield { what: reference.key, message };
+        continue;
+      }
       hashes.set(name, found.sha256);
       size = found.bytes;
       bytes += found.bytes;
     }
     const fault = faultOfFiles(reference, { hashes, bytes: size });
-    if (fault !== null) yield fault;
+    if (fault !== null && isPlain) yield fault;
     report({ kind: "files", files: index + 1, filesInAll: references.length, bytes, bytesInAll: 0 });
   }
 }
 
-/** Null where there is none. */
-async function hashOf(path: string): Promise<{ readonly sha256: string; readonly bytes: number } | null> {
+/** Null where there is none; what it is where it is no file. Files that an operator links to are theirs to link. */
+async function hashOf(
+  path: string,
+): Promise<{ readonly sha256: string; readonly bytes: number } | string | null> {
   const hash = createHash("sha256");
   try {
-    const { size: bytes } = await stat(path);
+    const found = await stat(path);
+    const other = otherThanFile(found);
+    if (other !== null) return other;
     for await (const piece of createReadStream(path)) hash.update(piece as Uint8Array);
-    return { sha256: hash.digest("hex"), bytes };
+    return { sha256: hash.digest("hex"), bytes: found.size };
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;

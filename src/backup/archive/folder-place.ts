@@ -1,12 +1,10 @@
 // A folder with an archive, or for one.
-import { createReadStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { flush, makeFolder } from "../../artifacts/flush.ts";
-import { isMissing } from "../../artifacts/folder-names.ts";
-import { notFound } from "../../domain/service-error.ts";
 import type { ArchivePlace } from "./archive-place.ts";
-import { filesBelow } from "./files-below.ts";
+import { readPlainFile } from "./plain-file.ts";
 
 export function folderPlace(folder: string): ArchivePlace {
   const at = (path: string): string => join(folder, path);
@@ -15,8 +13,8 @@ export function folderPlace(folder: string): ArchivePlace {
     make: () => makeFolder(folder),
     isEmpty: async () => (await readdir(folder)).length === 0,
     has: async (path) => existsSync(at(path)),
-    files: async () => (await filesBelow(folder)).map(({ name }) => name),
-    read: (path) => readFile(at(path)),
+    files: () => pathsBelow(folder),
+    read: (path) => readPlainFile(folder, path),
     create: async (path) => {
       await mkdir(dirname(at(path)), { recursive: true });
       const file = await open(at(path), "wx");
@@ -44,12 +42,14 @@ export function folderPlace(folder: string): ArchivePlace {
   };
 }
 
-async function* readFile(path: string): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield* createReadStream(path) as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    throw isMissing(error) ? notFound("file", path) : error;
-  }
+/** Everything that is no folder, in the order of its path: symbolic links are not followed. */
+async function pathsBelow(folder: string): Promise<readonly string[]> {
+  const paths: string[] = [];
+  const entries = await readdir(folder, { withFileTypes: true });
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+    if (!entry.isDirectory()) paths.push(entry.name);
+    else for (const below of await pathsBelow(join(folder, entry.name))) paths.push(`${entry.name}/${below}`);
+  return paths;
 }
 
 /** Which files there are in a folder, and in those below it. */
