@@ -223,7 +223,12 @@ for (const [name, { rollout, histories }] of searchedOf(Object.entries(cases), 3
     // Four steps of the default rate would be warned of.
     const jobId = await model.train([{ trajectories: bodies }], { learning_rate: 1e-3 });
     const job = await hone.jobs.wait(jobId);
-    assert.deepEqual(job.warnings, []);
+    // Hone-tiny writes calls with other blanks than its template renders them with, and may be cut off.
+    const expected = /became several sequences|were cut off at their token limit/;
+    assert.deepEqual(
+      job.warnings.filter((warning) => !expected.test(warning)),
+      [],
+    );
     const tokenCount = recorded.flat().reduce((sum, { ids }) => sum + ids.length, 0);
     assert.equal(job.counts?.trainable_tokens, tokenCount);
     const { metrics } = await hone.checkpoints.get(model.id, 1);

@@ -1,7 +1,7 @@
 // docs/structured-outputs.md holds: its tables are what the code says, and its examples run as they stand.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -196,9 +196,12 @@ test("the examples in TypeScript run as they stand", async () => {
 test("the command says what the page says", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "hone-page-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, "person.json"), '{"required": ["name"]}');
-  writeFileSync(join(folder, "ann.json"), '{"name": "Ann"}');
-  const [command] = blocks("sh").flatMap((block) => /^npx hone (.*)\n$/.exec(block)?.[1] ?? []);
+  // The lines before it write the files that it reads.
+  const [, files = "", command = ""] =
+    blocks("sh")
+      .map((block) => /^((?:echo .*\n)+)npx hone (.*)\n$/.exec(block))
+      .find((match) => match !== null) ?? [];
+  execFileSync("sh", ["-c", files], { cwd: folder });
   const main = new URL("../src/cli/main.js", import.meta.url).href;
   const start = `const { main } = await import(${JSON.stringify(main)}); await main(process.argv.slice(1));`;
   const text = await output(["--input-type=module", "-e", start, ...command.split(" ")], folder);

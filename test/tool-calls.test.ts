@@ -174,7 +174,7 @@ test("a stream brings the thought first, under both of its names, and then the a
     (line) => JSON.parse(line.slice(6)).choices[0].delta as Record<string, string | null>,
   );
   // Tokens that waited to be read are one event, which may have both.
-  const kinds = deltas.slice(1).flatMap(({ content, reasoning = null, reasoning_content: same }) => {
+  const kinds = deltas.slice(1).flatMap(({ content, reasoning = null, reasoning_content: same = null }) => {
     assert.equal(reasoning, same);
     return [(reasoning ?? "") === "" ? [] : "thought", (content ?? "") === "" ? [] : "text"].flat();
   });

@@ -141,12 +141,13 @@ class LearningServer {
     baseUrl: "http://host",
     fetch: routedFetch({
       ...succeedingJobs,
+      "GET /health": () => ({ status: "ok", models: { b: "loaded" } }),
       "GET /v1/preview/training-jobs/*": (_, [id = ""]) => {
         return { id, state: "succeeded", result_step: Number(id.slice("job-".length)), warnings: [] };
       },
       "GET /v1/preview/models/*/metrics": () => ({ data: [], last_id: "", has_more: false }),
       "GET /v1/preview/models/*/checkpoints": () => ({
-        data: [{ step: this.jobs.length }],
+        data: [{ step: this.jobs.length, metrics: {} }],
         last_id: "",
         has_more: false,
       }),

@@ -131,7 +131,8 @@ test("a template refuses roles in its own words", () => {
   const [, user] = messages;
   assert.throws(() => render("mistral", { messages: [user, user] }), {
     code: "unsupported",
-    message: /^After the optional system message, conversation roles must alternate/,
+    message:
+      /^The chat template refuses these messages: "After the optional system message, conversation roles must alternate/,
   });
   assert.throws(() => render("mistral", { messages: [user, { role: "pirate", content: "Arr" }] }), {
     message: /^Only user and assistant roles are supported/,

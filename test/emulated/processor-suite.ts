@@ -1,5 +1,5 @@
-// Run by emulated.test.ts on an emulated processor: its kernels, and the engine at each precision. The argument says which codes
-// of 8 bits have exact sums there. An emulator is some fifty times slower than a processor, so this is a small part of the
+// Run by emulated.test.ts on an emulated processor: its kernels, and the engine at each precision. Its arguments are which codes
+// of 8 bits have exact sums there, and the precisions to compute in. An emulator is some fifty times slower than a processor, so this is a small part of the
 // engine's contract: recorded answers, and the same bits alone and in a batch.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -12,7 +12,7 @@ import { hasExactSums, integerKernels } from "../../src/runtime/integer-kernels.
 
 const cacheFolder = mkdtempSync(join(tmpdir(), "hone-emulated-"));
 after(() => rmSync(cacheFolder, { recursive: true }));
-const expected = process.argv[2];
+const [, , expected, ...precisions] = process.argv;
 
 test("the codes of 8 bits are those that are exact on this processor, and unsigned ones are", async () => {
   const { codes } = await integerKernels(cacheFolder);
@@ -20,7 +20,7 @@ test("the codes of 8 bits are those that are exact on this processor, and unsign
   assert.ok(await hasExactSums("uint8"));
 });
 
-for (const quantization of ["off", "8", "4"] as const) {
+for (const quantization of (["off", "8", "4"] as const).filter((each) => precisions.includes(each))) {
   test(`with --quantize ${quantization} an answer is the same alone and in a batch`, async () => {
     const engine = embeddedEngine({ cacheFolder, waitingCountMax: 4, quantization });
     await engine.start();

@@ -166,7 +166,7 @@ test("so many large prompts may wait, and so long", async (context) => {
   const full = threadsFor(context, { waitingMax: 1 });
   const hostile = full.start(emojiWord);
   const waiting = full.start(large);
-  const message = /1 requests wait for this work already, the most that may;/;
+  const message = /1 of your requests wait for this work already, the most that may;/;
   await assert.rejects(full.write(large), { code: "overloaded", message });
   assert.equal(full.threads.waitingCount, 1);
   waiting.abort();

@@ -94,7 +94,7 @@ async function attempted(
   } catch (error) {
     request.signal?.throwIfAborted();
     const cause = causeOf(error);
-    if (!mayRepeat(cause, url, request)) throw error;
+    if (!isOfNetwork(error, cause) || !mayRepeat(cause, url, request)) throw error;
     return { response: null, obstacle: { reason: cause.message, isAnswered: false, retryAfterMs: null } };
   }
 }
@@ -116,6 +116,11 @@ function causeOf(error: unknown): Cause {
 
 /** The connection was never made, so that nothing was sent. */
 const unsent: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
+
+/** False for errors of a program, such as those that a `fetch` of one's own throws: to repeat these would hide them. */
+function isOfNetwork(error: unknown, { code }: Cause): boolean {
+  return code !== "" || error instanceof TypeError;
+}
 
 /** A chat that is asked twice samples twice, which costs time and nothing else. */
 function mayRepeat({ code }: Cause, url: string, { method = "GET", headers }: RequestInit): boolean {
