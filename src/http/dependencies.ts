@@ -176,8 +176,11 @@ export interface HttpDependencies {
   readonly auth: "on" | "off";
   /** Who is let in without a key. */
   readonly users: SignedInUsers;
-  /** Whether metrics, the system check and the documentation want a key. */
-  readonly operatorRoutes: "open" | "key";
+  /**
+   * Whether metrics, the system check and the documentation want a key; `local` of those requests alone that are addressed
+   * to another host than this machine, or are another site's.
+   */
+  readonly operatorRoutes: "open" | "local" | "key";
   /** Where models registered without an entity go when authentication is off. */
   readonly defaultEntity: string;
   readonly version: string;

@@ -22,7 +22,8 @@ import type { FailedLogins } from "./credentials/failed-logins.ts";
 import type { RevocationWatch } from "./credentials/revocation-watch.ts";
 import { isForOperators, refuseRoute } from "./credentials/route-scopes.ts";
 import { corsRules } from "./browsers/cors.ts";
-import { refuseOtherSites } from "./browsers/exposure.ts";
+import { type ForeignSign, refuseOtherSites, signOfForeign } from "./browsers/exposure.ts";
+import { HttpRefusal } from "./errors.ts";
 import type { HeadCheck } from "./bodies/gather-body.ts";
 import type { Connections } from "./connections.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -79,17 +80,37 @@ export function guard(
   });
 }
 
-/** Guards the routes that are for operators where they are not open, with either scheme. */
+/**
+ * Guards the routes that are for operators where they are not open, with either scheme. Where only this machine is served,
+ * they want a key of requests that another site's page may have sent.
+ */
 export function guardOperatorRoutes(
   app: FastifyInstance,
   dependencies: HttpDependencies,
   counts: GuardCounts,
 ): void {
-  if (dependencies.operatorRoutes === "open") return;
+  const { operatorRoutes, settings } = dependencies;
+  if (operatorRoutes === "open") return;
   const admit = admission(sentScheme, dependencies, counts);
+  const cors = corsRules(settings.corsOrigins);
   app.addHook("onRequest", async (request, reply) => {
-    if (isForOperators(request.routeOptions.url ?? "")) await admit(request, reply);
+    if (!isForOperators(request.routeOptions.url ?? "")) return;
+    if (operatorRoutes === "key") return admit(request, reply);
+    const sign = signOfForeign(request, cors.names(request.headers.origin));
+    if (sign === null) return;
+    await admit(request, reply).catch((error: unknown) => {
+      throw keyWanted(error, sign);
+    });
   });
+}
+
+/** Says of a 401 why a key is asked for. */
+function keyWanted(error: unknown, { header, what }: ForeignSign): unknown {
+  if (!(error instanceof HttpRefusal) || error.code !== "unauthorized") return error;
+  const { status, code, headers } = error;
+  const message = `${what}, so that this wants a key (http.operatorRoutes). ${error.message}`;
+  const faults = [{ location: ["header", header], message, type: "unauthorized" }];
+  return new HttpRefusal({ status, code, headers, faults });
 }
 
 function admission(
@@ -99,15 +120,21 @@ function admission(
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const { keys, users, clock, limits, limiter, entityLimits } = dependencies;
   const cors = corsRules(dependencies.settings.corsOrigins);
+  const countFailure = ({ ip: address, id: requestId }: FastifyRequest): void =>
+    failedLogins.count({ address, requestId });
   const keyCaller = (request: FastifyRequest, scheme: AuthenticationScheme): Promise<Opened> => {
-    const { ip: address, id: requestId, headers } = request;
-    const onUnknownKey = (): void => failedLogins.count({ address, requestId });
-    return authenticate({ keys, users, clock, onUnknownKey }, scheme, sentCredentials(headers, scheme));
+    const onUnknownKey = (): void => countFailure(request);
+    return authenticate(
+      { keys, users, clock, onUnknownKey },
+      scheme,
+      sentCredentials(request.headers, scheme),
+    );
   };
   const open = async (request: FastifyRequest): Promise<Opened> => {
     if (dependencies.auth === "off") return { caller: openCaller(dependencies.defaultEntity), key: null };
     const scheme = schemeOf(request.headers);
-    const from = { headers: request.headers, address: request.ip };
+    const onUnknownKey = (): void => countFailure(request);
+    const from = { headers: request.headers, address: request.ip, onUnknownKey };
     const user = await authenticateUser(users, scheme, from);
     if (user === null) return keyCaller(request, scheme);
     // The proxy signs in whatever the user's browser sends, also for another site's page.

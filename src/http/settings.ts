@@ -67,7 +67,7 @@ export const httpSettings = {
     default: "auto",
     choices: ["auto", "open", "key"],
     about:
-      "Whether `/metrics`, `/v1/system-check`, `/docs` and `/openapi.json` are `open` to everybody or want a `key`; `auto` wants one where the server listens on other than a loopback address and authentication is on.",
+      "Whether `/metrics`, `/v1/system-check`, `/docs` and `/openapi.json` are `open` to everybody or want a `key`; `auto`, where authentication is on, wants one unless the server listens on a loopback address and the request's `Host` is one or `localhost`.",
   },
   corsOrigins: {
     kind: "list",

@@ -1,6 +1,8 @@
 // The whole server as one service, and its listener: on a free port of the loopback address, with a small model.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
 import { createServer as createPort, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,6 +62,19 @@ test("has answered a chat of its own when it has started, and counts none", asyn
   assert.match(metrics, /^hone_engine_prefix_cache_queries\{[^}]*\} [1-9]/m);
   assert.doesNotMatch(metrics, /^hone_chat_(requests|tokens)_total\{/m);
   assert.doesNotMatch(metrics, /^hone_http_requests_total\{.*completions/m);
+});
+
+test("a server of this machine shows itself without a key under this machine's names alone", async (t) => {
+  const server = createServer(readConfig(underTest(t).flags, {}));
+  t.after(() => server.stop());
+  await server.start();
+  for (const [host, status] of Object.entries({ localhost: 200, "rebound.example": 401 })) {
+    // `fetch` lets nobody choose the Host header.
+    const asked = get(`${server.url}/metrics`, { headers: { host }, agent: false });
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    answer.resume();
+    assert.equal(answer.statusCode, status, host);
+  }
 });
 
 test("a server whose engine does not start waits for nothing any more", async (t) => {

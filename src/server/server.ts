@@ -900,10 +900,11 @@ function countDroppedLines(metrics: Metrics): void {
   );
 }
 
-/** `auto` is open where only this machine is served, or where nothing asks for a key. */
-function operatorRoutesOf({ http, server: { auth, host } }: HoneConfig): "open" | "key" {
-  if (http.operatorRoutes === "auto") return auth === "off" || isLoopback(host) ? "open" : "key";
-  return http.operatorRoutes;
+/** `auto` is open to this machine where only it is served, and to all where nothing asks for a key. */
+function operatorRoutesOf({ http, server: { auth, host } }: HoneConfig): HttpDependencies["operatorRoutes"] {
+  if (http.operatorRoutes !== "auto") return http.operatorRoutes;
+  if (auth === "off") return "open";
+  return isLoopback(host) ? "local" : "key";
 }
 
 /** Waits until nothing runs, or the time is up; what still runs then is broken off with an error of its own. */

@@ -2,7 +2,7 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from "jose";
 import type { Clock } from "../domain/clock.ts";
 import { quoted, ServiceError } from "../domain/service-error.ts";
-import { unauthorized } from "./user-errors.ts";
+import { TokenExpired, unauthorized } from "./user-errors.ts";
 
 /** Ways of signing that need no secret of the issuer's here. */
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
@@ -81,7 +81,7 @@ async function findKeys(issuer: string): Promise<JWTVerifyGetKey> {
 }
 
 function refusalOf(error: unknown, issuer: string): ServiceError {
-  if (error instanceof errors.JWTExpired) return unauthorized("The token has expired; sign in again");
+  if (error instanceof errors.JWTExpired) return new TokenExpired();
   if (error instanceof errors.JWTClaimValidationFailed)
     return unauthorized(`The token does not hold here: ${error.message}`);
   if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)

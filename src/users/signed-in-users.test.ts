@@ -133,6 +133,28 @@ test("a token that does not hold is refused with what is wrong", async (t) => {
   assert.equal((await ofToken(from.token(claimsOf(from, { exp: now - 29 }))))?.owner, "ann@example.com");
 });
 
+test("a name that the issuer says it has not verified is nobody's", async (t) => {
+  const from = await issuer(t);
+  const byEmail = users({ issuer: from.url, audience });
+  for (const verified of [undefined, true, "true", "True"]) {
+    const token = from.token(claimsOf(from, { email_verified: verified }));
+    assert.equal((await byEmail.ofToken(token))?.owner, "ann@example.com", String(verified));
+  }
+  for (const verified of [false, "false", "False", "", null, 0, 1, ["true"], { toString: 1 }])
+    await assert.rejects(byEmail.ofToken(from.token(claimsOf(from, { email_verified: verified }))), {
+      code: "unauthorized",
+      message: `The token's claim "email_verified" is ${JSON.stringify(verified)}, so that its email may be anybody's; have it verified by the issuer, or see users.nameClaim.`,
+    });
+  const unverified = { email_verified: false, phone_number: "+1 555 0100", phone_number_verified: false };
+  const token = from.token(claimsOf(from, unverified));
+  const bySubject = users({ issuer: from.url, audience, nameClaim: "sub" });
+  assert.equal((await bySubject.ofToken(token))?.owner, "248289761001");
+  const byNumber = users({ issuer: from.url, audience, nameClaim: "phone_number" });
+  await assert.rejects(byNumber.ofToken(token), { code: "unauthorized", message: /"phone_number_verified"/ });
+  const proxied = users({ issuer: from.url, audience, tokenHeader: "X-Token" });
+  await assert.rejects(proxied.ofHeaders({ "x-token": token }, "127.0.0.1"), { code: "unauthorized" });
+});
+
 test("an issuer that cannot be asked makes its users wait, and is not asked for each of them", async (t) => {
   const from = await issuer(t);
   const { ofToken } = users({ issuer: from.url, audience });

@@ -2,7 +2,7 @@
 import type { Caller } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { isLoopback } from "../domain/loopback.ts";
-import { quoted, type ServiceError } from "../domain/service-error.ts";
+import { cut, quoted, type ServiceError } from "../domain/service-error.ts";
 import { callerOf, isUserName, readGroupRules, type SignedInUser } from "./group-rules.ts";
 import { createIdTokens, isTokenLike } from "./id-tokens.ts";
 import type { UserSettings } from "./settings.ts";
@@ -67,6 +67,7 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
       throw unauthorized(
         `The token has no claim ${quoted(nameClaim)} with a user's name; see users.nameClaim`,
       );
+    requireVerified(claims, nameClaim);
     const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === "string");
     return asCaller({ name, groups });
   };
@@ -80,6 +81,22 @@ export function createSignedInUsers({ settings, defaultEntity, clock }: UserOpti
       return caller;
     },
   };
+}
+
+/**
+ * OpenID Connect Core 1.0, section 5.1: `email` and `phone_number` may be what users typed in, and `email_verified` and
+ * `phone_number_verified` say whether the issuer checked that. Some issuers send these as text, and some not at all.
+ *
+ * @throws ServiceError `unauthorized` where the issuer says anything but that it did
+ */
+function requireVerified(claims: Readonly<Record<string, unknown>>, nameClaim: string): void {
+  const claim = `${nameClaim}_verified`;
+  const verified = claims[claim];
+  const isText = typeof verified === "string";
+  if (verified === undefined || verified === true || (isText && /^true$/i.test(verified))) return;
+  throw unauthorized(
+    `The token's claim ${quoted(claim)} is ${cut(JSON.stringify(verified))}, so that its ${nameClaim} may be anybody's; have it verified by the issuer, or see users.nameClaim`,
+  );
 }
 
 /** Empty where there is none; a header that came twice is what Node makes of it. */

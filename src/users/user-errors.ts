@@ -6,6 +6,13 @@ export function unauthorized(what: string): ServiceError {
   return new ServiceError({ code: "unauthorized", message: `${what}.` });
 }
 
+/** Of a token that the issuer signed for this server, and whose time is over: whoever sends it guesses nothing. */
+export class TokenExpired extends ServiceError {
+  constructor() {
+    super({ code: "unauthorized", message: "The token has expired; sign in again." });
+  }
+}
+
 /** Of a setting that cannot be read, or does not go with others. */
 export function invalid(message: string): ServiceError {
   return new ServiceError({ code: "invalid", message });

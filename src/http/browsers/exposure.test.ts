@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import type { ErrorBody } from "../errors.ts";
-import { bearer, fakeServer, type FakeServerOptions } from "../testing/fake-server.ts";
+import { basic, bearer, fakeServer, type FakeServerOptions } from "../testing/fake-server.ts";
 
 type Server = Awaited<ReturnType<typeof fakeServer>>;
 
@@ -136,6 +136,65 @@ test("where authentication is on, a host may be any: proxies give their own", as
   const server = await fakeServer();
   const headers = { host: "models.example", authorization: bearer() };
   assert.equal((await server.ask({ method: "GET", url: "/v1/models", headers })).statusCode, 200);
+  await server.close();
+});
+
+const shown = [
+  "/metrics",
+  "/v1/system-check",
+  "/openapi.json",
+  "/docs/",
+  "/docs/json",
+  "/docs/static/swagger-ui.css",
+];
+const local: FakeServerOptions = {
+  settings: { corsOrigins: ["https://tools.example", "*"] },
+  wrap: (dependencies) => ({ ...dependencies, operatorRoutes: "local" }),
+};
+
+test("what shows the whole server to this machine wants a key of whoever calls it by another name", async () => {
+  const server = await fakeServer(local);
+  const ask = (url: string, headers: Readonly<Record<string, string>>) =>
+    server.app.inject({ method: "GET", url, headers });
+  for (const url of shown) {
+    for (const host of ["localhost:8000", "127.0.0.1", "[::1]:8000", "a.localhost"])
+      assert.equal((await ask(url, { host })).statusCode, 200, `${url} of ${host}`);
+    for (const host of [
+      "evil.example:8000",
+      "127.0.0.1.evil.example",
+      "192.168.0.1",
+      "localhost@evil.example",
+    ]) {
+      const refused = await ask(url, { host });
+      assert.equal(refused.statusCode, 401, `${url} of ${host}`);
+      assert.equal(refused.headers["www-authenticate"], 'Basic realm="hone", charset="UTF-8"');
+      const { error, detail } = refused.json<ErrorBody>();
+      assert.ok(error.message.includes(`The host ${JSON.stringify(host)} is not this machine's own`));
+      assert.match(error.message, /wants a key \(http\.operatorRoutes\)\. There are no credentials/);
+      assert.deepEqual(detail[0]?.loc, ["header", "host"]);
+      assert.equal((await ask(url, { host, authorization: bearer("hone_guess") })).statusCode, 401);
+      for (const authorization of [bearer(), basic()])
+        assert.equal((await ask(url, { host, authorization })).statusCode, 200, `${url} of ${host}`);
+    }
+    // All may read what is asked with a key; what needs none is for the origins that are named.
+    const host = "localhost:8000";
+    assert.equal((await ask(url, { host, origin: "https://evil.example" })).statusCode, 401, url);
+    assert.equal((await ask(url, { host, origin: "null" })).statusCode, 401, url);
+    assert.equal((await ask(url, { host, origin: "https://tools.example" })).statusCode, 200, url);
+    assert.equal((await ask(url, { host, origin: "http://localhost:3000" })).statusCode, 200, url);
+  }
+  // Probes and the page are for everybody, by whatever name a proxy passes on.
+  for (const url of ["/health", "/v1/health", "/ping", "/version", "/load"])
+    assert.equal((await ask(url, { host: "models.example" })).statusCode, 200, url);
+  await server.close();
+});
+
+test("a whole address in the first line tells of another host too, whatever the Host header says", async () => {
+  const { server, port } = await listening(local);
+  const ask = (address: string): Promise<string> =>
+    exchange(port, `GET ${address} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+  assert.match(await ask("http://evil.example/metrics"), /^HTTP\/1.1 401 /);
+  assert.match(await ask("http://localhost:1/metrics"), /^HTTP\/1.1 200 /);
   await server.close();
 });
 

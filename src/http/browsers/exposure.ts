@@ -39,20 +39,39 @@ function countOf(name: string, rawHeaders: readonly string[]): number {
   return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }
 
-function refuseForeign({ headers: given, url }: FastifyRequest, isNamed: boolean): void {
-  const { host, origin } = given;
+function refuseForeign(request: FastifyRequest, isNamed: boolean): void {
+  const sign = signOfForeign(request, isNamed);
+  if (sign !== null) throw foreign(sign.header, sign.what);
+  if (!isNamed && request.headers["sec-fetch-site"] === "cross-site")
+    throw foreign("sec-fetch-site", "The request is another site's");
+}
+
+/** What shows that a request may be another site's, whose page could read its answer. */
+export interface ForeignSign {
+  readonly header: "host" | "origin";
+  /** A sentence without its full stop. */
+  readonly what: string;
+}
+
+/**
+ * A page can have its own name lead to this machine (DNS rebinding), and the browser then takes the server for a part of its
+ * site; only the Host header tells. Otherwise a browser names its site in Origin where it is to read the answer.
+ *
+ * @param isNamed whether the operator named the request's origin
+ * @returns null of a request that is addressed to this machine, and is no other site's
+ */
+export function signOfForeign(
+  { headers: { host, origin }, url }: Pick<FastifyRequest, "headers" | "url">,
+  isNamed: boolean,
+): ForeignSign | null {
   // A whole address in the request's first line counts before its Host header.
   if (!url.startsWith("/") && !isLocal(url))
-    throw foreign("host", `The address ${JSON.stringify(cut(url))} is not this machine's own`);
-  if (host !== undefined && !isLocal(`http://${host}`)) {
-    throw foreign("host", `The host ${JSON.stringify(cut(host))} is not this machine's own`);
-  }
-  if (isNamed) return;
-  if (origin !== undefined && !isLocal(origin)) {
-    throw foreign("origin", `The origin ${JSON.stringify(cut(origin))} is another site`);
-  }
-  if (given["sec-fetch-site"] === "cross-site")
-    throw foreign("sec-fetch-site", "The request is another site's");
+    return { header: "host", what: `The address ${JSON.stringify(cut(url))} is not this machine's own` };
+  if (host !== undefined && !isLocal(`http://${host}`))
+    return { header: "host", what: `The host ${JSON.stringify(cut(host))} is not this machine's own` };
+  if (!isNamed && origin !== undefined && !isLocal(origin))
+    return { header: "origin", what: `The origin ${JSON.stringify(cut(origin))} is another site` };
+  return null;
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { SignedInUsers } from "../../users/signed-in-users.ts";
+import { TokenExpired } from "../../users/user-errors.ts";
 import { HttpRefusal } from "../errors.ts";
 
 export type AuthenticationScheme = "Bearer" | "Basic";
@@ -48,13 +49,22 @@ export function sentScheme({ authorization, "x-api-key": key }: IncomingHttpHead
   return /^\s*basic\b/i.test(authorization) ? "Basic" : "Bearer";
 }
 
-/** A user whom the operator's proxy names, without a key; null where it names nobody. As `authenticate` otherwise. */
+interface HeaderCredentials extends Pick<AuthenticationDependencies, "onUnknownKey"> {
+  readonly headers: IncomingHttpHeaders;
+  readonly address: string;
+}
+
+/**
+ * A user whom a header of the operator's proxy names, or a token in one, without a key; null where it names nobody. As
+ * `authenticate` otherwise.
+ */
 export function authenticateUser(
   users: Pick<SignedInUsers, "ofHeaders">,
   scheme: AuthenticationScheme,
-  { headers, address }: { readonly headers: IncomingHttpHeaders; readonly address: string },
+  { headers, address, onUnknownKey }: HeaderCredentials,
 ): Promise<Caller | null> {
   return users.ofHeaders(headers, address).catch((error: unknown) => {
+    if (isUnknownUser(error)) onUnknownKey();
     throw challenged(error, scheme);
   });
 }
@@ -69,7 +79,7 @@ interface AuthenticationDependencies {
   readonly keys: Pick<KeyStore, "findByHash">;
   readonly users: Pick<SignedInUsers, "ofToken">;
   readonly clock: Clock;
-  /** Called before a key that is not known is refused; may refuse it in other words. */
+  /** Called before a key that is not known, or a token that does not hold, is refused; may refuse it in other words. */
   readonly onUnknownKey: () => void;
 }
 
@@ -93,6 +103,7 @@ export async function authenticate(
   if (rest.length > 0) throw refusal(scheme, "There is something after the credentials");
   const secret = scheme === "Bearer" ? credentials : passwordOf(credentials);
   const user = await users.ofToken(secret).catch((error: unknown) => {
+    if (isUnknownUser(error)) onUnknownKey();
     throw challenged(error, scheme);
   });
   if (user !== null) return { caller: user, key: null };
@@ -131,6 +142,11 @@ function passwordOf(credentials: string): string {
 
 function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
   return unauthorized(scheme, `${what}. Send ${forms[scheme]}, with a key of this server.`);
+}
+
+/** Whether a user is refused as an unknown key is. What has expired was known, as with keys. */
+function isUnknownUser(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "unauthorized" && !(error instanceof TokenExpired);
 }
 
 /** What is wrong with a user, as this part of the API answers it. */

@@ -28,7 +28,7 @@ test("after some unknown keys further ones of the address wait until the minute 
   const slowed = await ask(bearer("hone_guess"));
   assert.equal(slowed.statusCode, 429);
   assert.equal(slowed.headers["retry-after"], "40");
-  assert.match(slowed.body, /More than 3 keys from this address .* Try again in 40 s/);
+  assert.match(slowed.body, /More than 3 keys or tokens from this address .* Try again in 40 s/);
   await clock.advance(39_499);
   assert.deepEqual(await statuses(1, bearer("hone_guess")), [429]);
   await clock.advance(1);

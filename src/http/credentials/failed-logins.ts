@@ -1,6 +1,7 @@
-// Counts keys that are not known by the address they come from, and answers further ones of that address with a wait. A
-// known key is never counted and never waits, so that nobody behind a shared address can shut out the others there.
-// Keys are too long to guess at any speed: this keeps programs that try from filling the audit log, and shows them in it.
+// Counts keys that are not known, and tokens that do not hold, by the address they come from, and answers further ones of
+// that address with a wait. A known key is never counted and never waits, so that nobody behind a shared address can shut
+// out the others there. Keys are too long to guess at any speed: this keeps programs that try from filling the audit log,
+// and shows them in it.
 import { isIPv6 } from "node:net";
 import type { Clock } from "../../domain/clock.ts";
 import { ServiceError } from "../../domain/service-error.ts";
@@ -13,7 +14,7 @@ export interface FailedLoginDependencies {
   readonly metrics: Metrics;
 }
 
-/** Where an unknown key came from. */
+/** Where an unknown key, or a token that does not hold, came from. */
 export interface FailedLogin {
   readonly address: string;
   readonly requestId: string;
@@ -41,7 +42,7 @@ export class FailedLogins {
     this.#dependencies = dependencies;
     this.#failures = dependencies.metrics.counter({
       name: "hone_http_failed_logins_total",
-      help: "Requests with a key that is not known, by their answer: refused (401), or slowed (429) after too many of one address.",
+      help: "Requests with a key that is not known or a token that does not hold, by their answer: refused (401), or slowed (429) after too many of one address.",
       labels: ["answer"],
     });
   }
@@ -93,7 +94,7 @@ export class FailedLogins {
   }
 
   #refusal(retryAfterSeconds: number): ServiceError {
-    const message = `More than ${this.#max} keys from this address were not known within a minute, and neither is this one. Try again in ${retryAfterSeconds} s; a known key is taken at once.`;
+    const message = `More than ${this.#max} keys or tokens from this address were not known within a minute, and neither is this one. Try again in ${retryAfterSeconds} s; a known key, or a token that holds, is taken at once.`;
     const faults = [{ location: ["header", "authorization"], message, type: "overloaded" }];
     return new ServiceError({ code: "overloaded", message, faults, retryAfterSeconds });
   }

@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../../domain/clock.ts";
+import { startIssuer } from "../../users/testing/issuer.ts";
 import { userSettingsWith, type UserSettings } from "../../users/settings.ts";
 import { createSignedInUsers } from "../../users/signed-in-users.ts";
+import type { HttpSettings } from "../settings.ts";
 import { basic, bearer, fakeServer, keys } from "../testing/fake-server.ts";
 
-function served(settings: Partial<UserSettings>, corsOrigins: readonly string[] = []) {
+function served(settings: Partial<UserSettings>, more: Partial<HttpSettings> = {}) {
   const users = createSignedInUsers({
     settings: userSettingsWith(settings),
     defaultEntity: "local",
     clock: systemClock,
   });
   return fakeServer({
-    settings: { corsOrigins },
+    settings: more,
     wrap: (dependencies) => ({ ...dependencies, users }),
   });
 }
@@ -60,7 +62,7 @@ test("a key is asked for where the proxy names nobody, or somebody else sends it
 });
 
 test("another site's page changes nothing in the name of whom the proxy has signed in", async () => {
-  const server = await served(proxied, ["https://tools.example"]);
+  const server = await served(proxied, { corsOrigins: ["https://tools.example"] });
   const status = async (headers: Readonly<Record<string, string>>, method: "GET" | "POST" = "POST") => {
     const url = method === "GET" ? "/v1/models" : "/tokenize";
     const payload = method === "GET" ? {} : { payload: { prompt: "a" } };
@@ -94,6 +96,55 @@ test("another site's page changes nothing in the name of whom the proxy has sign
     );
   }
   await server.close();
+});
+
+test("tokens that do not hold, and forged headers, count as unknown keys; those that expired do not", async (t) => {
+  const issuer = await startIssuer();
+  t.after(() => issuer.close());
+  const claims = { iss: issuer.url, aud: "hone", email: "ann@example.com" };
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const good = issuer.token({ ...claims, exp: nowSeconds + 600 });
+  const expired = issuer.token({ ...claims, exp: nowSeconds - 600 });
+  const forged = `${good.slice(0, good.lastIndexOf(".") + 1)}AAAA`;
+  const unverified = issuer.token({ ...claims, exp: nowSeconds + 600, email_verified: false });
+  const byToken = { issuer: issuer.url, audience: "hone", tokenHeader: "X-Token" };
+  const limit = { failedLoginsPerMinute: 3 };
+  const outcomes = async (
+    settings: Partial<UserSettings>,
+    sent: readonly Readonly<Record<string, string>>[],
+  ) => {
+    const server = await served(settings, limit);
+    const found: number[] = [];
+    for (const headers of sent) {
+      const request = { method: "GET", url: "/v1/models", headers, remoteAddress: "10.0.0.1" } as const;
+      found.push((await server.ask(request)).statusCode);
+    }
+    await server.close();
+    return found;
+  };
+  const asKey = (token: string) => ({ authorization: bearer(token) });
+  const inHeader = (token: string) => ({ "x-token": token });
+  const mixed = [asKey(forged), inHeader(forged), asKey("hone_guess"), asKey(forged), inHeader(forged)];
+  const holding = [asKey(good), inHeader(good), asKey(keys.member)];
+  assert.deepEqual(
+    await outcomes(byToken, [...mixed, asKey("hone_guess"), ...holding]),
+    [401, 401, 401, 429, 429, 429, 200, 200, 200],
+  );
+  assert.deepEqual(
+    await outcomes(
+      byToken,
+      [1, 2, 3, 4].map(() => asKey(unverified)),
+    ),
+    [401, 401, 401, 429],
+  );
+  assert.deepEqual(
+    await outcomes(
+      byToken,
+      [1, 2, 3, 4, 5].map((n) => (n % 2 === 0 ? asKey(expired) : inHeader(expired))),
+    ),
+    [401, 401, 401, 401, 401],
+  );
+  assert.deepEqual(await outcomes(proxied, [ann, ann, ann, ann]), [401, 401, 401, 429]);
 });
 
 test("what shows the whole server wants a key of either scheme where the operator says so, and probes want none", async () => {
