@@ -14,14 +14,15 @@ export interface Reading {
 /**
  * All of it or nothing.
  *
- * @throws ServiceError `invalid` where the archive is damaged, and as `DatabaseTables.fill`; what `signal` was aborted with
+ * @throws ServiceError `invalid` where the archive is damaged, and as `DatabaseTables.requireTables` and `fill`; what `signal` was aborted with
  */
 export async function loadTables(
   archive: ArchiveReader,
-  tables: Pick<DatabaseTables, "fill">,
+  tables: Pick<DatabaseTables, "fill" | "requireTables">,
   reading: Reading,
 ): Promise<void> {
   const { version, tables: archived } = archive.manifest.database;
+  await tables.requireTables(version, archived);
   const files = await tableFiles(archive);
   await tables.fill(version, async ({ insert }) => {
     for (const [index, table] of archived.entries()) {

@@ -36,6 +36,8 @@ const now = new Date(Date.UTC(2026, 10, 26, 10));
 const sealed = ["adapter_config.json", "adapter_model.safetensors"];
 const silent = { report: () => undefined, signal: new AbortController().signal };
 
+const anyTables = async (): Promise<void> => undefined;
+
 interface Place {
   readonly root: string;
   readonly database: MemoryDatabase;
@@ -118,7 +120,7 @@ test("a backup has what its moment names, and sha256sum and zcat read it", async
   );
   assert.equal(readFileSync(join(folder, "adapters/m/1/optimizer.safetensors"), "utf8"), "state");
   assert.equal(readFileSync(join(folder, "files/f"), "utf8"), "file");
-  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(folder), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(folder), anyTables, silent)), []);
   assert.equal(database.openSnapshots, 0);
   assert.deepEqual(readdirSync(join(root, "staging")), []);
 });
@@ -142,7 +144,7 @@ test("a version that goes right behind the moment is of another moment", async (
     { place: folderPlace(join(root, "one")), program: "1.0.0", ...silent },
   );
   assert.deepEqual(manifest.faults, []);
-  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), anyTables, silent)), []);
   // The second one went behind the moment that holds.
   assert.deepEqual(readdirSync(join(root, "one", "adapters/m")), ["2"]);
   assert.equal(await artifacts.has("adapters/m/2"), false);
@@ -162,7 +164,7 @@ test("a version that goes while its tables are written is in the backup", async 
   );
   await remove("m", 1);
   assert.deepEqual(manifest.faults, []);
-  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), anyTables, silent)), []);
   assert.ok(existsSync(join(root, "one", "adapters/m/1/adapter_config.json")));
 });
 
@@ -178,7 +180,7 @@ test("what is lost or changed is named, and the rest is in the backup", async (t
     manifest.faults.map(({ what }) => what),
     named,
   );
-  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), named);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), anyTables, silent)), named);
   database.faults = ["a page is torn"];
   assert.deepEqual(await faultsOf(verifyServer({ tables: database, artifacts }, silent)), [
     "database",
@@ -207,12 +209,12 @@ test("verify names whatever is damaged, missing or too many", async (t) => {
     const copy = join(root, "copy");
     execFileSync("cp", ["-r", folder, copy]);
     damage(join(copy, path));
-    const found = await faultsOf(verifyArchive(folderPlace(copy), silent));
+    const found = await faultsOf(verifyArchive(folderPlace(copy), anyTables, silent));
     const expected = path === "SHA256SUMS" ? "manifest.json" : path;
     assert.deepEqual(found, [expected], path);
     rmSync(copy, { recursive: true });
   }
-  await assert.rejects(faultsOf(verifyArchive(folderPlace(join(root, "none")), silent)), {
+  await assert.rejects(faultsOf(verifyArchive(folderPlace(join(root, "none")), anyTables, silent)), {
     code: "not_found",
   });
 });
@@ -258,7 +260,7 @@ test(
         rmSync(join(copy, path));
         put(join(copy, path));
         const found: Fault[] = [];
-        for await (const fault of verifyArchive(folderPlace(copy), silent)) found.push(fault);
+        for await (const fault of verifyArchive(folderPlace(copy), anyTables, silent)) found.push(fault);
         const named = path === "SHA256SUMS" ? "manifest.json" : path;
         const said = found.filter(({ what, message }) => what === named && expected.test(message));
         assert.equal(said.length, 1, `${path} is ${kind}: ${JSON.stringify(found)}`);
@@ -282,7 +284,7 @@ test("folders of an archive are its own", { skip: process.platform === "win32" }
   renameSync(join(folder, "adapters"), join(root, "elsewhere"));
   symlinkSync(join(root, "elsewhere"), join(folder, "adapters"));
   execFileSync("mkfifo", [join(folder, "more")]);
-  const found = await faultsOf(verifyArchive(folderPlace(folder), silent));
+  const found = await faultsOf(verifyArchive(folderPlace(folder), anyTables, silent));
   assert.deepEqual(found.filter((what) => !what.startsWith("adapters/")).toSorted(), ["adapters", "more"]);
   assert.ok(found.includes("adapters/m/1/adapter_config.json"));
   const { artifacts } = dataFolderAt(join(root, "restored"));
@@ -299,7 +301,7 @@ test("folders of an archive are its own", { skip: process.platform === "win32" }
   rmSync(join(folder, "adapters"));
   rmSync(join(folder, "more"));
   renameSync(join(root, "elsewhere"), join(folder, "adapters"));
-  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "linked")), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "linked")), anyTables, silent)), []);
 });
 
 test(
@@ -328,6 +330,7 @@ test("a restore puts everything in its place, and may be repeated after it faile
   const data = join(root, "restored");
   const { artifacts } = dataFolderAt(data);
   const failing = {
+    requireTables: anyTables,
     requireEmpty: () => target.requireEmpty(),
     fill: async () => {
       throw new Error("the disk is full");
@@ -367,7 +370,7 @@ test("nothing is restored beside others, from an export, or from what is damaged
     code: "invalid",
     message: /hone import/,
   });
-  assert.deepEqual(await faultsOf(verifyArchive(making.place, silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(making.place, anyTables, silent)), []);
 });
 
 test("an archive never leads out of its folder", async (t) => {
@@ -408,7 +411,7 @@ test("one that is ended leaves nothing, and one that died is begun anew", async 
   writeFileSync(join(root, "one", "SHA256SUMS"), "half");
   mkdirSync(join(root, "one", "database"));
   await backUp("one");
-  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), silent)), []);
+  assert.deepEqual(await faultsOf(verifyArchive(folderPlace(join(root, "one")), anyTables, silent)), []);
   await assert.rejects(backUp("one"), { code: "conflict", message: /holds an archive already/ });
   mkdirSync(join(root, "other"));
   writeFileSync(join(root, "other", "letter"), "");

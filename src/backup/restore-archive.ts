@@ -11,7 +11,7 @@ import { artifactRoots, isOfDatabase, keyOf } from "./archive/layout.ts";
 import { loadTables, type Reading } from "./load-tables.ts";
 
 export interface RestoreTargets {
-  readonly tables: Pick<DatabaseTables, "fill" | "requireEmpty">;
+  readonly tables: Pick<DatabaseTables, "fill" | "requireEmpty" | "requireTables">;
   readonly artifacts: Pick<ArtifactStore, "names" | "put" | "putFile">;
 }
 
@@ -19,7 +19,7 @@ export interface RestoreTargets {
  * Restores all of a backup.
  *
  * @throws ServiceError `conflict` where a database or artifacts of others are, before anything is written; `invalid` where the
- *   archive is damaged, or has no artifacts
+ *   archive is damaged, lacks tables, or has no artifacts
  */
 export async function restoreArchive(
   archive: ArchiveReader,
@@ -28,6 +28,8 @@ export async function restoreArchive(
 ): Promise<void> {
   const { content, database } = archive.manifest;
   if (content === "database") throw databaseAlone(archive.place);
+  // Before artifacts are put there.
+  await tables.requireTables(database.version, database.tables);
   await tables.requireEmpty(database.version);
   await refuseOthers(archive, artifacts);
   await putArtifacts(archive, artifacts, reading);

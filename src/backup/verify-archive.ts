@@ -1,5 +1,6 @@
 // Reads all of an archive and names what is wrong with it: files that are not as they were written, missing or too many, rows
 // that are none, and artifacts that its database names and it does not have.
+import type { RequireTables } from "../domain/backup/tables.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ArchivePlace } from "./archive/archive-place.ts";
 import { type ArchiveReader, openArchive } from "./archive/archive-reader.ts";
@@ -11,10 +12,15 @@ import { faultOfFiles, type Reference, referenceOf } from "./references.ts";
 /**
  * Each fault as it is found; none where the archive can be relied on.
  *
+ * @param requireTables of the database that the archive would be restored into
  * @throws ServiceError `not_found` where there is no archive, `unsupported` for a newer one; what `reading.signal` was aborted
  *   with
  */
-export async function* verifyArchive(place: ArchivePlace, reading: Reading): AsyncGenerator<Fault, void> {
+export async function* verifyArchive(
+  place: ArchivePlace,
+  requireTables: RequireTables,
+  reading: Reading,
+): AsyncGenerator<Fault, void> {
   let archive: ArchiveReader;
   try {
     archive = await openArchive(place);
@@ -29,6 +35,15 @@ export async function* verifyArchive(place: ArchivePlace, reading: Reading): Asy
   const sizes = new Map<string, number>();
   yield* verifyFiles(archive, { sums, sizes }, reading);
   yield* unknownFiles(place, sums);
+  const { version, tables } = archive.manifest.database;
+  try {
+    await requireTables(version, tables);
+  } catch (error) {
+    // Where tables or columns are others, what their rows name is not known.
+    yield faultOf(manifestName, error);
+    yield* verifyTables(archive, null, reading);
+    return;
+  }
   const references: Reference[] = [];
   yield* verifyTables(archive, references, reading);
   if (archive.manifest.content === "everything")
@@ -79,7 +94,7 @@ async function* unknownFiles(
 
 async function* verifyTables(
   archive: ArchiveReader,
-  references: Reference[],
+  references: Reference[] | null,
   reading: Reading,
 ): AsyncGenerator<Fault, void> {
   const { tables } = archive.manifest.database;
@@ -88,10 +103,11 @@ async function* verifyTables(
     reading.report({ kind: "table", table: table.table, index, count: tables.length });
     try {
       for await (const page of rowsOf(archive, table, files, reading))
-        for (const row of page) {
-          const reference = referenceOf(table, row);
-          if (reference !== null) references.push(reference);
-        }
+        if (references !== null)
+          for (const row of page) {
+            const reference = referenceOf(table, row);
+            if (reference !== null) references.push(reference);
+          }
     } catch (error) {
       yield faultOf(tablePath(table.table), error);
     }

@@ -59,8 +59,41 @@ export function readManifest(text: string, path: string): Manifest {
       message: `${path} has the format ${JSON.stringify(manifest["formatVersion"])}; this program reads ${formatVersion}. Use the version of Hone that made it, or a newer one.`,
     });
   if (sha256 !== hashOf(manifest)) throw invalid(path, "it is not as it was written");
-  // What has this hash is what `manifestText` wrote.
-  return manifest as unknown as Manifest;
+  if (!isManifest(manifest)) throw invalid(path, "it has other fields than a manifest has");
+  return manifest;
+}
+
+/** Whoever changes a manifest can give it a new hash too. */
+function isManifest(found: Readonly<Record<string, unknown>>): found is typeof found & Manifest {
+  const { content, createdAt, program, database, files, bytes, sumsSha256, faults } = found;
+  return (
+    (content === "database" || content === "everything") &&
+    [createdAt, program, sumsSha256].every((text) => typeof text === "string") &&
+    isCount(files) &&
+    isCount(bytes) &&
+    isObject(database) &&
+    typeof database["kind"] === "string" &&
+    isCount(database["version"]) &&
+    isListOf(database["tables"], isTable) &&
+    isListOf(faults, (fault) => typeof fault["what"] === "string" && typeof fault["message"] === "string")
+  );
+}
+
+function isTable({ table, columns, rows }: Readonly<Record<string, unknown>>): boolean {
+  const areNames = Array.isArray(columns) && columns.every((column) => typeof column === "string");
+  return typeof table === "string" && areNames && isCount(rows);
+}
+
+function isListOf(value: unknown, isOne: (one: Readonly<Record<string, unknown>>) => boolean): boolean {
+  return Array.isArray(value) && value.every((one) => isObject(one) && isOne(one));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
 function parsed(text: string, path: string): Readonly<Record<string, unknown>> {

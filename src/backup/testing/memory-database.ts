@@ -43,6 +43,8 @@ export class MemoryDatabase implements DatabaseTables {
     };
   }
 
+  async requireTables(): Promise<void> {}
+
   async requireEmpty(): Promise<void> {}
 
   async fill(_version: number, load: Parameters<DatabaseTables["fill"]>[1]): Promise<void> {

@@ -30,6 +30,13 @@ export interface TableFiller {
   readonly insert: (into: TableColumns, rows: readonly (readonly Cell[])[]) => Promise<void>;
 }
 
+/**
+ * Compares the tables that a copy names with those that a database of its version has.
+ *
+ * @throws ServiceError `unsupported` for a version that no copy has, `invalid` where tables or columns are missing or unknown
+ */
+export type RequireTables = (version: number, found: readonly TableColumns[]) => Promise<void>;
+
 /** A database that is copied from or to. Its version stays as it is unless it is filled. */
 export interface DatabaseTables {
   /** For people. */
@@ -44,6 +51,7 @@ export interface DatabaseTables {
   version(): Promise<number | null>;
   /** @throws ServiceError `unsupported` where its version is not the newest */
   snapshot(): Promise<TableSnapshot>;
+  readonly requireTables: RequireTables;
   /** @throws ServiceError as {@link DatabaseTables.fill}, before anything is copied */
   requireEmpty(version: number): Promise<void>;
   /**

@@ -19,6 +19,8 @@ import { sql } from "kysely";
 import { dataFolderAt } from "../../artifacts/testing/data-folder.ts";
 import { hashOfFiles } from "../../artifacts/seal.ts";
 import { startBucketServer } from "../../artifacts/testing/bucket-server.ts";
+import { type Manifest, manifestText } from "../../backup/archive/manifest.ts";
+import type { Fault } from "../../backup/fault.ts";
 import type { Cell, DatabaseTables } from "../../domain/backup/tables.ts";
 import { noUsage } from "../../domain/keys/usage.ts";
 import { adapterFolderOf, adaptersOf } from "../../domain/model.ts";
@@ -30,6 +32,7 @@ import {
   sampleModel,
   sampleVersion,
 } from "../../storage/contract/storage-under-test.ts";
+import { firstTablesVersion } from "../../storage/migrations/first-tables.ts";
 import { migrate, newestDatabaseVersion } from "../../storage/migrations/migrations.ts";
 import { openSqlite } from "../../storage/sqlite/sqlite-dialect.ts";
 import type { Stores } from "../../storage/stores.ts";
@@ -344,6 +347,59 @@ for (const [kind, skip] of [
       assert.ok(counts.every((count) => count > 3));
     }
   });
+
+test("a manifest that was changed and sealed anew is compared with the tables of its version", async (t) => {
+  const data = await recordedFolder(t);
+  const copies = newFolder(t);
+  const [whole, exported] = [join(copies, "backup"), join(copies, "export")];
+  await backup(whole, { data }, watching);
+  await exportDatabase(exported, { data }, watching);
+  type Database = Manifest["database"];
+  const changes: readonly (readonly [(database: Database) => object, RegExp])[] = [
+    [
+      ({ tables }) => ({
+        tables: tables.map((of) => ({
+          ...of,
+          columns: of.columns.map((name) =>
+            of.table === "model_versions" && name === "adapter_folder" ? "folder" : name,
+          ),
+        })),
+      }),
+      /the column model_versions\.adapter_folder is missing, the column model_versions\.folder is unknown/,
+    ],
+    [({ tables }) => ({ tables: tables.slice(0, 5) }), /the table model_versions is missing, the table jobs/],
+    [
+      ({ tables }) => ({ tables: [...tables, { table: "servers", columns: ["id"], rows: 0 }] }),
+      /the table servers is unknown/,
+    ],
+    [() => ({ version: firstTablesVersion }), /is unknown/],
+    [() => ({ tables: "all" }), /it has other fields than a manifest has/],
+  ];
+  for (const [index, [change, expected]] of changes.entries()) {
+    for (const folder of [whole, exported]) {
+      const path = join(folder, "manifest.json");
+      const before = readFileSync(path, "utf8");
+      const { format: _format, formatVersion: _version, ...sealed } = JSON.parse(before) as Manifest;
+      const { sha256: _, ...content } = { sha256: null, ...sealed };
+      const database = { ...content.database, ...change(content.database) };
+      writeFileSync(path, manifestText({ ...content, database }));
+      const found: Fault[] = [];
+      for await (const fault of verify(folder, {}, watching)) found.push(fault);
+      assert.deepEqual(
+        [found[0]?.what, expected.test(found[0]?.message ?? "")],
+        ["manifest.json", true],
+        found[0]?.message,
+      );
+      const target = join(copies, `target-${index}`);
+      const load = folder === whole ? restore : importDatabase;
+      await assert.rejects(load(folder, { data: target }, watching), { code: "invalid", message: expected });
+      assert.equal(existsSync(join(target, "adapters")), false);
+      writeFileSync(path, before);
+    }
+  }
+  for (const folder of [whole, exported])
+    for await (const fault of verify(folder, {}, watching)) assert.fail(fault.message);
+});
 
 test("a restore is refused where a server runs, and a backup while another one is made", async (t) => {
   const data = await recordedFolder(t);

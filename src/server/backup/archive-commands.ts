@@ -21,6 +21,7 @@ import type { DatabaseTables } from "../../domain/backup/tables.ts";
 import { systemClock } from "../../domain/clock.ts";
 import { newUuid } from "../../domain/ids.ts";
 import { ServiceError } from "../../domain/service-error.ts";
+import { requireTablesOf } from "../../storage/copies/tables-of-version.ts";
 import { artifactPlaceOf, bucketPlaceOf } from "../artifact-place.ts";
 import { addToChildEnvironment, readConfig, type HoneConfig } from "../config.ts";
 import { databasePlace, type DatabasePlace } from "../database-place.ts";
@@ -109,7 +110,9 @@ export async function importDatabase(
   const archive = await openArchive(archivePlaceOf(source, readConfig({ ...flags })));
   const { place } = await newPlace(flags);
   return withTables(place, { isShared: false }, async (tables) => {
-    await tables.requireEmpty(archive.manifest.database.version);
+    const { version, tables: named } = archive.manifest.database;
+    await tables.requireTables(version, named);
+    await tables.requireEmpty(version);
     await loadTables(archive, tables, watching);
     return archive.manifest;
   });
@@ -126,7 +129,7 @@ export async function* verify(
   watching: Watching,
 ): AsyncGenerator<Fault, void> {
   if (source !== null) {
-    yield* verifyArchive(archivePlaceOf(source, readConfig({ ...flags })), watching);
+    yield* verifyArchive(archivePlaceOf(source, readConfig({ ...flags })), requireTablesOf, watching);
     return;
   }
   const { config, place } = existingPlace(flags);

@@ -17,7 +17,7 @@ import { openStores } from "../stores.ts";
 import { createPostgres, withoutPostgres } from "../testing/postgres-databases.ts";
 import { sampleRows, type SampleTable } from "../testing/sample-rows.ts";
 import { databaseTables } from "./database-tables.ts";
-import { keptTables } from "./kept-tables.ts";
+import { keptTables, notKept } from "./kept-tables.ts";
 
 /** Opens connections to one empty database, each closed with the test. */
 type Place = () => Connection;
@@ -77,16 +77,6 @@ function contentOfSamples(rows: readonly SampleTable[]): Readonly<Record<string,
     rows.map(({ of, rows: ofTable }) => [of.table, ofTable.map((row) => JSON.stringify(row)).sort()]),
   );
 }
-
-const notKept = [
-  "database_version",
-  "servers",
-  "server_bases",
-  "server_versions",
-  "sweepers",
-  "limit_running",
-  "limit_slots",
-];
 
 test("copies have every table and every column of the newest version but what servers say of themselves", async (t) => {
   const newest = closed(t, openSqlite({ file: ":memory:", isShared: true }));

@@ -4,12 +4,12 @@ import type { Cell, DatabaseTables, TableFiller } from "../../domain/backup/tabl
 import { ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { insertRows } from "../insert-rows.ts";
-import { firstTablesVersion } from "../migrations/first-tables.ts";
 import { makeTables, migrate, newestDatabaseVersion, readDatabaseVersion } from "../migrations/migrations.ts";
 import { portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import { keptTables } from "./kept-tables.ts";
 import { charactersOf } from "./page-of-rows.ts";
+import { requireKnownVersion, requireTablesOf } from "./tables-of-version.ts";
 
 /** A statement takes four thousand parameters. */
 const parametersMax = 4000;
@@ -30,6 +30,7 @@ export function databaseTables(connection: Connection): DatabaseTables {
       if (found !== newestDatabaseVersion) throw otherVersion(name, found);
       return connection.openSnapshot();
     },
+    requireTables: requireTablesOf,
     requireEmpty: async (copied) => void (await emptyVersion(connection, queries, copied)),
     fill: async (copied, load) => {
       await queries.transaction().execute(async (transaction) => {
@@ -50,7 +51,7 @@ async function emptyVersion(
   queries: Kysely<Schema>,
   copied: number,
 ): Promise<number | null> {
-  requireKnown(copied);
+  requireKnownVersion(copied);
   const found = (await readDatabaseVersion(queries))?.version ?? null;
   if (found === null) return null;
   if (found !== copied)
@@ -86,15 +87,6 @@ function fillerOf({ isMissingParent }: Connection, transaction: Transaction<Sche
       throw invalidRow(`a row of ${table} refers to one that is not there`, cause);
     }
   }
-}
-
-function requireKnown(version: number): void {
-  if (version >= firstTablesVersion && version <= newestDatabaseVersion) return;
-  const message =
-    version > newestDatabaseVersion
-      ? `The copy is of a database of version ${version}, but this program knows only up to ${newestDatabaseVersion}: use the version of Hone that made it, or a newer one.`
-      : `The copy is of a database of version ${version}; there are none of versions before ${firstTablesVersion}.`;
-  throw new ServiceError({ code: "unsupported", message });
 }
 
 function otherVersion(name: string, found: number | null): ServiceError {

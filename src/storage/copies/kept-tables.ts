@@ -5,13 +5,17 @@ import type { TableColumns } from "../../domain/backup/tables.ts";
 import type { Schema } from "../schema.ts";
 
 /** Of what servers say as long as they run, and of what counts for a minute. */
-type OfServers =
-  | "servers"
-  | "server_bases"
-  | "server_versions"
-  | "sweepers"
-  | "limit_running"
-  | "limit_slots";
+const ofServers = [
+  "servers",
+  "server_bases",
+  "server_versions",
+  "sweepers",
+  "limit_running",
+  "limit_slots",
+] as const;
+
+/** The tables that copies of no version have. */
+export const notKept: readonly string[] = ["database_version", ...ofServers];
 
 const limits = [
   "requests_per_minute",
@@ -22,7 +26,8 @@ const limits = [
 ] as const;
 
 type KeptColumns = {
-  readonly [Table in Exclude<keyof Schema, OfServers>]: readonly (keyof Schema[Table] & string)[];
+  readonly [Table in Exclude<keyof Schema, (typeof ofServers)[number]>]: readonly (keyof Schema[Table] &
+    string)[];
 };
 
 const keptColumns: KeptColumns = {
