@@ -15,6 +15,8 @@ export interface ServerFolderOptions extends Pick<ArtifactWriter, "server"> {
 export const modelsFolder = "models";
 /** In a root: what a backup that is being made keeps of its moment. */
 export const backupFolder = "backup";
+/** In a root: what is computed of models, and files of a bucket. */
+export const cacheFolder = "cache";
 /** In the folder of a model: what is computed of it. */
 const ownCache = ".cache";
 
@@ -23,7 +25,7 @@ export const folderNames: readonly string[] = [
   "adapters",
   "files",
   "jobs",
-  "cache",
+  cacheFolder,
   workFolder,
   "imports",
   backupFolder,
@@ -47,7 +49,7 @@ export class ServerFolder {
     const { root } = this.#options;
     const [first, name] = relative(root, model).split(sep);
     if (first === modelsFolder && name !== undefined) return join(root, modelsFolder, name, ownCache);
-    return join(root, "cache");
+    return join(root, cacheFolder);
   }
 
   /** Where attempts at a job keep what they have done; made by them. */
@@ -74,7 +76,7 @@ export class ServerFolder {
     for (const server of await namesIn(join(root, workFolder)))
       if (!(await isLive(server))) left.push(`${workFolder}/${server}`);
     const added = (await namesIn(join(root, modelsFolder))).map((name) => join(modelsFolder, name, ownCache));
-    for (const cache of ["cache", join("cache", "blobs"), ...added])
+    for (const cache of [cacheFolder, join(cacheFolder, "blobs"), ...added])
       for (const name of await namesIn(join(root, cache)))
         if (name.endsWith(".partial")) left.push(join(cache, name));
     for (const name of left) await rm(join(root, name), { recursive: true, force: true });

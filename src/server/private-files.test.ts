@@ -1,6 +1,15 @@
 // What other users of the machine can reach of a data folder: nothing of what the server made.
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -62,6 +71,40 @@ test("an existing data folder is tightened, and says so; what others made stays 
     logger,
   );
   assert.equal(paths.length, 5);
+});
+
+test("what lies in folders that others could reach is tightened, and in caches always", async (t) => {
+  const folder = newFolder(t);
+  for (const name of ["cache/blobs", "adapters/m/1", "files", "others"])
+    mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ["cache/a", "cache/blobs/b", "adapters/m/1/c", "files/d", "others/e", "mine", "linked"])
+    writeFileSync(join(folder, name), "");
+  writeFileSync(join(folder, "cache/program"), "", { mode: 0o755 });
+  linkSync(join(folder, "linked"), join(folder, "files/linked"));
+  symlinkSync(join(folder, "mine"), join(folder, "cache/link"));
+  for (const name of [".", "cache"]) chmodSync(join(folder, name), 0o700);
+  const places = { data: folder, blobs: folder, database: placeOf(folder, "hone.db") };
+  const said: unknown[] = [];
+  const logger = { ...silentLogger, warn: (fields: object) => void said.push(fields) };
+  await keepDataPrivate(places, logger);
+  checkModes(folder, {
+    "cache/a": 0o600,
+    "cache/blobs": 0o700,
+    "cache/blobs/b": 0o600,
+    "cache/program": 0o700,
+    adapters: 0o700,
+    "adapters/m/1": 0o700,
+    "adapters/m/1/c": 0o600,
+    "files/d": 0o600,
+    // These are somebody else's, or may be.
+    others: 0o755,
+    "others/e": 0o644,
+    mine: 0o644,
+    linked: 0o644,
+  });
+  assert.equal(said.length, 3);
+  await keepDataPrivate(places, logger);
+  assert.equal(said.length, 3);
 });
 
 test("the folder of adapters and files is made, and tightened as the data folder is", async (t) => {

@@ -1,8 +1,9 @@
 // Keeps what the server stores from other users of its machine: new files are their owner's only, and an existing data
 // folder is tightened. Leaves alone what others made: `hone.json`, and folders that are not the server's own.
-import { chmod, readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { folderNames } from "../artifacts/server-folder.ts";
+import { chmod, lstat, readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { isMissing } from "../artifacts/folder-names.ts";
+import { cacheFolder, folderNames } from "../artifacts/server-folder.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { DatabasePlace } from "./database-place.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -12,7 +13,7 @@ export function keepNewFilesPrivate(): void {
   process.umask(0o077);
 }
 
-/** What the server makes in its data folder. What lies in its folders is out of reach with them. */
+/** What the server makes in its data folder. */
 const ownFiles = /^(admin-key|artifacts-id|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
 /** Where a server's data lies. */
@@ -38,22 +39,27 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
   for (const path of paths) await tighten(path, logger);
 }
 
+/**
+ * Of a file, or a folder that the server made: also what lies in a folder that others could reach. What lies in one that was
+ * closed is out of reach with it, and is not looked at: there may be very many. Caches are few, and programs of before had made
+ * their files for all to read.
+ */
 async function tighten(path: string, logger: Logger): Promise<void> {
   // Windows has lists of who may do what, which a mode says nothing of; a folder of a user's own is that user's.
   if (process.platform === "win32") return;
-  const found = await stat(path).catch((error: unknown) => {
-    // A database makes some of its files only while it is open.
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  });
+  const found = await unlessGone(stat(path));
   if (found === null) return;
   const { mode } = found;
   const isForEverybody = (mode & 0o1000) !== 0;
-  if ((mode & 0o077) === 0 || isForEverybody) return;
+  const name = basename(path);
+  const isOpen = (mode & 0o077) !== 0 && !isForEverybody;
   try {
-    await chmod(path, mode & 0o700);
+    if (isOpen) await chmod(path, mode & 0o700);
+    const isOwnFolder = found.isDirectory() && folderNames.includes(name);
+    const inside = isOwnFolder && (isOpen || name === cacheFolder) ? await tightenBelow(path) : 0;
+    if (!isOpen && inside === 0) return;
     logger.warn(
-      { path, before: (mode & 0o777).toString(8) },
+      { path, before: (mode & 0o777).toString(8), inside },
       "others could reach this; took their rights away",
     );
   } catch (error) {
@@ -62,4 +68,29 @@ async function tighten(path: string, logger: Logger): Promise<void> {
       "other users of this machine can reach this; its owner must run chmod go=",
     );
   }
+}
+
+/** @returns how many files and folders it changed */
+async function tightenBelow(folder: string): Promise<number> {
+  let changed = 0;
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const found = await unlessGone(lstat(path));
+    // What a symbolic link leads to, or a file has another name for, may be somebody else's: files of a model are linked.
+    if (found === null || !(found.isDirectory() || (found.isFile() && found.nlink === 1))) continue;
+    if ((found.mode & 0o077) !== 0) {
+      await unlessGone(chmod(path, found.mode & 0o700));
+      changed += 1;
+    }
+    if (found.isDirectory()) changed += (await unlessGone(tightenBelow(path))) ?? 0;
+  }
+  return changed;
+}
+
+/** Null where it went meanwhile: a database makes some of its files only while it is open. */
+async function unlessGone<Value>(found: Promise<Value>): Promise<Value | null> {
+  return found.catch((error: unknown) => {
+    if (isMissing(error)) return null;
+    throw error;
+  });
 }

@@ -100,7 +100,7 @@ import { createListener } from "./listener.ts";
 import { builtInModel, packageVersion } from "./package.ts";
 import { requireServed } from "../runtime/served-platform.ts";
 import { connectionsThatFit, openFilesMax } from "./open-files.ts";
-import { keepDataPrivate } from "./private-files.ts";
+import { keepDataPrivate, keepNewFilesPrivate } from "./private-files.ts";
 import { createQueueCheck } from "./checks/queue-check.ts";
 import { createVersionWatch } from "./checks/version-watch.ts";
 import { compareAdapters, comparisonFault, type AdapterComparison } from "./data-folder/compare-adapters.ts";
@@ -234,6 +234,8 @@ async function build(
   limits: ServerLimits,
   { start, onOutdated }: Building,
 ): Promise<Facts> {
+  // Before anything is written: parts that start early keep what they compute.
+  keepNewFilesPrivate();
   requireServed();
   settleChildEnvironment();
   const { host, port, data, drainSeconds } = config.server;
