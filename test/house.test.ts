@@ -474,7 +474,12 @@ const absences: readonly Absence[] = [
   {
     invariant: 14,
     pattern: /"libsql"|"\.[^"]*\/sqlite\/|"\.\/sqlite-|\bPRAGMA\b/,
-    allowed: ["src/storage/sqlite/", "src/server/database-place.ts"],
+    // Copies make the tables of an older version in memory, to see which those are.
+    allowed: [
+      "src/storage/sqlite/",
+      "src/storage/copies/tables-of-version.ts",
+      "src/server/database-place.ts",
+    ],
     example: 'import { openSqlite } from "../storage/sqlite/sqlite-dialect.ts";',
   },
   {

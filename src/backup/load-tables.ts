@@ -14,7 +14,8 @@ export interface Reading {
 /**
  * All of it or nothing.
  *
- * @throws ServiceError `invalid` where the archive is damaged, and as `DatabaseTables.requireTables` and `fill`; what `signal` was aborted with
+ * @throws ServiceError `invalid` where the archive is damaged, and as `DatabaseTables.requireTables` and `fill`; what `signal`
+ *   was aborted with
  */
 export async function loadTables(
   archive: ArchiveReader,
