@@ -76,7 +76,11 @@ function sqlitePlace(
     findDamage: async () => {
       try {
         const snapshot = openSqliteSnapshot(file);
-        return await snapshot.faults().finally(() => snapshot.close());
+        try {
+          return await snapshot.faults();
+        } finally {
+          await snapshot.close();
+        }
       } catch (error) {
         // So damaged that it cannot even be looked through.
         if (damagedDatabaseError(error, file) === null) throw error;

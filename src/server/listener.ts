@@ -68,6 +68,7 @@ export function createListener({ host, port: wantedPort }: Address): Listener {
           // A server that is given another one takes over its handle, and connections go to it from then on.
           await app.listen(Object.assign(main, { host: "" }));
           // Which asks the system for Node's own backlog again, and has no option for another.
+          // oxlint-disable-next-line no-underscore-dangle -- Node's own name for it
           (app.server as unknown as { readonly _handle: Handle | null })._handle?.listen(backlog);
           main = null;
           for (const door of others) {
