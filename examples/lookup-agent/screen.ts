@@ -38,7 +38,7 @@ function textOf({ content }: Message): string {
 function agentLine(message: Message): string {
   const text = textOf(message);
   const written = (message.tool_calls ?? []).map(
-    ({ function: called }) => `${called?.name}${called?.arguments}`,
+    ({ function: called }) => `${String(called?.name)}${String(called?.arguments)}`,
   );
   return [...(text === "" ? [] : [JSON.stringify(text)]), ...written].join(" ");
 }

@@ -5,7 +5,9 @@ import type { TrainingConfig } from "./train-options.ts";
 /** Optimizer steps of a round: at most four, and at least one group of rollouts in each. */
 const stepCountMax = 4;
 
-/** The first is a compromise: it is low for very small models, and the next job corrects one that is too high for a larger one. */
+/**
+ * The first is a compromise: low for very small models, and corrected by the next job if it is too high for a larger one.
+ */
 const learningRate = { first: 5e-4, min: 1e-5, max: 2e-3 } as const;
 
 /**
