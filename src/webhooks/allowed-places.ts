@@ -6,25 +6,40 @@ import { quoted, ServiceError } from "../domain/service-error.ts";
 export interface AllowedPlaces {
   /** Whether the operator allows nothing. */
   readonly isEmpty: boolean;
-  /** Whether a host of a URL may be looked up at all: it is listed, or networks are, in which its address may lie. */
+  /** Whether a host of a URL may be looked up at all: it is a listed name or address, or localhost where loopback is. */
   mayResolve(host: string): boolean;
   /** Whether a request for a host may go to an address. */
   mayConnect(host: string, address: string): boolean;
 }
 
 /**
- * Addresses that a listed name does not open: this machine, link-local ones (where clouds keep their metadata), and what is
- * no single machine.
+ * Addresses that a listed name does not open: this machine, link-local ones, where clouds keep their credentials, what is no
+ * single machine, and IPv6 addresses that stand for IPv4 ones. A list with IPv4 networks has their mapped form, ::ffff:0:0/96.
  */
 const closedToNames = networksOf([
   "0.0.0.0/8",
   "127.0.0.0/8",
+  // Alibaba's metadata, and Azure's service of virtual machines.
+  "100.100.100.200",
+  "168.63.129.16",
   "169.254.0.0/16",
+  // Oracle's metadata is in it.
+  "192.0.0.0/24",
   "224.0.0.0/4",
   "240.0.0.0/4",
-  "::/128",
-  "::1/128",
+  // Unspecified, loopback and IPv4-compatible.
+  "::/96",
+  // IPv4-translated, NAT64, Teredo and 6to4.
+  "::ffff:0:0:0/96",
+  "64:ff9b::/96",
+  "64:ff9b:1::/48",
+  "2001::/32",
+  "2002::/16",
   "fe80::/10",
+  "fec0::/10",
+  // The metadata of AWS and of Google.
+  "fd00:ec2::/32",
+  "fd20:ce::254",
   "ff00::/8",
 ]);
 
@@ -48,7 +63,10 @@ export function readAllowedPlaces(entries: readonly string[]): AllowedPlaces {
     isEmpty: entries.length === 0,
     mayResolve: (host) => {
       const plain = plainHost(host);
-      return isIP(plain) === 0 ? isListed(plain) || networks.length > 0 : isWithin(open, plain);
+      if (isIP(plain) !== 0) return isWithin(open, plain);
+      // Never asked of a name server.
+      if (plain === "localhost") return isWithin(open, "127.0.0.1") || isWithin(open, "::1");
+      return isListed(plain);
     },
     mayConnect: (host, address) => {
       if (isWithin(open, address)) return true;
@@ -83,10 +101,9 @@ function networksOf(texts: readonly string[]): BlockList {
   return networks;
 }
 
-/** An IPv4 address that is written as IPv6 is what it stands for. */
+/** An IPv4 address that is mapped to IPv6 is within the networks of what it stands for. */
 function isWithin(networks: BlockList, address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  const plain = mapped ?? address.replace(/%.*$/, "");
+  const plain = address.replace(/%.*$/, "");
   return networks.check(plain, isIP(plain) === 4 ? "ipv4" : "ipv6");
 }
 

@@ -6,7 +6,7 @@ export const webhookSettings = {
     kind: "list",
     default: [],
     about:
-      "Where webhooks may send: host names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). Empty: nowhere. A name reaches this machine and link-local addresses only where these are listed as well.",
+      "Where webhooks may send: host names (`hooks.example.com`, `*.example.com`), addresses and networks (`10.0.0.0/8`, `::1`). Empty: nowhere. A network admits addresses, not names that lead there. A name reaches this machine, link-local addresses and those where clouds keep credentials only where these are listed as well.",
   },
   retryHours: {
     kind: "number",
@@ -40,6 +40,8 @@ export const webhookSettings = {
 
 const fixed = {
   webhooksPerEntity: 100,
+  /** URLs of new and changed webhooks whose names are looked up at once. */
+  checksPerEntity: 4,
   /** Of one server, at once. */
   sendingMax: 32,
   sendingPerEntity: 8,

@@ -14,6 +14,7 @@ import type {
 } from "../domain/webhooks/webhook.ts";
 import type { WebhookStore } from "../domain/webhooks/webhook-store.ts";
 import type { AllowedPlaces } from "./allowed-places.ts";
+import { nameResolver, type ResolveName } from "./resolve-name.ts";
 import { addressesOf, UnreachableReceiver } from "./send-request.ts";
 import type { WebhookSettings } from "./settings.ts";
 import { isSecret, newSecret } from "./signature.ts";
@@ -23,7 +24,7 @@ export interface WebhookService {
    * The only answer that has the secret.
    *
    * @throws ServiceError `invalid` for a URL that nothing may be sent to, `forbidden` for another entity, `conflict` for
-   *   one webhook too many
+   *   one webhook too many, `overloaded` while the names of too many of the caller's URLs are looked up
    */
   create(request: WebhookRequest, caller: Caller): Promise<Webhook>;
   /** @throws ServiceError `not_found`, also for another entity's */
@@ -61,6 +62,8 @@ export interface WebhookDependencies {
   readonly clock: Clock;
   readonly allowed: AllowedPlaces;
   readonly settings: WebhookSettings;
+  /** Asks the machine's name servers unless given. */
+  readonly resolve?: ResolveName;
 }
 
 const urlLengthMax = 2048;
@@ -72,7 +75,29 @@ export function createWebhookService({
   clock,
   allowed,
   settings,
+  resolve = nameResolver(),
 }: WebhookDependencies): WebhookService {
+  /** URLs of each entity's callers whose names are looked up right now. */
+  const checking = new Map<string, number>();
+  const checkUrl = async (text: string, { entity }: Caller): Promise<string> => {
+    const url = readUrl(text, allowed);
+    const { checksPerEntity } = settings;
+    const count = checking.get(entity) ?? 0;
+    if (count >= checksPerEntity)
+      throw new ServiceError({
+        code: "overloaded",
+        message: `The names of ${checksPerEntity} URLs of ${quoted(entity)} are being looked up, and no more are at once; try again when one of those requests was answered.`,
+      });
+    checking.set(entity, count + 1);
+    try {
+      await checkAddresses(url, { allowed, clock, resolve });
+    } finally {
+      const left = (checking.get(entity) ?? 1) - 1;
+      if (left === 0) checking.delete(entity);
+      else checking.set(entity, left);
+    }
+    return url.href;
+  };
   const find = async (id: string, caller: Caller): Promise<Webhook> => {
     const webhook = await store.find(id);
     if (webhook === null || !mayReach(caller, { entity: webhook.entity, project: null }))
@@ -90,7 +115,7 @@ export function createWebhookService({
           "secret must be whsec_ and the base64 of 24 to 64 bytes; leave it out for a fresh one",
         );
       checkProject(choice.projectId, entity);
-      const url = await checkUrl(choice.url, allowed, clock);
+      const url = await checkUrl(choice.url, caller);
       const webhook = {
         ...choice,
         url,
@@ -107,7 +132,7 @@ export function createWebhookService({
     change: async (id, { isEnabled, ...choice }, caller) => {
       const { entity } = await find(id, caller);
       if (choice.projectId !== undefined) checkProject(choice.projectId, entity);
-      const url = choice.url === undefined ? {} : { url: await checkUrl(choice.url, allowed, clock) };
+      const url = choice.url === undefined ? {} : { url: await checkUrl(choice.url, caller) };
       let changed = await store.change(id, { ...choice, ...url });
       if (isEnabled === true) changed = await store.enable(id);
       if (isEnabled === false) {
@@ -143,8 +168,8 @@ export function createWebhookService({
   };
 }
 
-/** @returns the URL as it is asked. @throws ServiceError `invalid` where nothing may be sent there */
-async function checkUrl(text: string, allowed: AllowedPlaces, clock: Clock): Promise<string> {
+/** @throws ServiceError `invalid` for what is no URL of a receiver */
+function readUrl(text: string, allowed: AllowedPlaces): URL {
   const url = URL.parse(text);
   if (url === null || !["http:", "https:"].includes(url.protocol) || text.length > urlLengthMax)
     throw invalid(
@@ -158,21 +183,32 @@ async function checkUrl(text: string, allowed: AllowedPlaces, clock: Clock): Pro
       "url",
       "This server sends webhooks nowhere: its operator names where it may, in the setting webhooks.allowed (HONE_WEBHOOKS_ALLOWED)",
     );
-  const late = new AbortController();
+  return url;
+}
+
+/** @throws ServiceError `invalid` where nothing may be sent there */
+async function checkAddresses(
+  url: URL,
+  {
+    allowed,
+    clock,
+    resolve,
+  }: Pick<WebhookDependencies, "allowed" | "clock"> & { readonly resolve: ResolveName },
+): Promise<void> {
+  const [late, over] = [new AbortController(), new AbortController()];
+  clock.sleep(resolveMs, { signal: over.signal }).then(
+    () =>
+      late.abort(new UnreachableReceiver(`${url.hostname} was not resolved within ${resolveMs / 1000} s`)),
+    () => undefined,
+  );
   try {
-    await Promise.race([
-      addressesOf(url, allowed),
-      clock.sleep(resolveMs, { signal: late.signal }).then(() => {
-        throw new UnreachableReceiver(`${url.hostname} was not resolved within ${resolveMs / 1000} s`);
-      }),
-    ]);
+    await addressesOf(url, allowed, { signal: late.signal, resolve });
   } catch (error) {
     if (!(error instanceof UnreachableReceiver)) throw error;
     throw invalid("url", error.message, error);
   } finally {
-    late.abort();
+    over.abort();
   }
-  return url.href;
 }
 
 function checkProject(projectId: string | null, entity: string): void {

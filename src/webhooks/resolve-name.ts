@@ -1,0 +1,105 @@
+// The addresses of a receiver's name. The operating system's getaddrinfo cannot be cancelled, and a few calls of it that
+// wait occupy every thread that it has, for the whole process; so the name servers are asked here, without threads.
+import { Resolver } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+
+export interface FoundAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** @returns at least one address. @throws UnresolvedName; the signal's reason once it aborts */
+export type ResolveName = (host: string, signal: AbortSignal) => Promise<readonly FoundAddress[]>;
+
+export class UnresolvedName extends Error {}
+
+export interface NameSources {
+  /** Name servers, as `address` or `address:port`; those of the operating system unless given. */
+  readonly servers?: readonly string[];
+  readonly hostsFile?: string;
+  readonly resolverFile?: string;
+}
+
+/** How long a name server has for its first answer; the second try gets about twice as long. */
+const answerMs = 1500;
+const tries = 2;
+/** Of one name, as many are tried. */
+const addressesMax = 16;
+/** As many as the C library takes. */
+const searchMax = 6;
+
+const systemHosts =
+  process.platform === "win32" ? "C:\\Windows\\System32\\drivers\\etc\\hosts" : "/etc/hosts";
+
+const loopback = ["127.0.0.1", "::1"];
+
+/** Looks names up: localhost is this machine; the hosts file comes before the name servers. */
+export function nameResolver({
+  servers,
+  hostsFile = systemHosts,
+  resolverFile = "/etc/resolv.conf",
+}: NameSources = {}): ResolveName {
+  return async (host, signal) => {
+    signal.throwIfAborted();
+    if (host === "localhost") return found(loopback);
+    const listed = addressesIn(await textOf(hostsFile), host);
+    if (listed.length > 0) return found(listed);
+    // One for each call: cancelling ends all that a resolver was asked, and a changed configuration is read.
+    const resolver = new Resolver({ timeout: answerMs, tries });
+    if (servers !== undefined) resolver.setServers(servers);
+    const candidates = candidatesOf(host, await textOf(resolverFile));
+    signal.throwIfAborted();
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      for (const name of candidates) {
+        const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+        signal.throwIfAborted();
+        const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+        if (addresses.length > 0) return found(addresses);
+      }
+    } finally {
+      signal.removeEventListener("abort", cancel);
+    }
+    throw new UnresolvedName(`${host} cannot be resolved`);
+  };
+}
+
+function found(addresses: readonly string[]): readonly FoundAddress[] {
+  return addresses.slice(0, addressesMax).map((address) => ({ address, family: isIP(address) }));
+}
+
+/** Empty where it cannot be read: then the name servers alone are asked. */
+async function textOf(path: string): Promise<string> {
+  return await readFile(path, "utf8").catch(() => "");
+}
+
+function addressesIn(hosts: string, host: string): readonly string[] {
+  return wordsOf(hosts).flatMap(([address = "", ...names]) =>
+    isIP(address) !== 0 && names.some((name) => name.toLowerCase() === host) ? [address] : [],
+  );
+}
+
+/** The full names that a name may stand for, as `search` and `ndots` of resolv.conf say. */
+function candidatesOf(host: string, configuration: string): readonly string[] {
+  let search: readonly string[] = [];
+  let dotsMin = 1;
+  for (const [keyword, ...words] of wordsOf(configuration)) {
+    if (keyword === "search" || keyword === "domain") search = words.slice(0, searchMax);
+    if (keyword !== "options") continue;
+    for (const word of words) dotsMin = Number(/^ndots:(\d{1,2})$/.exec(word)?.[1] ?? dotsMin);
+  }
+  const longer = search.map((domain) => `${host}.${domain.replace(/^\.|\.$/g, "")}`);
+  return host.split(".").length > dotsMin ? [host, ...longer] : [...longer, host];
+}
+
+/** The words of each line, without comments. */
+function wordsOf(text: string): readonly (readonly string[])[] {
+  return text.split("\n").map((line) =>
+    line
+      .replace(/[#;].*$/, "")
+      .trim()
+      .split(/\s+/),
+  );
+}
