@@ -12,6 +12,7 @@ import { requireServed } from "../../runtime/served-platform.ts";
 import { addedBases } from "../library/added-models.ts";
 import { addToChildEnvironment, hideSecretsFromChildren, type HoneConfig } from "../config.ts";
 import { builtInModel } from "../package.ts";
+import { keepNewFilesPrivate } from "../private-files.ts";
 
 interface EngineLimits {
   readonly engine?: Partial<EngineSettings>;
@@ -29,6 +30,8 @@ export function settleChildEnvironment(): void {
  * @throws ServiceError `unsupported` on a platform without native code
  */
 export function startEnginesAhead(config: HoneConfig, limits: EngineLimits): void {
+  // A process has the mode of new files from the one that starts it, and keeps what it computes in the data folder's cache.
+  keepNewFilesPrivate();
   requireServed();
   settleChildEnvironment();
   const openings = openingsOf(config, limits);
