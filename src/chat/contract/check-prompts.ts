@@ -151,7 +151,10 @@ export function checkPrompts(name: string, make: (folder: string) => Promise<Pro
     const kept = promptTask(prompt, { keepLast: 3, contextLength: 4 });
     assert.deepEqual((await write(prompts, kept)).tokenIds, expected.slice(-3));
     for (const [source, message] of [
-      ["{{ raise_exception('No, ' + messages[0].content) }}", /^The chat template refuses these messages: "No, Hi"$/],
+      [
+        "{{ raise_exception('No, ' + messages[0].content) }}",
+        /^The chat template refuses these messages: "No, Hi"$/,
+      ],
       ["{% if %}", /The chat template has an error/],
       ["{{ messages[0].content[:0] }}", /empty prompt/],
     ] as const) {
