@@ -135,6 +135,6 @@ test("a template refuses roles in its own words", () => {
       /^The chat template refuses these messages: "After the optional system message, conversation roles must alternate/,
   });
   assert.throws(() => render("mistral", { messages: [user, { role: "pirate", content: "Arr" }] }), {
-    message: /^Only user and assistant roles are supported/,
+    message: /^The chat template refuses these messages: "Only user and assistant roles are supported/,
   });
 });
