@@ -13,6 +13,7 @@ import { endless, writeHostileModel } from "./hostile-model.ts";
 import { importCases } from "./import-cases.ts";
 import { readCases, storeForReads } from "./read-cases.ts";
 import { list, object, type Case } from "./standstill-case.ts";
+import { coreWaitMs } from "./core-wait.ts";
 
 const probeEveryMs = 5;
 const mebibyte = 1 << 20;
@@ -266,17 +267,6 @@ class Prober {
 
   async stop(): Promise<void> {
     await this.#worker.terminate();
-  }
-}
-
-/** How long this thread and the main thread of a process have waited for a core since they began; 0 where nothing says. */
-function coreWaitMs(processId: number): number {
-  const waitOf = (task: string): number =>
-    Number(readFileSync(`/proc/${task}/schedstat`, "utf8").split(" ")[1]);
-  try {
-    return (waitOf("thread-self") + waitOf(`${processId}/task/${processId}`)) / 1e6;
-  } catch {
-    return 0;
   }
 }
 

@@ -3,7 +3,6 @@
 // polite one waits alone and beside each trick. Hostile tenant, polite tenant and probe are threads of their own. Where the
 // system says how long threads waited for a core, /health is also given without that: what the server did by itself.
 import { setMaxListeners } from "node:events";
-import { readFileSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
 import { loadavg } from "node:os";
 import { pathToFileURL } from "node:url";
@@ -12,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { newDataFolder, removeDataFolder, startServer, type RunningServer } from "../test/running-server.ts";
 import { tricks, type Stage } from "./tenant-tricks.ts";
+import { coreWaitMs } from "./core-wait.ts";
 
 const records = 10_000;
 const probeEveryMs = 20;
@@ -100,17 +100,6 @@ function ask(
     asked.once("error", reject);
     asked.end(text ?? undefined);
   });
-}
-
-/** How long this thread and the main thread of a process have waited for a core since they began; 0 where nothing says. */
-function coreWaitMs(processId: number): number {
-  const waitOf = (task: string): number =>
-    Number(readFileSync(`/proc/${task}/schedstat`, "utf8").split(" ")[1]);
-  try {
-    return (waitOf("thread-self") + waitOf(`${processId}/task/${processId}`)) / 1e6;
-  } catch {
-    return 0;
-  }
 }
 
 async function bePolite({ url, key, processId, wantsChats }: Polite): Promise<void> {

@@ -18,12 +18,9 @@ export class WaitingPlaces {
    * @throws ServiceError `overloaded` if the entity has its share
    */
   enter(entity: string): () => void {
-    if (!this.#shares.take(entity, 1)) throw noPlace(entity, this.#shares.usedBy(entity));
-    let isWaiting = true;
-    return () => {
-      if (isWaiting) this.#shares.change(entity, -1);
-      isWaiting = false;
-    };
+    const leave = this.#shares.enter(entity);
+    if (leave === null) throw noPlace(entity, this.#shares.usedBy(entity));
+    return leave;
   }
 }
 

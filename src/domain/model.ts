@@ -30,8 +30,9 @@ export type BaseEngine =
 /** How a base is computed, of whatever kind its engine is. */
 export type EngineOf<Kind extends BaseEngine["kind"]> = Extract<BaseEngine, { readonly kind: Kind }>;
 
-/** In how many bits weights are computed with: 8, 4, as they are stored, or `off` for float32. */
-export type Quantization = "as-stored" | "off" | "8" | "4";
+/** How many bits weights are computed in: `off` for float32, as they are stored, 8 or 4. */
+export const quantizations = ["off", "as-stored", "8", "4"] as const;
+export type Quantization = (typeof quantizations)[number];
 
 /** What computes a base model's tokens here: the processor, or a graphics processor through WebGPU. */
 export type Device = "cpu" | "webgpu";

@@ -65,8 +65,8 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
       if (this.#isClosed) return reject(closed());
       if (signal?.aborted) return reject(cancelled());
       const places = this.#places;
-      if (places !== undefined && !places.take(client, 1)) return reject(tooManyWait(places.usedBy(client)));
-      const leaveLine = once(() => places?.change(client, -1));
+      const leaveLine = places?.enter(client);
+      if (leaveLine === null) return reject(tooManyWait(places?.usedBy(client) ?? 0));
 
       const giveUp = (error: Error): void => {
         this.#waiting.remove(client, job);
@@ -76,11 +76,11 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
       const patience = line && setTimeout(() => giveUp(waitedTooLong(line)), line.waitMs);
       const onBegin = (): void => {
         clearTimeout(patience);
-        leaveLine();
+        leaveLine?.();
       };
       const onEnd = (): void => {
         clearTimeout(patience);
-        leaveLine();
+        leaveLine?.();
         signal?.removeEventListener("abort", cancel);
       };
       const job = {
@@ -120,14 +120,6 @@ export class WorkerPool<Tasks extends TaskTypes<Tasks>, Data = undefined> {
 }
 
 type Line = NonNullable<WorkerPoolOptions["line"]>;
-
-function once(call: () => void): () => void {
-  let isOpen = true;
-  return () => {
-    if (isOpen) call();
-    isOpen = false;
-  };
-}
 
 function tooManyWait(count: number): ServiceError {
   const message = `${count} of your requests wait for this work already, the most that may; try again later.`;

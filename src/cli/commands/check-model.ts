@@ -1,7 +1,7 @@
 // `hone models check`: what a model is, what it takes, and how far its rounded weights are from float32; no server needed.
 import { Option, type Command } from "commander";
 import { kernelsText } from "../../domain/kernels/integer-kernels.ts";
-import type { Quantization } from "../../domain/model.ts";
+import { quantizations, type Quantization } from "../../domain/model.ts";
 import type { CheckedModel, CheckedPrecision } from "../../server/model-check/check-model.ts";
 import { sizeText } from "../../domain/text/size-text.ts";
 import { printRows } from "../connection.ts";
@@ -29,12 +29,9 @@ export function addCheckCommand(models: Command): void {
     .option("--data <folder>", "the data folder (HONE_DATA; default .hone)")
     .option("--threads <count>", "threads that compute (default: one for every core)", Number)
     .addOption(
-      new Option("--quantize <bits>", "check this one way to compute it (default: all that differ)").choices([
-        "off",
-        "as-stored",
-        "8",
-        "4",
-      ]),
+      new Option("--quantize <bits>", "check this one way to compute it (default: all that differ)").choices(
+        quantizations,
+      ),
     )
     .option("--json", "as JSON")
     .addHelpText("after", about)

@@ -79,6 +79,16 @@ export class TenantShares {
     return true;
   }
 
+  /** Takes one; returns the function that gives it back, which is idempotent, or null if the tenant has its share. */
+  enter(tenant: string): (() => void) | null {
+    if (!this.take(tenant, 1)) return null;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.change(tenant, -1);
+      isHeld = false;
+    };
+  }
+
   /** Takes so much even beyond the tenant's share, or gives back where `count` is negative. */
   change(tenant: string, count: number): void {
     const held = this.usedBy(tenant) + count;

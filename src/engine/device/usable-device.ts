@@ -1,7 +1,6 @@
 // Where engines compute: on the device that the operator asked for where that can be used, else on the processor, with why.
 import type { Device, DeviceChoice } from "../../domain/model.ts";
-import { WorkerPool } from "../../processes/worker-pool.ts";
-import type { DeviceTasks } from "./device-tasks.ts";
+import { inDeviceProcess } from "./device-process.ts";
 
 /** A driver compiles what is new to it, which may take long, and a broken one never ends. */
 const trialMs = 120_000;
@@ -26,18 +25,9 @@ export async function usableDevice(wanted: Device, modelFolder: string): Promise
  * @returns why it cannot be used, for people; null where it can
  */
 export async function triedDevice(device: Device, modelFolder: string): Promise<string | null> {
-  const pool = new WorkerPool<DeviceTasks>({
-    module: new URL("./device-tasks.js", import.meta.url),
-    workerCount: 1,
-    isProcess: true,
-    stageMs: [trialMs],
-    memoryMebibytes,
-  });
   try {
-    return await pool.run("try", { device, modelFolder });
+    return await inDeviceProcess("try", { device, modelFolder }, { deadlineMs: trialMs, memoryMebibytes });
   } catch (error) {
     return `the process that tried it did not answer: ${error instanceof Error ? error.message : String(error)}`;
-  } finally {
-    await pool.close();
   }
 }

@@ -6,7 +6,14 @@ import { hasFourBitBlocks } from "../../model-files/gguf/four-bit-blocks.ts";
 import { isPlainType, type StoredTensor } from "../../model-files/stored-tensor.ts";
 import type { ModelConfig } from "../config.ts";
 import { modelParameters, type ParameterSpec } from "../parameters.ts";
-import { blockSize, useOf, type Precision, type WeightForm, type WeightForms } from "./weight-forms.ts";
+import {
+  blockSize,
+  promptCodes,
+  useOf,
+  type Precision,
+  type WeightForm,
+  type WeightForms,
+} from "./weight-forms.ts";
 
 /** What decides a form besides the model. */
 export interface FormChoice {
@@ -50,8 +57,7 @@ function formOf(
   const isOutput = use.isLookedUp || name === "lm_head.weight";
   const isExact = hasFourBitBlocks(tensor);
   const wantsFour = quantization === "4" || (quantization === "as-stored" && isExact);
-  // Prompts over 4 bits are computed in signed codes (`promptForm`).
-  const hasFour = kernels.fourBits && kernels.codes === "int8";
+  const hasFour = kernels.fourBits && kernels.codes === promptCodes;
   if (!wantsFour || !hasFour || isOutput || shape[1] % blockSize !== 0) return kernels.codes;
   // What is rounded here is so with an offset; of a type without one there is none.
   return isExact && tensor.type === "Q4_0" ? "int4" : "int4-offset";

@@ -10,7 +10,7 @@ import { rotated } from "./rotation.ts";
 import {
   blockSize,
   isCodes,
-  promptForm,
+  promptCodes,
   type CodeType,
   type WeightForm,
   type WeightUse,
@@ -32,7 +32,7 @@ export function quantizedParts(
   const blocks = hasFourBitBlocks(tensor) ? readFourBitBlocks(tensor) : toInt4(readFloats(tensor), shape);
   const { codes, scales, offsets } = blocks;
   // Of the numbers that the codes stand for: prompts and decoded tokens are of one model.
-  const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptForm(form), use });
+  const inPrompts = codeParts(blockValues(blocks), tensor, { form: promptCodes, use });
   if (form === "int4") {
     assert(offsets === null, `the blocks of ${tensor.name} have no offsets`);
     return [scales, codes, ...inPrompts];

@@ -88,12 +88,12 @@ export function isCodes(form: WeightForm): form is CodeType {
   return form === "int8" || form === "uint8";
 }
 
-type PromptForm<Form> = Form extends "int4" | "int4-offset" ? "int8" : Form;
+/** Codes in which prompts over weights of 4 bits are computed. */
+export const promptCodes = "int8" satisfies CodeType;
 
 /** As {@link promptForms}, for one weight. */
-export function promptForm<Form extends WeightForm>(form: Form): PromptForm<Form>;
 export function promptForm(form: WeightForm): WeightForm {
-  return form === "int4" || form === "int4-offset" ? "int8" : form;
+  return form === "int4" || form === "int4-offset" ? promptCodes : form;
 }
 
 /** What a parameter in some form consists of. */

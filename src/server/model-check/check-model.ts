@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { availableParallelism } from "node:os";
 import { ServerFolder } from "../../artifacts/server-folder.ts";
 import type { IntegerKernels, KernelMeasurement } from "../../domain/kernels/integer-kernels.ts";
-import type { Quantization } from "../../domain/model.ts";
+import { quantizations, type Quantization } from "../../domain/model.ts";
 import { compareModels, windowTokens, type ModelComparison } from "../../engine/comparison/compare-models.ts";
 import { licenseOfFolder, licenseOfGguf } from "../../library/licenses.ts";
 import { isModelPath } from "../../library/model-path.ts";
@@ -136,9 +136,6 @@ export async function checkModel(
   }
   return { model, precisions, kernels };
 }
-
-/** Float32 first. */
-const quantizations = ["off", "as-stored", "8", "4"] as const satisfies readonly Quantization[];
 
 /** The ways to compute it that differ, float32 first; what is stored in float32 has no form of its own. */
 function distinctForms(
