@@ -3,10 +3,12 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { env } from "onnxruntime-node";
 import { seededRandom } from "../domain/random.ts";
 import { GraphBuilder } from "../graph/builder.ts";
 import { float32Data, float32Tensor } from "../graph/tensor.ts";
 import { hasExactSums, integerKernels, isRowSame, measureKernels } from "./integer-kernels.ts";
+import { runtimeVersion } from "./kept-kernels.ts";
 import { createSession } from "./session.ts";
 
 test("the chosen codes have exact sums, unsigned ones on every processor, and 4 bits are used only where rows are the same", async () => {
@@ -38,6 +40,10 @@ test("signed and unsigned codes of one weight give the same bits where both are 
     return result;
   };
   assert.deepEqual(await compute("uint8"), await compute("int8"));
+});
+
+test("the version by which measurements are kept is that of the runtime", () => {
+  assert.equal(runtimeVersion, env.versions.common);
 });
 
 test("a measurement is kept for the processor, and read again", async (t) => {

@@ -1,10 +1,6 @@
-// Measures which products of rounded weights are exact on this processor, and how fast, and keeps the answer in a file.
+// Measures which products of rounded weights are exact on this processor, and how fast.
 // x86 without VNNI adds pairs of unsigned and signed bytes in 16 bits, which overflow: sums of signed codes are wrong there, and
 // those of unsigned codes right. Kernels of 4 bits may compute a row otherwise alone than among others.
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { env } from "onnxruntime-node";
 import { systemClock } from "../domain/clock.ts";
 import type { IntegerKernels, KernelMeasurement, KernelRate } from "../domain/kernels/integer-kernels.ts";
 import { seededRandom } from "../domain/random.ts";
@@ -12,13 +8,10 @@ import { GraphBuilder } from "../graph/builder.ts";
 import type { Value } from "../graph/graph.ts";
 import { float32Data, float32Tensor } from "../graph/tensor.ts";
 import type { WeightSource } from "../graph/weight-source.ts";
-import { processorKind } from "./processor-kind.ts";
+import { keepKernels, readKeptKernels } from "./kept-kernels.ts";
 import { createSession, type Session } from "./session.ts";
 
 type Form = KernelRate["form"];
-
-/** Changes whenever a measurement would find something else. */
-const format = `hone-kernels-1 onnxruntime-${env.versions.common}`;
 
 let measured: Promise<KernelMeasurement> | null = null;
 
@@ -33,40 +26,12 @@ export async function integerKernels(
   cacheFolder: string | null,
   { isReadOnly = false }: { readonly isReadOnly?: boolean } = {},
 ): Promise<KernelMeasurement> {
-  const file = cacheFolder === null ? null : join(cacheFolder, fileName());
-  const kept = file === null ? null : readKept(file);
+  const kept = cacheFolder === null ? null : readKeptKernels(cacheFolder);
   if (kept !== null) return kept;
   measured ??= measureKernels();
   const measurement = await measured;
-  if (file !== null && !isReadOnly) keep(file, measurement);
+  if (cacheFolder !== null && !isReadOnly) keepKernels(cacheFolder, measurement);
   return measurement;
-}
-
-function fileName(): string {
-  const key = createHash("sha256").update(JSON.stringify([format, processorKind()]));
-  return `kernels-${key.digest("hex").slice(0, 16)}.json`;
-}
-
-function readKept(file: string): KernelMeasurement | null {
-  try {
-    // As `keep` wrote it, under a name that says how.
-    return JSON.parse(readFileSync(file, "utf8")) as KernelMeasurement;
-  } catch {
-    // Missing, or a part of one: it is measured again.
-    return null;
-  }
-}
-
-/** What cannot be kept, as on a full disk, is measured again the next time. */
-function keep(file: string, measurement: KernelMeasurement): void {
-  const partial = `${file}.${process.pid}.partial`;
-  try {
-    mkdirSync(join(file, ".."), { recursive: true });
-    writeFileSync(partial, JSON.stringify(measurement));
-    renameSync(partial, file);
-  } catch {
-    // Nothing depends on it but the time that a start takes.
-  }
 }
 
 /** Measures this processor. */
