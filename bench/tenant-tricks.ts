@@ -3,10 +3,10 @@ import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Where the tricks are played, and by whom. */
+/** The server under attack, and the hostile tenant's credentials. */
 export interface Stage {
   readonly url: string;
-  /** Of the hostile tenant. */
+  /** The hostile tenant's key. */
   readonly key: string;
   /** A model of its own. */
   readonly modelId: string;

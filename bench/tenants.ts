@@ -1,5 +1,5 @@
-// Whether one tenant can stop another: plays every trick of a hostile tenant (bench/tenant-tricks.ts) against a server of its
-// own, beside a polite tenant who sends small requests one after another and a probe of /health, and prints how long the
+// Checks that one tenant cannot stop another: plays every trick of a hostile tenant (bench/tenant-tricks.ts) against a server of
+// its own, next to a polite tenant who sends small requests one after another and a probe of /health, and prints how long the
 // polite one waits alone and beside each trick. Hostile tenant, polite tenant and probe are threads of their own. Where the
 // system says how long threads waited for a core, /health is also given without that: what the server did by itself.
 import { setMaxListeners } from "node:events";
@@ -16,7 +16,7 @@ import { coreWaitMs } from "./core-wait.ts";
 const records = 10_000;
 const probeEveryMs = 20;
 
-/** What the thread of the polite tenant is told. */
+/** Input of the polite tenant's thread. */
 interface Polite {
   readonly kind: "polite";
   readonly url: string;
@@ -30,7 +30,7 @@ interface Hostile {
   readonly stage: Stage;
 }
 
-/** What the polite tenant saw since it was asked last, in milliseconds. */
+/** Latencies that the polite tenant saw since the last report, in milliseconds. */
 interface Seen {
   readonly requests: readonly number[];
   readonly chats: readonly number[];
@@ -59,7 +59,7 @@ interface TrickFigures {
   readonly name: string;
   readonly alone: Figures;
   readonly beside: Figures;
-  /** Of the polite tenant's requests that ask no model, and of its chats: p99 beside the trick over p99 alone. */
+  /** p99 next to the trick over p99 alone, of the polite tenant's requests that ask no model and of its chats. */
   readonly ratio: number;
   readonly chatRatio: number;
 }
@@ -295,7 +295,7 @@ async function measure({
       const ratio = beside.requests.p99 / alone.requests.p99;
       const chatRatio = wantsChats ? beside.chats.p99 / alone.chats.p99 : 0;
       onTrick({ name, alone, beside, ratio, chatRatio });
-      // What the trick left is answered or given up.
+      // Requests that the trick left behind are answered or given up.
       await sleep(3000);
     }
   } finally {

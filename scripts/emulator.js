@@ -1,4 +1,4 @@
-// Where QEMU's user mode is, for the tests on processors that this machine has not.
+// Finds QEMU's user mode, for tests on processors other than this machine's.
 import { existsSync } from "node:fs";
 
 const places = [process.env.EMULATOR, "/usr/bin/qemu-x86_64"];

@@ -38,7 +38,7 @@ const inConfig = (copy: string, changes: object): void => {
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), ...changes }));
 };
 
-/** What is wrong with each model, and what its reason has to say. */
+/** The fault of each model, and the reason that is expected. */
 const broken: Readonly<Record<string, { readonly path: string; readonly reason: RegExp }>> = {
   missing: { path: join(folder, "no-such.gguf"), reason: /There is no file no-such\.gguf/ },
   gone: { path: join(folder, "no-such-folder"), reason: /no-such-folder is not a model/ },

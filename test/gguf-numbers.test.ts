@@ -110,7 +110,7 @@ interface Refusal {
   readonly family: FamilyName;
   readonly keys?: Readonly<Record<string, WrittenValue>>;
   readonly tensors?: readonly WrittenTensor[];
-  /** What the error says. */
+  /** Expected words of the error. */
   readonly message: RegExp;
 }
 

@@ -69,7 +69,7 @@ test("every turn of a recorded trajectory continues the tokens of the turns befo
         `seed ${seed}, turn ${index + 1}`,
       );
     }
-    // What is sent stands in the record as the caller gave it.
+    // The record holds the request as the caller gave it.
     assert.ok(history?.items.every((item) => "message" in item || !("token_ids" in item)));
   }
 });

@@ -140,7 +140,7 @@ test("a model of the server judges the rollouts of a task beside each other", as
   assert.equal(round?.metrics["train/asked"], 1);
 });
 
-/** What a program that calls `train` writes where no terminal is. */
+/** Output of a program that calls `train` without a terminal. */
 async function written(program: string): Promise<{ readonly code: unknown; readonly text: string }> {
   const client = new URL("../src/client/index.js", import.meta.url);
   const source = `import { Hone, train } from ${JSON.stringify(client.href)};

@@ -5,7 +5,7 @@ import type { RecordedTrajectory } from "../../src/client/recording/recorded-tra
 
 /** One prompt of a task. */
 export interface LearningCase {
-  /** What tells it from the task's other prompts. */
+  /** Unique among the task's prompts. */
   readonly prompt: string;
   /** Has the model try it, and returns the reward, in [0, 1]. */
   readonly attempt: (trajectory: RecordedTrajectory) => Promise<number>;
@@ -15,7 +15,7 @@ export interface LearningCase {
 
 export interface LearningTask {
   readonly name: string;
-  /** What is asked of the model and what earns a reward, in one sentence. */
+  /** One sentence: the model's task, and the answer that earns a reward. */
   readonly about: string;
   readonly cases: readonly LearningCase[];
 }

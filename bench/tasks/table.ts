@@ -1,4 +1,4 @@
-// What the runs of a task come to, and the Markdown table of all tasks.
+// Summarizes the runs of a task, and writes the Markdown table of all tasks.
 import type { TaskRun } from "./run-task.ts";
 
 /** Reward that every task's model can reach; see `taughtReward`. */

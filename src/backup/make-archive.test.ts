@@ -219,7 +219,7 @@ test("verify names whatever is damaged, missing or too many", async (t) => {
   });
 });
 
-/** What may lie where a plain file should, each with the words that name it. */
+/** Things that may lie in place of a plain file, each with the words that name it. */
 const otherKinds: readonly (readonly [string, (path: string) => unknown, RegExp])[] = [
   ["a named pipe", (path) => execFileSync("mkfifo", [path]), /is a named pipe/],
   ["a link to the same bytes", (path) => linkToCopy(path), /is a symbolic link/],

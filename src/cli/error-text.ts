@@ -14,7 +14,7 @@ export function errorText(cause: unknown): string {
 const keyCure =
   "Set HONE_API_KEY, pass --key, or run the command where the server's data folder .hone is, which has the admin key (--data names another).";
 
-/** What the server says of HTTP, and what a command line has in its place. */
+/** The server's words about HTTP, each with its counterpart for a command line. */
 const spoken: readonly (readonly [RegExp, string])[] = [
   [/GET \/v1\/models lists the models you can use\./g, "`hone models list` lists the models you can use."],
   [/GET \/v1\/preview\/retention says what there is/g, "`hone retention` says what there is"],

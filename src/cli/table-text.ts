@@ -5,7 +5,7 @@ import { cut } from "../domain/service-error.ts";
 const gap = 2;
 /** No column is cut to less. */
 const leastWidth = 10;
-/** Of an id: the whole time that one of version 7 begins with, so that it names one to a command. */
+/** Characters of an id: the whole timestamp of a version 7 UUID, enough to name one to a command. */
 const idLength = 13;
 const id = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 /** A time without its seconds. */

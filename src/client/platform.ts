@@ -12,7 +12,7 @@ export interface Platform {
   monotonicMs(): number;
   /** Wall-clock time, UTC. */
   now(): Date;
-  /** Where progress is written, and whether it is a terminal; null where there is nothing to write to. */
+  /** The output for progress, and whether it is a terminal; null if there is none. */
   output(): { readonly isTerminal: boolean; write(text: string): unknown } | null;
   /** Rejects with the signal's reason when that aborts first. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;

@@ -23,7 +23,7 @@ interface Announced {
   readonly path: string;
   readonly authorization?: string;
   readonly bytes: number;
-  /** What is sent of them. */
+  /** The part of each that is sent. */
   readonly sent?: string;
 }
 

@@ -122,7 +122,7 @@ function ggufModels(files: readonly RepositoryFile[]): ReadonlyMap<string, GgufM
   return models;
 }
 
-/** Whether the name of a GGUF file says that it is a projector of images or a table of measurements. */
+/** True if a GGUF file's name says that it is an image projector or an importance matrix. */
 export function isNoModel(name: string): boolean {
   return /(^|[._-])(mmproj|imatrix)([._-]|$)/i.test(name);
 }

@@ -240,7 +240,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** What is wrong with a model is said of the files that were named, not of their copies in the unfinished folder. */
+/** Errors name the files that the caller gave, not their copies in the unfinished folder. */
 function inWordsOfSource(error: unknown, work: string, source: ModelSource): unknown {
   if (!(error instanceof ServiceError) || !error.message.includes(work)) return error;
   if (!["invalid", "unsupported", "not_found"].includes(error.code)) return error;

@@ -15,7 +15,7 @@ export function readStoredTensors(folder: string): ReadonlyMap<string, StoredTen
   return isDerivedFromGguf(folder) ? readGgufTensors(folder) : ofTextModel(readSafetensorsFolder(folder));
 }
 
-/** What stands before the names of a text model within another one, by older and newer programs. */
+/** Prefixes of a text model's tensor names inside another model, as older and newer programs write them. */
 const textPrefixes: readonly (readonly [RegExp, string])[] = [
   [/^language_model\.(?=model\.|lm_head\.)/, ""],
   [/^model\.language_model\./, "model."],

@@ -39,7 +39,7 @@ export type RotaryScaling =
       readonly turnsMin: number;
       /** Pairs that turn at most so often are divided by the whole factor. */
       readonly turnsMax: number;
-      /** Whether the two limits are rounded outwards to whole pairs. */
+      /** True if the two limits are rounded outwards to whole pairs. */
       readonly isTruncated: boolean;
       readonly attentionFactor: number;
     }

@@ -276,7 +276,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
   }
 }
 
-/** Of a line without an end: more of it is written as it comes. */
+/** Most characters of an unfinished line that wait for its end. */
 const lineLengthMax = 64 * 1024;
 
 /** Writes the lines of a child's output to standard error of this process, which never blocks. */

@@ -117,7 +117,7 @@ export async function isRowSame(form: Form): Promise<boolean> {
 /** Rows of a decoded token, of a batch of them, and of a prompt. */
 const measuredRows = [1, 16, 128];
 const repeatCountMax = 8;
-/** Of one form at one number of rows; a slow machine measures less often. */
+/** Time budget for one form at one row count; a slow machine repeats less often. */
 const measuredMs = 20;
 
 /** The forms are measured in turn, so that what else the machine does meets all of them. */

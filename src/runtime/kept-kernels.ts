@@ -1,5 +1,4 @@
-// Where the measurement of a processor's kernels is kept from one start to the next. Loads no native code, so that the server
-// reads it too.
+// Keeps the measurement of a processor's kernels from one start to the next. Loads no native code: the server reads it too.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +22,7 @@ export function readKeptKernels(cacheFolder: string): KernelMeasurement | null {
   }
 }
 
-/** What cannot be kept, as on a full disk, is measured again the next time. */
+/** Keeps a measurement. Ignores failures, such as a full disk: the next start then measures again. */
 export function keepKernels(cacheFolder: string, measurement: KernelMeasurement): void {
   const file = fileIn(cacheFolder);
   const partial = `${file}.${process.pid}.partial`;

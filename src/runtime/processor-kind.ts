@@ -1,4 +1,4 @@
-// What tells processors apart whose kernels differ: virtual machines of one model name may have different instructions.
+// Identifies processors with the same kernels. The model name is not enough: virtual machines may hide instructions.
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 

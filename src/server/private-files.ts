@@ -13,7 +13,7 @@ export function keepNewFilesPrivate(): void {
   process.umask(0o077);
 }
 
-/** What the server makes in its data folder. */
+/** Names that the server creates in its data folder. */
 const ownFiles = /^(admin-key|artifacts-id|audit\.jsonl(\.\d+)?|hone\.db(-wal|-shm|\.lock.*)?)$/;
 
 /** Where a server's data lies. */

@@ -293,7 +293,7 @@ export interface TrajectoryLogTable {
   readonly content_bytes: number;
   /** When it began to be removed; it is not there from then on. */
   readonly removed_at: Generated<string | null>;
-  /** Of all logs under the split at the version, up to this one; null for a log of an earlier build. */
+  /** Tally of all logs under the split at the version, up to this one; null in logs of an earlier build. */
   readonly tally: Generated<string | null>;
 }
 

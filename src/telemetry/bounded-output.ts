@@ -1,7 +1,7 @@
 // Lines on their way to a reader that may stop reading. They wait in a buffer of bounded size; lines beyond it are dropped,
 // and a notice in their place says how many are missing. Never blocks, never throws. Does not know descriptors.
 
-/** Where lines go. */
+/** Destination of lines. */
 export interface OutputChannel {
   /** Writes all of the text; calls back once, with an error if part of it is lost. May call back before it returns. */
   write(text: string, done: (error: Error | null) => void): void;

@@ -18,7 +18,7 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-/** What the program says of itself: that it got to its end, and how many lines it dropped. */
+/** The program's report: that it reached its end, and how many lines it dropped. */
 const droppedCountIn = (aliveFile: string): number => Number(readFileSync(aliveFile, "utf8"));
 
 interface Line {

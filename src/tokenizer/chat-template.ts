@@ -34,7 +34,7 @@ export interface ChatTemplateOptions {
   /** Template variables such as `bos_token`. */
   readonly specialTokens: Readonly<Record<string, string>>;
   readonly clock: Clock;
-  /** Whether a request brought the template: its failures are then faults of that field. */
+  /** True if the request brought the template: failures are then faults of that field. */
   readonly isRequests?: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface MessageReading {
   readonly format: ContentFormat;
   /** Whether it knows the role `developer`, which is a system message to any other. */
   readonly knowsDeveloper: boolean;
-  /** Whether all system messages are joined into the first, for a template that refuses a later one. */
+  /** True if all system messages are joined into the first, for a template that refuses a later one. */
   readonly joinsSystem: boolean;
 }
 

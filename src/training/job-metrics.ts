@@ -73,7 +73,7 @@ export function rewardMetrics(rewards: readonly number[]): Metrics {
   return { "data/reward": mean(rewards), "data/reward_std_dev": standardDeviation(rewards) };
 }
 
-/** Of the version, how long the answers in its data were, and how many of them were cut off. */
+/** Metrics of the version: length of the answers in its data, and the share that was cut off. */
 export function completionMetrics(answers: AnswerSummary): Metrics {
   const { count, lengthMean, lengthMax, endedCount, cutCount } = answers;
   return {

@@ -26,7 +26,7 @@ const standardSplits = ["train", "val", "test"];
 const accumulatedSections = ["costs/", "time/step_", "data/step_"];
 const runningSum = /^(costs|time|data)\/cum\//;
 
-/** What logs of one split measured, in a form that adds up. */
+/** Measurements of logs of one split, in a form that adds up. */
 export interface LogTally {
   /** Mean of a metric and how many values it is of. */
   readonly means: Readonly<Record<string, readonly [mean: number, count: number]>>;

@@ -6,7 +6,7 @@ export function unauthorized(what: string): ServiceError {
   return new ServiceError({ code: "unauthorized", message: `${what}.` });
 }
 
-/** Of a token that the issuer signed for this server, and whose time is over: whoever sends it guesses nothing. */
+/** Refusal of an expired token that the issuer signed for this server; sending it is no guess. */
 export class TokenExpired extends ServiceError {
   constructor() {
     super({ code: "unauthorized", message: "The token has expired; sign in again." });

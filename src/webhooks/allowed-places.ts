@@ -6,7 +6,7 @@ import { quoted, ServiceError } from "../domain/service-error.ts";
 export interface AllowedPlaces {
   /** Whether the operator allows nothing. */
   readonly isEmpty: boolean;
-  /** Whether a host of a URL may be looked up at all: it is a listed name or address, or localhost where loopback is. */
+  /** True if a URL's host may be looked up: a listed name or address, or localhost if loopback is listed. */
   mayResolve(host: string): boolean;
   /** Whether a request for a host may go to an address. */
   mayConnect(host: string, address: string): boolean;

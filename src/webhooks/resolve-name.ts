@@ -24,7 +24,7 @@ export interface NameSources {
 /** How long a name server has for its first answer; the second try gets about twice as long. */
 const answerMs = 1500;
 const tries = 2;
-/** Of one name, as many are tried. */
+/** Most addresses of one name that are tried. */
 const addressesMax = 16;
 /** As many as the C library takes. */
 const searchMax = 6;

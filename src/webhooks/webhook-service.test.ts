@@ -1,4 +1,4 @@
-// What is looked up when a webhook is created, and what its maker learns of it.
+// Look-ups when a webhook is created, and how much of them its creator learns.
 import assert from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { test } from "node:test";

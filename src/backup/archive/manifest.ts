@@ -63,7 +63,7 @@ export function readManifest(text: string, path: string): Manifest {
   return manifest;
 }
 
-/** Whoever changes a manifest can give it a new hash too. */
+/** The hash does not protect a manifest: anyone who edits it can write a new hash. */
 function isManifest(found: Readonly<Record<string, unknown>>): found is typeof found & Manifest {
   const { content, createdAt, program, database, files, bytes, sumsSha256, faults } = found;
   return (

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { isMissing } from "../../artifacts/folder-names.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 
-/** What a path is that is no plain file, for people; null where it is one. */
+/** Names the kind of a path that is not a plain file, for people; null for a plain file. */
 export function otherThanFile(found: Stats): string | null {
   if (found.isFile()) return null;
   if (found.isDirectory()) return "a folder";

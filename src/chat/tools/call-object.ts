@@ -154,7 +154,7 @@ function parsedString(text: string): string | null {
   }
 }
 
-/** What JSON texts hold only as escapes, and models write as it is. */
+/** Characters that JSON strings hold only as escapes, and that models write raw. */
 const controls = /[^ -\u{10ffff}]/gu;
 
 function escaped(character: string): string {

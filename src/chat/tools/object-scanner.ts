@@ -19,12 +19,12 @@ export class ObjectScanner {
     return this.#expected === "next" && this.#closers.length === 0;
   }
 
-  /** Whether it stands within a text, behind no backslash. */
+  /** True inside a string, not after a backslash. */
   get isInText(): boolean {
     return this.#string === "plain";
   }
 
-  /** Whether it stands within a number or a literal, which may turn out to be none. */
+  /** True inside a number or a literal, which may turn out to be neither. */
   get isInScalar(): boolean {
     return this.#scalar !== "";
   }

@@ -1,4 +1,4 @@
-// What comes along with a question by a pipe or a file: `git diff | hone chat "What changed?"`.
+// Adds piped input to a question: `git diff | hone chat "What changed?"`.
 import { fstatSync } from "node:fs";
 import { ServiceError } from "../../domain/service-error.ts";
 

@@ -50,7 +50,7 @@ export function addStep(series: Map<string, number[]>, { data }: TrainingEvent):
   }
 }
 
-/** Of a step, in a line that is read as it stands: more is in the events themselves. */
+/** Most metrics in one line about a step; the events have all of them. */
 const lineMetricsMax = 5;
 
 /** An event as one line of text; of a gradient step what is worth a curve, not all that it reports. */

@@ -1,5 +1,5 @@
-// What is shown of a run: a line for each round, with its warnings and failures. A terminal also has a line that changes for
-// what goes on; elsewhere (a pipe, CI, a container) lines are added, and what goes on is told now and then.
+// Shows a run: a line for each round, with its warnings and failures. A terminal also has a status line that changes; elsewhere
+// (a pipe, CI, a container) lines are only added, a status line now and then.
 import type { Platform } from "../platform.ts";
 import type { RoundReport } from "./round-report.ts";
 import type { TrainEvent } from "./train-event.ts";

@@ -143,7 +143,7 @@ async function healthIn(response: Response): Promise<Health> {
   }
 }
 
-/** What the server says of itself, which is more than one request was told. */
+/** Asks the server's health for a reason, which says more than a refused request. */
 async function reasonOf(
   send: Send,
   { reason, isAnswered }: Obstacle,

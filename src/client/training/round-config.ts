@@ -25,7 +25,7 @@ const klMeasurable = 1e-6;
 /** Options that set how large steps are or how fast they go. A run that sets one of them gets none of the defaults here. */
 const stepOptions = ["learning_rate", "steps", "batch_size", "grad_accumulation_sequences"] as const;
 
-/** What a round's job trains on and starts from. */
+/** Facts of a round's job: its data and its start. */
 export interface RoundFacts {
   /** Groups whose rewards differ. */
   readonly groupCount: number;

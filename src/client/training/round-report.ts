@@ -28,7 +28,7 @@ export interface RoundReport {
   readonly answers: number;
   /** Answers that were cut off at their token limit. */
   readonly answersCutOff: number;
-  /** What the job reports of its steps; null where there was none, or none trained. */
+  /** Numbers of the job's steps; null if no step was taken. */
   readonly training: TrainingNumbers | null;
   readonly seconds: { readonly rollouts: number; readonly training: number };
   /** What the server made of the round's trajectories, such as `train/reward` and the means of what rollouts measured. */
@@ -48,7 +48,7 @@ export interface TrainingNumbers {
   readonly entropy: number | null;
   /** From the policy that sampled, in nats a token. */
   readonly klDiv: number | null;
-  /** Of the new version from the one before, in nats a token. */
+  /** Divergence of the new version from the previous one, in nats a token. */
   readonly klUpdate: number | null;
   /** From the base model, in nats a token. */
   readonly klPolicyRef: number | null;

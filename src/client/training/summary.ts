@@ -6,7 +6,7 @@ interface RunEnd {
   /** Newest version, and its name. */
   readonly step: number;
   readonly model: string;
-  /** Of the run, those of earlier calls included. */
+  /** Rounds of the run, including those of earlier calls. */
   readonly rounds: number;
   readonly endedBy: "rounds" | "patience";
   readonly best: Best | null;

@@ -426,7 +426,7 @@ test("an option out of its range is refused by name before anything is asked", (
       ["failuresMax is 2; it has to be a number from 0 to 1.", { failuresMax: 2 }],
       ["tasks is []; it has to be at least one task.", { tasks: [] }],
       ["serverTimeout is -1; it has to be a whole number of at least 0.", { serverTimeout: -1 }],
-      // What plain JavaScript would pass without a word.
+      // Plain JavaScript would pass this silently.
       ["train has no option groupsize; did you mean groupSize?", { groupsize: 4 } as object],
       ["train has no option num_rounds; it has tasks, rollout, groupSize, ", { num_rounds: 4 } as object],
       [

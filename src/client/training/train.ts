@@ -57,7 +57,7 @@ export async function train<Task>(model: Model, options: TrainOptions<Task>): Pr
     emit({ type: "run-ended", summary: result.summary });
     return result;
   } catch (error) {
-    // What aborts everything says why; what it aborts says only that it was.
+    // The abort reason explains why; the errors of aborted requests do not.
     signal.throwIfAborted();
     throw error;
   } finally {

@@ -20,9 +20,9 @@ export interface KernelRate {
   readonly gigaOps: number;
 }
 
-/** What a measurement of a machine found. */
+/** Result of measuring a machine. */
 export interface KernelMeasurement extends IntegerKernels {
-  /** Of float32, and of every form that may be used. */
+  /** Rates of float32 and of every usable form. */
   readonly rates: readonly KernelRate[];
 }
 

@@ -58,7 +58,7 @@ export class TenantShares {
     return this.#max;
   }
 
-  /** What each tenant may hold whatever the others do. */
+  /** Amount that each tenant may always hold, regardless of the others. */
   get guaranteed(): number {
     return guaranteedOf(this.#max);
   }

@@ -33,7 +33,7 @@ export interface Loadable {
   unload(): Promise<void>;
 }
 
-/** Where a base is, for people; `waiting` is not loaded, and requests wait for room; `failed` could not be loaded. */
+/** State of a base, for people: `waiting` is not loaded, and requests wait for room; `failed` could not be loaded. */
 export type Presence =
   | { readonly kind: "loaded" | "loading" | "unloading" | "unloaded" }
   | { readonly kind: "waiting" | "failed"; readonly reason: string };

@@ -68,7 +68,7 @@ async function open(
   return { runner, weights };
 }
 
-/** What is computed in float32 on any machine needs no measurement. */
+/** Measures only if the model may have rounded weights; float32 is the same everywhere. */
 async function kernelsFor(
   { modelFolder, cacheFolder, quantization }: ModelOpening,
   { isReadOnly }: { readonly isReadOnly: boolean },

@@ -157,7 +157,7 @@ async function gather(
   if (stream.destroyed) throw wentAway();
   const declared = headers["content-length"] === undefined ? null : Number(headers["content-length"]);
   if (declared !== null && declared > bytesMax) throw tooLarge(bytesMax);
-  // What cannot fit is not gathered until it no longer does.
+  // A body that cannot fit is refused at once, not when the room runs out.
   if (declared !== null) held.requireRoomFor(declared);
 
   const gathered = declared === null ? new SeparatePieces() : new OnePiece(declared);
@@ -205,7 +205,7 @@ class OnePiece implements GatheredBody {
     return this.#first?.pieces ?? [this.#bytes.subarray(0, this.byteCount)];
   }
 
-  /** What is more than was declared is only counted. */
+  /** Bytes beyond the declared length are only counted. */
   add(piece: Uint8Array): void {
     const offset = this.byteCount;
     this.byteCount += piece.length;

@@ -11,7 +11,7 @@ import { answerBytes } from "./write-answer.ts";
 const mebibyte = 1 << 20;
 /** The part of a reply that counting needs. */
 function replyTo(entity: string) {
-  // Of a response no more is asked than whether it is over.
+  // The counter only asks a response whether it is over.
   const raw = Object.assign(new EventEmitter(), { destroyed: false }) as unknown as ServerResponse;
   return { raw, request: { caller: { entity } } };
 }

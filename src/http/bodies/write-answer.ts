@@ -63,7 +63,7 @@ export function answerBytes(reply: AnsweredReply, budget: ByteBudget): TakeBytes
   return (added) => held.add(added);
 }
 
-/** What counting needs of a reply. */
+/** Part of a reply that counting needs. */
 interface AnsweredReply extends Pick<FastifyReply, "raw"> {
   readonly request: { readonly caller: { readonly entity: string } };
 }

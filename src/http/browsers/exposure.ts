@@ -46,7 +46,7 @@ function refuseForeign(request: FastifyRequest, isNamed: boolean): void {
     throw foreign("sec-fetch-site", "The request is another site's");
 }
 
-/** What shows that a request may be another site's, whose page could read its answer. */
+/** Evidence that a request may come from another site, whose page could read the answer. */
 export interface ForeignSign {
   readonly header: "host" | "origin";
   /** A sentence without its full stop. */

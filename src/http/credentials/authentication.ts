@@ -144,7 +144,7 @@ function refusal(scheme: AuthenticationScheme, what: string): HttpRefusal {
   return unauthorized(scheme, `${what}. Send ${forms[scheme]}, with a key of this server.`);
 }
 
-/** Whether a user is refused as an unknown key is. What has expired was known, as with keys. */
+/** True if the refusal counts as an unknown key. An expired token was known, like an expired key. */
 function isUnknownUser(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "unauthorized" && !(error instanceof TokenExpired);
 }

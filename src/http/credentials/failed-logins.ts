@@ -14,7 +14,7 @@ export interface FailedLoginDependencies {
   readonly metrics: Metrics;
 }
 
-/** Where an unknown key, or a token that does not hold, came from. */
+/** Origin of an unknown key or an invalid token. */
 export interface FailedLogin {
   readonly address: string;
   readonly requestId: string;

@@ -21,7 +21,7 @@ export interface Repository {
 
 /** More are of no model. */
 const filesMax = 10_000;
-/** Of a list; a hub has a thousand entries on each. */
+/** Pages of a list; a hub has a thousand entries on each. */
 const pagesMax = 1000;
 
 export class Hub {

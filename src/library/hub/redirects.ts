@@ -1,4 +1,4 @@
-// Where a hub may send a request on to: large files lie at other servers. Pure.
+// Decides which redirects of a hub are followed: large files lie on other servers. Pure.
 import { isLoopback } from "../../domain/loopback.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 

@@ -4,11 +4,11 @@ import type { ServiceError } from "../../domain/service-error.ts";
 import type { GgufValue } from "./gguf-file.ts";
 import type { GgufMetadata } from "./metadata.ts";
 
-/** What a key may say of a model whose configuration does not depend on it. */
+/** Values of a key that change nothing in what is computed. */
 interface HarmlessKey {
   /** @param value never null */
   readonly isHarmless: (value: GgufValue, context: KeyContext) => boolean;
-  /** What is computed, for the refusal. */
+  /** Cure in the refusal: what Hone computes instead. */
   readonly cure: string;
 }
 
@@ -127,7 +127,7 @@ const harmlessKeys: Readonly<Record<string, HarmlessKey>> = {
     cure: "this architecture has one rotary embedding for all layers",
   },
   "rope.scaling.alpha": { isHarmless: isZero, cure: "this scaling is not computed" },
-  // Of information only, but for Granite, where it switches the rotary embedding.
+  // Informational, except for Granite, where it switches the rotary embedding.
   "rope.scaling.finetuned": { isHarmless: isAny, cure: "" },
 };
 

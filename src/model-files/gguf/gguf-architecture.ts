@@ -23,7 +23,7 @@ interface GgufArchitecture {
   readonly readsYarnSettings: boolean;
   /** Keys that only this architecture reads, without its name. */
   readonly ownKeys: readonly string[];
-  /** What `rope_scaling` of config.json has besides the scaling. */
+  /** Members of `rope_scaling` in config.json besides the scaling. */
   readonly ropeFields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;
   /** Fields of config.json that only this architecture has. */
   readonly fields: (metadata: GgufMetadata, prefix: string) => Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** More than any model has of anything; memory is allocated by these numbers before a weight is read. */
 const countMax = 2 ** 24;
 
-/** Where an object lies in the file, and where its faults go. */
+/** Place of an object in the file, and the list that collects its faults. */
 interface Place {
   /** With a dot at its end; empty for the whole file. */
   readonly path: string;

@@ -54,9 +54,9 @@ export interface FamilyRule {
    * null: base and scaling are those of the others.
    */
   readonly slidingRotary: { readonly field: string; readonly theta: number } | "unscaled" | null;
-  /** Whether queries grow with their position. */
+  /** True if queries are scaled by their position. */
   readonly readsQueryGrowth: boolean;
-  /** Whether `final_logit_softcapping` bounds the logits. */
+  /** True if `final_logit_softcapping` bounds the logits. */
   readonly readsLogitCap: boolean;
 }
 

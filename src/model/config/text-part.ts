@@ -23,7 +23,7 @@ export function textPartOf(config: JsonObject): JsonObject {
   const type = text["model_type"] ?? Object.keys(types)[0];
   const textClass = typeof type === "string" && Object.hasOwn(types, type) ? types[type] : undefined;
   if (textClass === undefined) return config;
-  // What the whole says of quantization or end tokens holds for its text model too.
+  // Quantization and end tokens of the whole model apply to its text part too.
   return { ...withoutTextConfig(config), ...text, model_type: type, architectures: [textClass] };
 }
 

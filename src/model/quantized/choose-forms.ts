@@ -15,7 +15,7 @@ import {
   type WeightForms,
 } from "./weight-forms.ts";
 
-/** What decides a form besides the model. */
+/** Inputs of the choice besides the model. */
 export interface FormChoice {
   readonly quantization: Quantization;
   readonly kernels: IntegerKernels;

@@ -95,7 +95,7 @@ test("throws what went wrong within a stream, and refuses what is no answer", ()
     changed({ logprobs: { token_logprobs: [-1], top_logprobs: [{ yes: -1 }] } }),
   ])
     assert.throws(() => readChunk(strange), { code: "unavailable", message: /cannot be understood/ });
-  // What JSON.parse makes of numbers that no model computes.
+  // Results of JSON.parse for numbers that no model computes.
   for (const logprob of ["NaN", "1e999", "-1e999", "0.5", '"-1"', "{}"]) {
     const text = recorded.first.replace("[-2.873029947280884]", `[${logprob}]`);
     if (logprob === "NaN") assert.throws(() => chunkOf(text), SyntaxError);

@@ -11,7 +11,7 @@ export interface FailedBase {
   readonly reason: string;
 }
 
-/** What of a base says why it cannot answer. */
+/** Parts of a base that say why it cannot answer. */
 interface LoadableBase {
   readonly engine: { readonly loadFault: string | null };
   readonly texts: { readonly fault: string | null };
@@ -26,7 +26,7 @@ export function failedBase({ name, folder }: Pick<BaseModel, "name" | "folder">,
 /** How long a client should wait before it asks again: the operator has to do something first. */
 const retryAfterSeconds = 30;
 
-/** What requests for the base are told. */
+/** Returns the error for requests to the base. */
 export function failedBaseError(reason: string): ServiceError {
   return new ServiceError({
     code: "unavailable",

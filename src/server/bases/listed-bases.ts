@@ -7,7 +7,7 @@ import { listedReplies } from "./announce-base.ts";
 import { loadFaultOf, loadFaults, type FailedBase } from "./failed-bases.ts";
 import type { EngineBase } from "./served-bases.ts";
 
-/** What lists of models say of the bases, in the order of their names. */
+/** Returns list entries for the bases, in the order of the names. */
 export function listedBases(
   names: readonly string[],
   { bases, failed }: { readonly bases: readonly EngineBase[]; readonly failed: readonly FailedBase[] },

@@ -56,7 +56,7 @@ export interface CheckedPrecision {
 export interface ModelCheck {
   readonly model: CheckedModel;
   readonly precisions: readonly CheckedPrecision[];
-  /** What this machine computes rounded weights with, and how fast. */
+  /** Kernels of this machine for rounded weights, with their rates. */
   readonly kernels: KernelMeasurement;
 }
 

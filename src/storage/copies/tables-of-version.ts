@@ -7,7 +7,7 @@ import { makeTables, newestDatabaseVersion } from "../migrations/migrations.ts";
 import { openSqlite } from "../sqlite/sqlite-dialect.ts";
 import { keptTables, notKept } from "./kept-tables.ts";
 
-/** What a message names; there may be more. */
+/** Most names in one message. */
 const namedMax = 10;
 
 /** @throws ServiceError `unsupported` for a version that no copy has, `invalid` where tables or columns are missing or unknown */

@@ -76,7 +76,7 @@ function faultsOf(database: Database.Database, file: string): readonly string[] 
 function foundIn(database: Database.Database): readonly string[] {
   const found = database.prepare(`PRAGMA integrity_check(${faultsMax})`).raw(true).all() as [string][];
   const faults = found.map(([text]) => text).filter((text) => text !== "ok");
-  // What a damaged file says of its references is not to be relied on.
+  // References in a damaged file cannot be trusted.
   if (faults.length > 0) return faults;
   // Table, row, the table it refers to, and by which of its references.
   const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];

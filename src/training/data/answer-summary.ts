@@ -10,7 +10,7 @@ export interface GroupAnswers {
   readonly lengths: readonly number[];
   /** Answers that say how they ended. */
   readonly endedCount: number;
-  /** Of these, answers that ended with `length`. */
+  /** Answers of these that ended with `length`. */
   readonly cutCount: number;
   /** A hash of what each trajectory says last, where it says something. */
   readonly last: readonly string[];

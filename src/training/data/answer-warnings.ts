@@ -9,7 +9,7 @@ const cutShareMax = 0.25;
 /** A policy that says one thing to nearly everything has nothing left to compare. */
 const sameShareMin = 0.9;
 
-/** Of fewer answers than this nothing is said. */
+/** Fewer answers than this cause no warning. */
 const answersMin = 4;
 
 export function answerWarnings(

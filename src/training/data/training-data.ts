@@ -62,7 +62,7 @@ interface GroupNote {
   readonly trajectoryCount: number;
   /** Of each trajectory; absent in what an earlier build prepared. */
   readonly rewards?: readonly number[];
-  /** Of the model in all trajectories; absent in what an earlier build prepared. */
+  /** The model's answers in all trajectories; absent in data that an earlier build prepared. */
   readonly answers?: GroupAnswers;
   /** Places of histories that became several sequences; absent where there are none. */
   readonly split?: readonly string[];

@@ -32,7 +32,7 @@ const shiftMax = 1;
 /** Part of the entropy that is left where a policy has stopped exploring, and the entropy it must have had before. */
 const [entropyLeft, entropyMin] = [0.1, 0.1];
 
-/** Of fewer steps the means say little. */
+/** Means over fewer steps say little. */
 const entropySteps = 8;
 
 export function judgedShift(
@@ -77,7 +77,7 @@ function stepsText(count: number): string {
   return count === 1 ? "one step" : `${count} steps`;
 }
 
-/** What AdamW moves goes with its rate, and divergence with the square of that; at least a third less. */
+/** AdamW's moves are proportional to its rate, and divergence to their square. Suggests at most a third. */
 function suggestedRate(learningRate: number, moved: number): string {
   const factor = Math.min(1 / 3, Math.sqrt(0.1 / Math.max(moved, shiftMax)));
   return String(Number((learningRate * factor).toPrecision(1)));

@@ -85,7 +85,7 @@ export interface JobMetrics {
 
 /** Judgement of a finished job's model. */
 export interface JobResult {
-  /** Of the version and `training_ended`, besides the means of the steps. */
+  /** Metrics of the version and of `training_ended`, besides the means of the steps. */
   readonly metrics: Metrics;
   readonly warnings: readonly string[];
   /** Error message of a job that may not make a version; null for one that may. */

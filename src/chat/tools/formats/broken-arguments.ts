@@ -5,9 +5,9 @@ import type { ReplyPieces } from "../../reply/reply-pieces.ts";
 import type { BrokenObject } from "../call-object.ts";
 import { jsonOfPython } from "./python-values.ts";
 
-/** What ends a call whose arguments are broken. */
+/** Marks that end a call with broken arguments. */
 export interface BrokenEnd {
-  /** Where the arguments end at the latest. */
+  /** Latest end of the arguments. */
   readonly marks: readonly string[];
   /** The signs of the layout between the arguments and the mark, such as the brace that closes the call's object. */
   readonly own: string;

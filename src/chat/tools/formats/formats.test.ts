@@ -232,7 +232,7 @@ test("a missing mark behind a parameter ends its value where another parameter o
     ["<parameter=a>\nx\n<parameter=b>\ny\n", { a: "x", b: "y" }],
     ["<parameter=n>\n3\n<parameter=a>\ny\n", { n: 3, a: "y" }],
     ["<parameter=a>\nx\n\n<parameter=n> 4 ", { a: "x\n", n: 4 }],
-    // What only looks like a mark is text.
+    // Text that resembles a mark is text.
     ["<parameter=a>\nx <parameter=c> y\n</parameter>\n", { a: "x <parameter=c> y" }],
     ["<parameter=a>\n<parameter=a>\n</parameter>\n", { a: "<parameter=a>" }],
     ["<parameter=a>\n</function> ends it\n</parameter>\n", { a: "</function> ends it" }],

@@ -21,7 +21,7 @@ const marks = {
   return: "<|return|>",
 } as const;
 
-/** What ends a message's text; a model may leave out the end and begin the next message. */
+/** Marks that end a message's text; a model may omit the end mark and begin the next message. */
 const textEnds = [marks.end, marks.call, marks.return, marks.start, marks.channel];
 const functions = "functions.";
 /** Many more than a header has. */
@@ -131,7 +131,7 @@ function* readMessage(answer: HalfReadAnswer, { channel, recipient }: Header): R
     answer.hasText = true;
     yield* readText(cursor, pieces.addText);
   }
-  // What ends the message is read with the next header, or is the last there is.
+  // The mark that ends the message is read with the next header, or is the last one.
   for (const mark of [marks.end, marks.call, marks.return]) if (yield* cursor.takes(mark)) return;
 }
 
@@ -156,7 +156,7 @@ function headerOf(name: string): string {
   return `${functions}${name} ${marks.constrain}json${marks.message}`;
 }
 
-/** What ends a call is a stop token of the model, so that the answer is over with the arguments. */
+/** The mark that ends a call is a stop token of the model, so the answer ends with the arguments. */
 function callTag(tool: CallableTool): Json {
   return { ...callContent(tool), begin: `${marks.channel}commentary to=${headerOf(tool.name)}` };
 }

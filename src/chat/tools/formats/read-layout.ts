@@ -42,7 +42,7 @@ function callReader(layout: CallLayout, closing: readonly string[]): ReadCall {
   const end = behindArguments(pieces);
   const isObject = pieces.some(({ kind }) => kind === "object");
   const words = [...(isObject ? ["}"] : []), ...end, ...closing];
-  // What has no end of its own goes on to the next mark.
+  // A part without an end mark continues to the next mark.
   const markAt = words.findIndex((word) => word.length > 2);
   const brokenEnd: BrokenEnd = {
     marks: [markAt < 0 ? markOf(layout) : words[markAt]].filter((word) => word.length > 2),

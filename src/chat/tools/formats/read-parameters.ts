@@ -26,7 +26,7 @@ export interface ParameterReading {
   readonly end: readonly string[];
   /** The words of which one stands behind those, unless the answer ends there. */
   readonly next: readonly string[];
-  /** Whether a constraint holds the call to its form: no mark is then missing. */
+  /** True if a constraint enforces the call's form: no mark is then missing. */
   readonly isHeld: boolean;
 }
 
@@ -130,7 +130,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
     padding = isWhole ? yield* cursor.skip(isBlank) : cursor.takeRest();
     isMarked = yield* cursor.sees(mark);
     if (!isWhole || isMarked || (yield* lacksMark(cursor, reading))) break;
-    // What looks like another mark is part of the value.
+    // Text that resembles another mark is part of the value.
     give(padding + cursor.rest.charAt(0));
     cursor.advance(1);
   }
@@ -144,7 +144,7 @@ function* readValue(cursor: Cursor, pieces: ReplyPieces, reading: ValueReading):
   return true;
 }
 
-/** Whether the mark behind a value is missing: another parameter of the function comes next, or the end of the call. */
+/** True if the mark after a value is missing: another parameter of the function follows, or the end of the call. */
 function* lacksMark(cursor: Cursor, reading: ValueReading): Reading<boolean> {
   cursor.keep();
   const isNext = (yield* seesParameter(cursor, reading)) || (yield* seesEnd(cursor, reading));
