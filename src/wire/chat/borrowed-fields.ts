@@ -39,14 +39,6 @@ export function borrowed(
   return given(Object.fromEntries(names.map((name) => [name, body[name]])));
 }
 
-/** Those ignored names of a chat request that are below borrowed fields: other fields were checked as they were sent. */
-export function borrowedIgnored(
-  ignored: readonly string[],
-  names: readonly BorrowedName[] = borrowedNames,
-): readonly string[] {
-  return ignored.filter((path) => names.some((name) => path.startsWith(`${name}.`)));
-}
-
 /** Without members that were not sent. */
 export function given(members: Readonly<Record<string, unknown>>): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

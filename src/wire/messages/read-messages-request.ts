@@ -5,7 +5,6 @@ import { assert } from "../../domain/assert.ts";
 import { cut, ServiceError } from "../../domain/service-error.ts";
 import { isObject } from "../../validation/findings.ts";
 import { readForm } from "../body.ts";
-import { borrowedIgnored } from "../chat/borrowed-fields.ts";
 import { longList, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId, type RequestId } from "../chat/completion-id.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
@@ -13,7 +12,6 @@ import type { WirePlaces } from "../places.ts";
 import { chatBody, type MessageBody } from "./chat-body.ts";
 import { inputMessages } from "./input-messages.ts";
 import { countForm, isShownTool, messagesForm } from "./messages-fields.ts";
-import { lentNames } from "./messages-request.ts";
 import { sentError, sentPlace, type SentOrigins } from "./sent-places.ts";
 
 /** What is known of a request beside what it asks for. */
@@ -49,7 +47,7 @@ export function readMessagesRequest(
   refuseLongLists(value, limits);
   const { value: body, ignored } = readForm(messagesForm, value);
   const read = readAsChat(body, { limits, requestId, exact });
-  return { ...read, ignored: [...ignored, ...read.ignored], isStream: body.stream ?? false };
+  return { ...read, ignored, isStream: body.stream ?? false };
 }
 
 /**
@@ -66,7 +64,7 @@ export function readCountRequest(value: unknown, limits: ChatLimits): ReadCountR
   assert(prompt.kind === "conversation", "messages are a conversation");
   return {
     ...read,
-    ignored: [...ignored, ...read.ignored],
+    ignored,
     request: { model: identity.model, prompt, wantsTexts: false },
   };
 }
@@ -78,7 +76,7 @@ function readAsChat(
     requestId,
     exact,
   }: { readonly limits: ChatLimits; readonly requestId: RequestId; readonly exact: unknown },
-): ReadParts & { readonly request: ChatRequest } {
+): Omit<ReadParts, "ignored"> & { readonly request: ChatRequest } {
   // It differs from the body in nothing but the digits of numbers, which a call's arguments keep.
   const exactBody = exact as MessageBody;
   const messages = inputMessages(exactBody);
@@ -93,7 +91,7 @@ function readAsChat(
     format: (body.output_config?.format ?? null) === null ? ["output_format"] : ["output_config", "format"],
   };
   try {
-    const { request, places, notices, ignored } = readChatRequest(
+    const { request, places, notices } = readChatRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
@@ -115,7 +113,6 @@ function readAsChat(
       ),
       origins,
       notices: [...noticesOf(body), ...notices],
-      ignored: borrowedIgnored(ignored, lentNames),
     };
   } catch (error) {
     throw sentError(error, origins);

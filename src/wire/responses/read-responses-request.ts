@@ -8,7 +8,6 @@ import { longList, type ChatLimits } from "../chat/chat-limits.ts";
 import { freshRequestId } from "../chat/completion-id.ts";
 import { readChatRequest } from "../chat/read-chat-request.ts";
 import type { WirePlaces } from "../places.ts";
-import { borrowedIgnored } from "../chat/borrowed-fields.ts";
 import { chatBody } from "./chat-body.ts";
 import { inputMessages } from "./input-messages.ts";
 import { responsesForm } from "./responses-fields.ts";
@@ -73,12 +72,7 @@ export function readResponsesRequest(
     tools: shown.map(({ index }) => index),
   };
   try {
-    const {
-      request,
-      places,
-      notices,
-      ignored: ignoredInChat,
-    } = readChatRequest(
+    const { request, places, notices } = readChatRequest(
       chatBody(body, messages, tools),
       limits,
       requestId,
@@ -97,7 +91,7 @@ export function readResponsesRequest(
       ),
       origins,
       notices: [...noticesOf(body), ...notices],
-      ignored: [...ignored, ...borrowedIgnored(ignoredInChat)],
+      ignored,
     };
   } catch (error) {
     throw sentError(error, origins);
