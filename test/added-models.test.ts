@@ -41,7 +41,7 @@ test("a model of the hub and a file are added beside a running server, served by
   assert.equal(added.errors.includes("Small: 6 files"), true, added.errors);
   assert.match(
     added.output,
-    /^added Small \(\d+ kB, apache-2\.0, from someone\/Small\)\.\nServers serve it from their next start/,
+    /^added Small \(\d+ kB, apache-2\.0, from someone\/Small\)\.\nThis machine computes it in float32\.\nServers serve it from their next start/,
   );
   const fromFile = await hone(["models", "add", "test/fixtures/gguf/qwen2.gguf", "--name", "file", "--json"]);
   const { name, source, size_bytes: bytes } = JSON.parse(fromFile.output);
@@ -138,7 +138,10 @@ test("what cannot be added says why, with status 1; a server is told how to come
   await refused(["remove", "nothing"], /There is no added model "nothing"\./);
   const empty = newDataFolder();
   t.after(() => removeDataFolder(empty));
-  await assert.rejects(startServer({ dataFolder: empty, flags: ["--model", "someone/nothing"] }), {
-    message: /There is no folder someone\/nothing here\. .*`hone models add someone\/nothing`/,
-  });
+  await assert.rejects(
+    startServer({ dataFolder: empty, flags: ["--model", "someone/nothing", "--built-in-model", "off"] }),
+    {
+      message: /There is no folder someone\/nothing here\. .*`hone models add someone\/nothing`/,
+    },
+  );
 });

@@ -78,7 +78,7 @@ test("one beam is greedy; `temperature` and `seed` change nothing of a search", 
   assert.deepEqual(same.choices, three.choices);
 });
 
-test("a stream of a search opens every choice, and then brings each whole with its finish", async () => {
+test("a stream of a search opens every choice, and then brings each whole, and its finish in a chunk of its own", async () => {
   const body = { use_beam_search: true, n: 3, logprobs: true };
   const whole = await answer(body);
   const response = await post({ ...body, stream: true, stream_options: { include_usage: true } });
@@ -93,7 +93,7 @@ test("a stream of a search opens every choice, and then brings each whole with i
         readonly usage?: Answer["usage"];
       },
   );
-  assert.equal(chunks.length, 7);
+  assert.equal(chunks.length, 10);
   const [opening, rest] = [chunks.slice(0, 3), chunks.slice(3)];
   assert.deepEqual(
     opening.map(({ choices }) => choices.map(({ index, delta }) => [index, delta.role])),
@@ -109,12 +109,9 @@ test("a stream of a search opens every choice, and then brings each whole with i
       choice.token_ids,
       choice.logprobs,
     ]),
-    whole.choices.map((choice) => [
-      choice.index,
-      choice.message.content,
-      choice.finish_reason,
-      choice.token_ids,
-      choice.logprobs,
+    whole.choices.flatMap((choice) => [
+      [choice.index, choice.message.content, null, choice.token_ids, choice.logprobs],
+      [choice.index, undefined, choice.finish_reason, null, null],
     ]),
   );
 });

@@ -121,7 +121,12 @@ test("`chat_template` is used instead of the model's own, and what is wrong with
   assert.equal(await promptText({ chat_template }), "[user] Hi<|im_end|>");
   assert.equal(await promptText({ chat_template: null }), opened);
   const place = "body.chat_template";
-  await refused({ chat_template: "{{ raise_exception('Only dogs') }}" }, 400, place, /^Only dogs$/);
+  await refused(
+    { chat_template: "{{ raise_exception('Only dogs') }}" },
+    400,
+    place,
+    /^The chat template refuses these messages: "Only dogs"$/,
+  );
   await refused({ chat_template: "{% if %}" }, 400, place, /The chat template has an error/);
   await refused({ chat_template: "x".repeat(300_000) }, 400, place, /chat_template has 300000 characters/);
   const deep = `{{ ${"(".repeat(5_000)}1${")".repeat(5_000)} }}`;
@@ -232,7 +237,7 @@ test("what cannot be tokenized, or read back, is refused by its field", async ()
       { messages: hi, chat_template: "{{ raise_exception('No') }}" },
       400,
       "body.chat_template",
-      /^No$/,
+      /^The chat template refuses these messages: "No"$/,
     ],
     [
       "/tokenize",
