@@ -2,8 +2,8 @@
 import type { Clock } from "../domain/clock.ts";
 import { loopTurns } from "../domain/sharing/loop-turns.ts";
 
-/** After so long other work of the process gets a turn. */
-const turnMs = 10;
+/** After so long other work of the process gets a turn: as long as the turns of one round of the event loop take in all. */
+const turnMs = 2;
 
 /** As `map`. */
 export async function inTurns<Item, Result>(

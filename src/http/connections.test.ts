@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 import { bearer, fakeServer, helloBody, keys } from "./testing/fake-server.ts";
@@ -88,4 +89,39 @@ test("clients without a key take no connection from those that showed one", asyn
   for (let count = 0; count < 20; count++) await connected(server, unknown);
   assert.ok(areOpen(...keyed));
   assert.ok(areOpen(await connected(server, knownOf(keys.other))));
+});
+
+/** Sends a request on each of so many connections at once, which have had an answer each; the order of the answers. */
+async function answersInOrder(
+  server: Server,
+  request: string,
+): Promise<{ readonly order: readonly number[]; readonly mostInRound: number }> {
+  const sockets: Socket[] = [];
+  for (let count = 0; count < 60; count++) sockets.push(await connected(server, request));
+  const received: ServerResponse[] = [];
+  const answered: ServerResponse[] = [];
+  server.app.server.on("request", (_request, response: ServerResponse) => {
+    received.push(response);
+    response.once("finish", () => answered.push(response));
+  });
+  for (const socket of sockets) socket.write(request);
+  let mostInRound = 0;
+  for (let before = 0; answered.length < sockets.length; before = answered.length) {
+    await new Promise((resolve) => setImmediate(resolve));
+    mostInRound = Math.max(mostInRound, answered.length - before);
+  }
+  return { order: answered.map((response) => received.indexOf(response)), mostInRound };
+}
+
+test("requests that come on many connections at once begin in turns", async (t) => {
+  const server = await listening(t, 1000);
+  const { order, mostInRound } = await answersInOrder(server, known);
+  assert.ok(mostInRound <= 10, `${mostInRound} requests were answered in one round of the event loop`);
+  assert.ok(order.indexOf(59) > order.indexOf(20), "those of an entity in the order in which they came");
+});
+
+test("of requests without a key the newest begins first", async (t) => {
+  const server = await listening(t, 1000);
+  const { order } = await answersInOrder(server, unknown);
+  assert.ok(order.indexOf(59) < order.indexOf(20), order.join(" "));
 });

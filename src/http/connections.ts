@@ -1,9 +1,14 @@
 // Shares the connections out among entities and clients without a key, and closes one where there are too many: a client's
 // own before anybody else's, an idle one before one at work, and one without a key before one that has shown one. A
 // connection whose request has a key is never closed for another; a request for which there is none is refused.
+//
+// Requests begin in turns of the event loop, which those of an entity take together, and those of a network without a key:
+// hundreds of connections may each have one at once. Of a network's the newest begins first, so that a burst of them does not
+// hold up whoever comes after it.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../domain/service-error.ts";
+import { loopTurns } from "../domain/sharing/loop-turns.ts";
 import { keyless, TenantShares } from "../domain/sharing/tenant-shares.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { networkOf } from "./credentials/failed-logins.ts";
@@ -20,6 +25,8 @@ export class Connections {
   /** No request on them had a key yet; by the network they come from, oldest first. */
   readonly #strangers = new Map<string, Set<Socket>>();
   readonly #networkOf = new Map<Socket, string>();
+  /** Requests on connections of strangers that wait for their turn, by network; the newest last. */
+  readonly #waiting = new Map<string, (() => void)[]>();
   readonly #keyed = new Map<Socket, Keyed>();
   /** Those between two requests with a key, by entity; idle longest first. */
   readonly #idle = new Map<string, Set<Socket>>();
@@ -46,6 +53,8 @@ export class Connections {
   /** Bounds the connections that the server takes from now on. */
   watch(server: Server): void {
     server.on("connection", (socket) => {
+      // The next one may wait behind it.
+      loopTurns.skipRound();
       socket.once("close", () => this.#forget(socket));
       const isOverShare = this.#shares.roomFor(keyless) < 1;
       this.#shares.change(keyless, 1);
@@ -76,6 +85,26 @@ export class Connections {
       keyed.busyCount -= 1;
       if (keyed.busyCount === 0 && this.#keyed.has(socket)) addTo(this.#idle, keyed.entity, socket);
     };
+  }
+
+  /** True if requests of the connection begin in turns of this entity. */
+  isOf(socket: Socket, entity: string): boolean {
+    return this.#keyed.get(socket)?.entity === entity;
+  }
+
+  /** Calls back when it is the turn of the connection's entity, or of its network where it has shown no key. */
+  inTurn(socket: Socket, begin: () => void): void {
+    const entity = this.#keyed.get(socket)?.entity;
+    if (entity !== undefined) return loopTurns.call(entity, begin);
+    const network = this.#networkOf.get(socket) ?? "";
+    const waiting = this.#waiting.get(network) ?? [];
+    waiting.push(begin);
+    this.#waiting.set(network, waiting);
+    loopTurns.call(`${keyless}${network}`, () => {
+      const newest = waiting.pop();
+      if (waiting.length === 0) this.#waiting.delete(network);
+      newest?.();
+    });
   }
 
   /** Makes it the entity's. */

@@ -1,8 +1,10 @@
 // When a request is over: its answer is complete, or its client is gone. Whoever holds something for a request is called
 // back here, also where it asks late: a client may go away while anything is waited for.
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { ServiceError } from "../domain/service-error.ts";
+import type { Connections } from "./connections.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -16,17 +18,18 @@ const closeListenersMax = 20;
 
 /**
  * Begins a request when its answer has the connection, not while another is answered there: a response that never gets
- * the connection never closes, and whatever is held for it would be held for ever. To be called before any other hook is
- * added.
+ * the connection never closes, and whatever is held for it would be held for ever. And when it is its turn of the event
+ * loop. To be called before any other hook is added.
  */
-export function beginInTurn(app: FastifyInstance): void {
+export function beginInTurn(app: FastifyInstance, connections: Pick<Connections, "inTurn">): void {
   app.decorateRequest("response", null as unknown as ServerResponse);
   app.addHook("onRequest", (request, { raw }, done) => {
     request.response = raw;
     // Each part of what is held for a request listens for its end, and so does a stream that answers it.
     raw.setMaxListeners(closeListenersMax);
-    if (raw.socket === null) raw.once("socket", () => done());
-    else done();
+    const begin = (socket: Socket): void => connections.inTurn(socket, done);
+    if (raw.socket === null) raw.once("socket", begin);
+    else begin(raw.socket);
   });
 }
 

@@ -8,7 +8,6 @@ import type { Limited } from "../domain/keys/limits.ts";
 import type { TrainedModel } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { loopTurns } from "../domain/sharing/loop-turns.ts";
-import { keyless } from "../domain/sharing/tenant-shares.ts";
 import {
   authenticate,
   authenticateUser,
@@ -151,13 +150,11 @@ function admission(
         retryAfterSeconds: 5,
       });
     }
-    // A burst of requests is one for each tenant in turn: their keys may all become known at once.
-    const opened = await open(request).catch(async (error: unknown) => {
-      await loopTurns.next(keyless);
-      throw error;
-    });
-    request.caller = opened.caller;
-    if (dependencies.auth === "on") await loopTurns.next(opened.caller.entity);
+    const opened = await open(request);
+    const { entity } = (request.caller = opened.caller);
+    // The first request of a connection began in a turn of its network, the next ones in one of the entity.
+    if (dependencies.auth === "on" && !connections.isOf(request.raw.socket, entity))
+      await loopTurns.next(entity);
     if (reply.raw.destroyed) throw wentAway();
     refuseRoute(request.caller, request.method, request.routeOptions.url ?? "");
     if (dependencies.auth === "on") dependencies.keyUse.note(request.caller.keyId);

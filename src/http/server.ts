@@ -125,7 +125,7 @@ export async function createHttpServer(
   app.decorateRequest("model", null);
   app.decorateRequest("completions", null);
   app.decorate("revocations", new RevocationWatch(dependencies, clock));
-  beginInTurn(app);
+  beginInTurn(app, connections);
   breakOffOnClose(app, clock, inFlight);
   traceRequests(app, { tracing: dependencies.tracing ?? null, clock });
   measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });

@@ -24,7 +24,7 @@ function handLoop(turnMs: number) {
     }
     return order.slice(before);
   };
-  return { work, round };
+  return { work, round, skipRound: () => turns.skipRound() };
 }
 
 test("tenants take turns, however much one of them has to do", async () => {
@@ -47,6 +47,21 @@ test("short turns share a round, until they have taken long together", async () 
   for (let index = 0; index < 6; index++) void tiny.work("a", String(index));
   assert.deepEqual(await tiny.round(), ["0", "1", "2", "3"]);
   assert.deepEqual(await tiny.round(), ["4", "5"]);
+});
+
+test("rounds are left out for connections, but not all of them", async () => {
+  const { work, round, skipRound } = handLoop(5);
+  void work("a", "a");
+  void work("a", "b");
+  skipRound();
+  assert.deepEqual(await round(), []);
+  assert.deepEqual(await round(), ["a"]);
+  let skipped = 0;
+  for (; skipped < 100; skipped++) {
+    skipRound();
+    if ((await round()).length > 0) break;
+  }
+  assert.equal(skipped, 32);
 });
 
 test("in this thread a turn comes by itself", async () => {

@@ -8,6 +8,8 @@ import { WaitingLine } from "./waiting-line.ts";
 const roundMs = 2;
 /** Turns of a round that take next to nothing. */
 const roundTurnsMax = 4;
+/** Rounds in a row without a turn. */
+const skippedRoundsMax = 32;
 
 /** One round of the event loop. */
 interface Round {
@@ -15,6 +17,11 @@ interface Round {
   pendingCount: number;
   /** When the first of them came; null before. */
   startMs: number | null;
+  isSkipped: boolean;
+}
+
+function newRound(): Round {
+  return { pendingCount: 0, startMs: null, isSkipped: false };
 }
 
 export class LoopTurns {
@@ -22,7 +29,9 @@ export class LoopTurns {
   readonly #schedule: (call: () => void) => void;
   readonly #clock: Pick<Clock, "monotonicMs">;
   /** The one that has not begun. */
-  #next: Round = { pendingCount: 0, startMs: null };
+  #next: Round = newRound();
+  #skipsNext = false;
+  #skippedCount = 0;
 
   /** @param schedule calls back in the next round of the event loop, with microtasks between two calls */
   constructor(
@@ -44,6 +53,14 @@ export class LoopTurns {
     this.#fill();
   }
 
+  /**
+   * Has the next round come without turns, so that it is short, unless many have in a row. For connections that are to be
+   * accepted, of which the event loop takes one in each round.
+   */
+  skipRound(): void {
+    this.#skipsNext = true;
+  }
+
   /** One call for each turn: what a turn's promise leads to has run before the next call looks at the clock. */
   #fill(): void {
     const round = this.#next;
@@ -55,9 +72,12 @@ export class LoopTurns {
     const nowMs = this.#clock.monotonicMs();
     if (round.startMs === null) {
       round.startMs = nowMs;
-      this.#next = { pendingCount: 0, startMs: null };
+      round.isSkipped = this.#skipsNext && this.#skippedCount < skippedRoundsMax;
+      this.#skippedCount = round.isSkipped ? this.#skippedCount + 1 : 0;
+      this.#skipsNext = false;
+      this.#next = newRound();
     }
-    if (nowMs - round.startMs < roundMs) this.#line.takeNext()?.();
+    if (!round.isSkipped && nowMs - round.startMs < roundMs) this.#line.takeNext()?.();
     round.pendingCount -= 1;
     if (round.pendingCount === 0) this.#fill();
   }

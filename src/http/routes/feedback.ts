@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, RouteShorthandOptions } from "fastify";
 import { present } from "../../domain/assert.ts";
 import type { FeedbackRecord } from "../../domain/feedback.ts";
+import type { FeedbackResult } from "../../domain/feedback-query/feedback-query.ts";
 import { loopTurns } from "../../domain/sharing/loop-turns.ts";
 import type { CreatedBatch } from "../../feedback/feedback-service.ts";
 import { readApart, type BodyReader } from "../bodies/body-reader.ts";
@@ -14,12 +15,15 @@ import { locate } from "../../wire/places.ts";
 import { readBody } from "../input/read-body.ts";
 import { readsPage } from "../reading/stored-reads.ts";
 import { nameIgnored } from "../input/ignored-fields.ts";
+import { sendPieces } from "../patient-answer.ts";
 import { answered } from "../documentation/document-routes.ts";
 import { feedbackPurgeAnswerSchema, feedbackPurgeForm, idsIn } from "../../wire/feedback/feedback-purge.ts";
 import {
   feedbackQueryAnswerSchema,
   feedbackQueryBody,
   feedbackQueryForm,
+  feedbackRow,
+  type QueryBody,
   toFeedbackQuery,
 } from "../../wire/feedback/feedback-queries.ts";
 import { inBody } from "./feedback/in-body.ts";
@@ -39,6 +43,9 @@ import {
 
 /** Characters after which a piece of an answer is sent; a record has up to a megabyte. */
 const pieceLength = 1 << 16;
+
+/** Records of an answer that is made in one turn. */
+const rowsAtOnce = 100;
 
 export function feedbackRoutes(
   app: FastifyInstance,
@@ -113,9 +120,9 @@ export function feedbackRoutes(
       const body = readBody(queryForm, request, reply);
       const query = toFeedbackQuery(body, feedback.queryLimits);
       const result = await feedback.query(query, request.caller).catch(inBody);
-      // Making the answer of a long page takes milliseconds.
-      await loopTurns.next(request.caller.entity);
-      return feedbackQueryBody(body, result);
+      if (result.items.length <= rowsAtOnce) return feedbackQueryBody(body, result);
+      reply.type("application/json; charset=utf-8");
+      return sendPieces(reply, queryText(body, result, request.caller.entity), settings);
     },
   );
   app.post(
@@ -158,6 +165,21 @@ export function feedbackRoutes(
   );
 }
 
+/** The text of {@link feedbackQueryBody} in pieces, with turns for others in between. */
+async function* queryText(
+  body: QueryBody,
+  result: FeedbackResult,
+  tenant: string,
+): AsyncGenerator<string, void> {
+  const pieces = listPieces(result.items, (record) => feedbackRow(body, record));
+  yield '{"result":[';
+  for (const piece of pieces) {
+    yield piece;
+    await loopTurns.next(tenant);
+  }
+  yield `],"total_count":${result.totalCount}}`;
+}
+
 function unknownRecord(error: unknown): never {
   return inBody(locate(error, { not_found: ["feedback_id"] }));
 }
@@ -182,13 +204,22 @@ function* storedBatchAnswer(
   records: readonly FeedbackRecord[],
   useOtherSpelling: readonly boolean[],
 ): Generator<string, void> {
-  let piece = '{"res":[';
-  for (const [index, record] of records.entries()) {
-    const body = feedbackBody(record, useOtherSpelling[index]);
-    piece += `${index === 0 ? "" : ","}${JSON.stringify(body)}`;
+  yield '{"res":[';
+  yield* listPieces(records, (record, index) => feedbackBody(record, useOtherSpelling[index]));
+  yield "]}";
+}
+
+/** The JSON of a list's items, with commas in between. */
+function* listPieces<Item>(
+  items: readonly Item[],
+  bodyOf: (item: Item, index: number) => object,
+): Generator<string, void> {
+  let piece = "";
+  for (const [index, item] of items.entries()) {
+    piece += `${index === 0 ? "" : ","}${JSON.stringify(bodyOf(item, index))}`;
     if (piece.length < pieceLength) continue;
     yield piece;
     piece = "";
   }
-  yield `${piece}]}`;
+  yield piece;
 }

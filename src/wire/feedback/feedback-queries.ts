@@ -62,7 +62,7 @@ export const feedbackQuerySchema = Type.Object(
   { title: "FeedbackQueryReq" },
 );
 
-type QueryBody = Static<typeof feedbackQuerySchema>;
+export type QueryBody = Static<typeof feedbackQuerySchema>;
 
 /** The form of a query, whose operations are read within limits. */
 export function feedbackQueryForm(limits: QueryLimits): BodyForm<typeof feedbackQuerySchema> {
@@ -164,6 +164,11 @@ export const feedbackQueryAnswerSchema = Type.Object({
 export function feedbackQueryBody(body: QueryBody, { items, totalCount }: FeedbackResult): JsonObject {
   const result = asksForCount(body)
     ? [{ [countColumn]: totalCount }]
-    : items.map((record: FeedbackRecord) => rowBody(record, body.fields ?? null));
+    : items.map((record) => feedbackRow(body, record));
   return { result, total_count: totalCount };
+}
+
+/** One of these rows. */
+export function feedbackRow({ fields }: QueryBody, record: FeedbackRecord): JsonObject {
+  return rowBody(record, fields ?? null);
 }
