@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../domain/assert.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
@@ -36,8 +37,8 @@ export const configBytesMax = 1 << 20;
  *   not finite or overflow float32 and a rank that is too great; `unsupported` naming every option that is not applied
  */
 export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
-  refuseMissing(folder);
   try {
+    refuseMissing(folder);
     const config = readModelConfig(baseFolder);
     const adapter = openLoraAdapter(folder, config);
     if (adapter.rank > rankMax) {
@@ -56,10 +57,12 @@ export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckReques
 
 function refuseMissing(folder: string): void {
   for (const name of Object.values(adapterFiles)) {
-    if (statSync(join(folder, name), { throwIfNoEntry: false }) === undefined)
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (found === undefined)
       throw invalid(
         `${name} is missing; a PEFT folder has it and ${Object.values(adapterFiles).join(" or ")}.`,
       );
+    requirePlainFile(join(folder, name), found);
   }
   const { size } = statSync(join(folder, adapterFiles.config));
   if (size > configBytesMax)

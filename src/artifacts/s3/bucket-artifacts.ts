@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { newUuid } from "../../domain/ids.ts";
+import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 import type { PlacedArtifacts } from "../artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
@@ -111,10 +112,13 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   async open(key: string): Promise<Readable> {
-    const handle = await open(await this.path(key, null)).catch((error: unknown) => {
+    const path = await this.path(key, null);
+    try {
+      requirePlainFile(key, await stat(path));
+      return (await open(path)).createReadStream();
+    } catch (error) {
       throw isMissing(error) ? notFound("artifact", key) : error;
-    });
-    return handle.createReadStream();
+    }
   }
 
   has(key: string): Promise<boolean> {

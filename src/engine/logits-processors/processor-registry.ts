@@ -1,8 +1,10 @@
 // The logits processors of an engine: their modules are loaded once, at its start, and opened for each request that asks
 // for them. What a processor does wrong ends its request, with its name; what it does slowly holds up everybody.
+import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { present } from "../../domain/assert.ts";
 import type { LogitsProcessorCall, SamplingParameters } from "../../domain/sampling.ts";
+import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../domain/service-error.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
@@ -39,6 +41,7 @@ async function loadModule(name: string, file: string): Promise<ProcessorModule> 
   };
   let loaded: unknown;
   try {
+    requirePlainFile(file, statSync(file));
     loaded = await import(pathToFileURL(file).href);
   } catch (cause) {
     throw refusal(`cannot be loaded: ${reasonOf(cause)}`, cause);
