@@ -82,7 +82,10 @@ test("a server with one in its settings or its data folder ends with its name", 
     "config.json",
   );
   check(serve("--data", dataWithPipe("hone.json"), ...model), "hone.json");
-  check(serve("--data", dataWithPipe("admin-key"), ...model), "admin-key");
+  for (const name of ["admin-key", "audit.jsonl", "artifacts-id", "hone.db"])
+    check(serve("--data", dataWithPipe(name), ...model), name);
+  const database = pipeAt(join(scratch, "own.db"));
+  check(serve("--data", newData(), ...model, "--database-url", `file:${database}`), "own.db");
   check(serve("--data", newData(), ...model, "--engine-logits-processors", `own=${pipe}`), "secret");
   check(serve("--data", newData(), ...model), "secret", {
     HONE_TRAINER: "tinker+http://127.0.0.1:1?kind=skyrl-jax",

@@ -1,10 +1,9 @@
 // The first admin key: makes sure at each start that somebody can get in, and that a key which was replaced no longer can.
-import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { endOf, hashSecret, type AccessKey, type KeyStore } from "../domain/access.ts";
 import type { Clock } from "../domain/clock.ts";
 import { allItems } from "../domain/page.ts";
-import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { isOfStart, keyOf, newSecret, newStartKeyId } from "../keys/key-secret.ts";
@@ -44,8 +43,6 @@ function adminKeyFile(dataFolder: string): string {
  */
 export async function ensureFirstKey(dependencies: FirstKeyDependencies): Promise<FirstKey> {
   const { keys, settings } = dependencies;
-  const kept = await stat(adminKeyFile(settings.data)).catch(() => null);
-  if (kept !== null) requirePlainFile(adminKeyFile(settings.data), kept);
   if (settings.apiKey !== null) {
     await setFirstKey(dependencies, settings.apiKey);
     return { secret: settings.apiKey, isNew: false, place: "HONE_API_KEY" };
