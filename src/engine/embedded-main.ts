@@ -19,7 +19,7 @@ const prepare = (hint: unknown): void => {
 serveEngine((given, progress, supplement) => {
   // Both are sent by `createEmbeddedEngine` alone.
   const load = given as EmbeddedLoad;
-  // The server makes of these lines lines of its own log.
+  // The server adds these lines to its own log.
   const logger = createLogger({ level: load.log.level, format: "json" }).child({ component: "engine" });
   const collect = garbageCollector();
   const collection = new QuietCollection(systemClock, () => {

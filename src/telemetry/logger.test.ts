@@ -21,10 +21,15 @@ function forwarded(texts: readonly string[]): { readonly errors: string; readonl
 
 test("log lines of a child process become lines of this one's log, and other output stays as it is", () => {
   const line = '{"level":40,"time":"2026-11-28T22:40:50.123Z","component":"engine","msg":"of a child"}\n';
-  const { errors, kept } = forwarded([`native warning\n${line}`, '{"level":50,"msg":"cut', "off\n"]);
+  const { errors, kept } = forwarded([
+    `native warning\n${line}`,
+    '{"level":"x"}\n',
+    '{"level":50,"msg":"cut',
+    "off\n",
+  ]);
   assert.deepEqual(kept, ["its own", "of a child"]);
   assert.match(
     errors,
-    /^\S+ {2}its own\nnative warning\n\S+ {2}warning {2}of a child {2}component=engine\n\{"level":50,"msg":"cutoff\n$/,
+    /^\S+ {2}its own\nnative warning\n\S+ {2}warning {2}of a child {2}component=engine\n\{"level":"x"\}\n\{"level":50,"msg":"cutoff\n$/,
   );
 });

@@ -72,8 +72,9 @@ const lineStart = '{"level":';
 function isLogLine(line: string): boolean {
   if (!line.startsWith(lineStart) || !line.endsWith("\n")) return false;
   try {
-    JSON.parse(line);
-    return true;
+    // Safe cast: text that begins so and parses is an object.
+    const { level, time, msg } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    return typeof level === "number" && typeof time === "string" && typeof msg === "string";
   } catch {
     // A line that was cut for its length.
     return false;

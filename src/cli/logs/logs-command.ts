@@ -18,14 +18,14 @@ interface LogFlags extends ConnectionFlags {
 const linesMax = 1000;
 
 const about = `
-It prints the log of the server that answers: each of several servers has its own. A server keeps its newest 1,000 lines, up
-to 1 MiB, since its start, from server.logLevel on; what is older, only the file or service has that its standard error goes
-to. It needs an administrator's key. --follow ends with Ctrl+C; it outlives a restart of the server of up to two minutes.`;
+It prints the log of the server that answers; with several servers each has its own. A server keeps its newest 1,000 lines
+since its start, up to 1 MiB, of server.logLevel and above. Older lines are only where its standard error goes. The key must
+be an administrator's. --follow ends with Ctrl+C, and waits up to two minutes for a server that restarts.`;
 
 export function addLogsCommand(program: Command): void {
   addConnectionFlags(program.command("logs").description("Print the newest lines of a running server's log."))
-    .option("-f, --follow", "print further lines as they are written")
-    .option("-n, --lines <count>", `how many lines that were written before, 0 to ${linesMax}`, count, 100)
+    .option("-f, --follow", "continue with each further line")
+    .option("-n, --lines <count>", `how many of the lines so far, 0 to ${linesMax}`, count, 100)
     .addOption(
       new Option("--level <level>", "only lines of this level and above")
         .choices(lineLevels)
