@@ -86,6 +86,10 @@ test("a server with one in its settings or its data folder ends with its name", 
     check(serve("--data", dataWithPipe(name), ...model), name);
   const database = pipeAt(join(scratch, "own.db"));
   check(serve("--data", newData(), ...model, "--database-url", `file:${database}`), "own.db");
+  for (const name of ["sslrootcert", "sslkey"])
+    check(serve("--data", newData(), ...model), "secret", {
+      HONE_DATABASE_URL: `postgres://hone@127.0.0.1:1/hone?sslmode=verify-full&${name}=${pipe}`,
+    });
   check(serve("--data", newData(), ...model, "--engine-logits-processors", `own=${pipe}`), "secret");
   check(serve("--data", newData(), ...model), "secret", {
     HONE_TRAINER: "tinker+http://127.0.0.1:1?kind=skyrl-jax",
