@@ -555,6 +555,10 @@ function keyAttempts({ entity }: Things): Readonly<Record<string, readonly Attem
     "POST /v1/preview/entities/:entity/limits": forAdmins(
       post(`/v1/preview/entities/${entity}/limits`, { queued_jobs: null }, 403),
     ),
+    "GET /v1/preview/logs": forAdmins(
+      get("/v1/preview/logs", 403),
+      get(`/v1/preview/logs?after=key-${entity}`, 403),
+    ),
     "POST /v1/preview/keys": forAdmins(post(keys, { entity }, 403), post(keys, { role: "owner" }, 403)),
     "GET /v1/preview/keys/:key_id": forAdmins(get(one, 403)),
     "POST /v1/preview/keys/:key_id": forAdmins(post(one, { scopes: ["read"] }, 403)),

@@ -27,7 +27,28 @@ before(async () => {
     "fails.mjs",
     "export const createProcessor = () => () => { throw new Error('oh'); };",
   );
-  const setting = `only=${moduleFile("only.mjs", shown)},fails=${fails}`;
+  const hangs = moduleFile(
+    "hangs.mjs",
+    `export function createProcessor({ kwargs }) {
+      const spin = () => { try { for (;;); } finally { for (;;); } };
+      if (kwargs.at === "open") spin();
+      return ({ answerTokenIds }) => {
+        if (answerTokenIds.length < kwargs.at) return;
+        if (kwargs.waits) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+        spin();
+      };
+    }`,
+  );
+  const lies = moduleFile(
+    "lies.mjs",
+    `export const createProcessor = ({ kwargs }) => ({ logits }) => {
+      if (kwargs.lie === "all") logits.fill(-Infinity);
+      else if (kwargs.lie === "gives") structuredClone(logits.buffer, { transfer: [logits.buffer] });
+      else if (kwargs.lie === "later") return Promise.resolve();
+      else logits.fill(Number(kwargs.lie));
+    };`,
+  );
+  const setting = `hangs=${hangs},lies=${lies},only=${moduleFile("only.mjs", shown)},fails=${fails}`;
   server = await startServer({ dataFolder, flags: ["--engine-logits-processors", setting] });
 });
 
@@ -120,6 +141,51 @@ test("what a processor does wrong ends its request by name, and no other", async
   assert.equal(place, "logits_processors.0");
   assert.match(refused, /size is missing; it must be a whole number of at least 1/);
   assert.equal((await idsOf({ max_tokens: 2 })).length, 2);
+});
+
+const streamed = async (body: object): Promise<string> => {
+  const { url, apiKey } = server;
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ messages: [{ role: "user", content: "spell cat" }], stream: true, ...body }),
+  });
+  return response.text();
+};
+
+test("a processor that never ends is stopped and ends its request by name, whatever it waits in; others go on", async () => {
+  const hangs = (kwargs: object) => [{ qualname: "hangs", kwargs }];
+  const expected = /^The logits processor "hangs" was stopped after 1000 ms, since everybody waits .* at /;
+  const others = Promise.all([1, 2, 3].map(() => idsOf({ max_tokens: 40 })));
+  for (const body of [
+    { logits_processors: hangs({ at: "open" }) },
+    { logits_processors: hangs({ at: 0 }), n: 8, temperature: 1 },
+    { logits_processors: hangs({ at: 0, waits: true }) },
+  ]) {
+    const [place, message] = await refusal(body, 400);
+    assert.equal(place, "logits_processors.0");
+    assert.match(message, expected);
+  }
+  const stream = await streamed({ logits_processors: hangs({ at: 3 }), ignore_eos: true });
+  assert.match(stream, /The logits processor \\"hangs\\" was stopped after 1000 ms/);
+  assert.match(stream, /data: \[DONE\]\s*$/);
+  for (const ids of await others) assert.equal(ids.length, 40);
+  const { body: health } = await call(server, "GET", "/health");
+  assert.equal(health.status, "ok");
+  assert.deepEqual(await idsOf({ max_tokens: 40 }), (await others)[0]);
+});
+
+test("a processor that lies of scores ends its request by name", async () => {
+  for (const [lie, expected] of [
+    ["NaN", /"lies" made the score of token 0 NaN/],
+    ["Infinity", /"lies" made the score of token 0 Infinity/],
+    ["all", /No token continues the answer: the logits processors leave none/],
+    ["gives", /"lies" is broken: it gave its scores away/],
+    ["later", /"lies" is broken: it is asynchronous/],
+  ] as const) {
+    const [, message] = await refusal({ logits_processors: [{ qualname: "lies", kwargs: { lie } }] }, 400);
+    assert.match(message, expected);
+  }
 });
 
 test("refuses extra arguments of another shape", async () => {

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { Header } from "tar";
 import { assert } from "../domain/assert.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 
 export interface ArchivedFile {
   /** At most 100 bytes, without folders. */
@@ -13,10 +14,11 @@ export interface ArchivedFile {
   readonly pieces: () => AsyncIterable<Uint8Array>;
 }
 
-/** A file of the disk; read as it is taken. @throws what the system says where there is none */
+/** A file of the disk; read as it is taken. @throws ServiceError `invalid` unless it is a plain file; what the system says */
 export async function fileToArchive(path: string): Promise<ArchivedFile> {
-  const { size } = await stat(path);
-  return { name: basename(path), byteCount: size, pieces: () => createReadStream(path) };
+  const found = await stat(path);
+  requirePlainFile(path, found);
+  return { name: basename(path), byteCount: found.size, pieces: () => createReadStream(path) };
 }
 
 const blockBytes = 512;

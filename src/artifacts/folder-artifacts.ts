@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { notFound } from "../domain/service-error.ts";
 import type { PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
@@ -96,10 +97,13 @@ export class FolderArtifacts implements PlacedArtifacts {
   }
 
   async open(key: string): Promise<Readable> {
-    const handle = await open(this.#pathOf(key)).catch((error: unknown) => {
+    const path = this.#pathOf(key);
+    try {
+      requirePlainFile(key, await stat(path));
+      return (await open(path)).createReadStream();
+    } catch (error) {
       throw isMissing(error) ? notFound("artifact", key) : error;
-    });
-    return handle.createReadStream();
+    }
   }
 
   async has(key: string): Promise<boolean> {

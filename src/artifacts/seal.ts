@@ -1,8 +1,9 @@
 // What an artifact has to be, as one hash over some of its files: whoever is about to use it notices a byte that changed
 // since it was stored. Reads at once, in the processes and threads that are about to read it anyway.
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 
 export interface Seal {
@@ -52,6 +53,7 @@ const pieceBytes = 1 << 20;
 function hashFile(file: string): string {
   const hash = createHash("sha256");
   const piece = new Uint8Array(pieceBytes);
+  requirePlainFile(file, statSync(file));
   const descriptor = openSync(file, "r");
   try {
     for (let count = -1; count !== 0;) {

@@ -1,7 +1,7 @@
 // A moment of a server that runs: its database as it is then, with every artifact that it names, though versions come and go.
 // Whoever removes an artifact first removes it from the database. So what a snapshot names and is not there was removed
 // behind the snapshot, and the next one does not name it; what was gone before a snapshot that names it is lost.
-import { existsSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
@@ -92,9 +92,14 @@ async function stage(
   path: string,
 ): Promise<boolean> {
   const isThere = await artifacts.copyTo(key, path);
-  if (isThere && files.every((name) => existsSync(join(path, name)))) return true;
+  if (isThere && files.every((name) => isEntry(join(path, name)))) return true;
   await rm(path, { recursive: true, force: true });
   return false;
+}
+
+/** Also true for a symbolic link that leads nowhere, which is named when it is about to be copied. */
+function isEntry(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 function stagedOf(

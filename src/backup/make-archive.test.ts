@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { test, type TestContext } from "node:test";
 import { dataFolderAt } from "../artifacts/testing/data-folder.ts";
 import { hashOfFiles } from "../artifacts/seal.ts";
@@ -272,6 +272,59 @@ test(
         await assert.rejects(restored, { code: "invalid", message: expected });
         rmSync(copy, { recursive: true });
         rmSync(join(root, "restored"), { recursive: true, force: true });
+      }
+  },
+);
+
+test(
+  "what is no plain file in a data folder is named by its backup, and never opened; links to files are followed",
+  { skip: process.platform === "win32", timeout: 120_000 },
+  async (t) => {
+    const { root, publish, backUp } = await place(t);
+    await publish("m", 1);
+    const stored = join(root, "stored");
+    execFileSync("cp", ["-r", join(root, "data"), stored]);
+    const specials: readonly (readonly [string, (path: string) => unknown, RegExp | null])[] = [
+      [
+        "a named pipe",
+        (path) => execFileSync("mkfifo", [path]),
+        /is a named pipe, where a plain file should be/,
+      ],
+      ["a socket", (path) => bindSocket(path), /is a socket, where/],
+      ["a link to a device", (path) => symlinkSync("/dev/zero", path), /is a symbolic link, where/],
+      ["a link to itself", (path) => symlinkSync(path, path), /is a symbolic link, where/],
+      ["a link to a folder", (path) => symlinkSync(dirname(path), path), /is a symbolic link, where/],
+      ["an absolute link", (path) => symlinkSync(path.replace("/data/", "/stored/"), path), null],
+      [
+        "a relative link",
+        (path) => symlinkSync(relative(dirname(path), path.replace("/data/", "/stored/")), path),
+        null,
+      ],
+    ];
+    for (const path of ["adapters/m/1/adapter_config.json", "adapters/m/1/more", "files/f"])
+      for (const [kind, put, expected] of specials) {
+        const at = join(root, "data", path);
+        const isExtra = path.endsWith("more");
+        // Nothing is stored there that it could be a link to.
+        if (expected === null && isExtra) continue;
+        rmSync(at, { force: true });
+        put(at);
+        const { faults } = await backUp("copy");
+        const key = path.startsWith("files/") ? path : "adapters/m/1";
+        if (expected === null) assert.deepEqual(faults, [], `${path} is ${kind}`);
+        else {
+          const said = `${path} is ${kind}: ${JSON.stringify(faults)}`;
+          assert.deepEqual([...new Set(faults.map(({ what }) => what))], [key], said);
+          assert.equal(
+            faults.filter(({ message }) => expected.test(message) && message.includes(path)).length,
+            1,
+            said,
+          );
+        }
+        assert.equal(existsSync(join(root, "copy", path)), expected === null);
+        rmSync(join(root, "copy"), { recursive: true });
+        rmSync(at, { recursive: true });
+        if (!isExtra) execFileSync("cp", [join(stored, path), at]);
       }
   },
 );

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { ArtifactStore } from "../artifacts/artifact-store.ts";
 import { isMissing } from "../artifacts/folder-names.ts";
 import type { DatabaseTables, TableSnapshot } from "../domain/backup/tables.ts";
-import { otherThanFile } from "./archive/plain-file.ts";
+import { otherThanFile } from "../domain/obstacles/plain-file.ts";
 import type { Fault } from "./fault.ts";
 import { referencesIn } from "./hold-moment.ts";
 import type { Reading } from "./load-tables.ts";

@@ -7,9 +7,14 @@ import { filesBelow, type FoundFile } from "./archive/files-below.ts";
 import type { Fault } from "./fault.ts";
 import type { StagedArtifact } from "./hold-moment.ts";
 import type { Report } from "./progress.ts";
-import { faultOfFiles } from "./references.ts";
+import { faultOfFiles, type Reference } from "./references.ts";
 
-/** What is written goes from where it was kept. Returns what is another one than was stored. */
+/**
+ * What is written goes from where it was kept.
+ *
+ * @returns a fault for each artifact that is not as it was stored, and for each path that is not a plain file; such paths are
+ *   not opened and not copied
+ */
 export async function writeArtifacts(
   writer: ArchiveWriter,
   artifacts: readonly StagedArtifact[],
@@ -24,16 +29,27 @@ export async function writeArtifacts(
   report({ kind: "files", files, bytes, ...inAll });
   for (const [{ reference, path }, names] of found) {
     const hashes = new Map<string, string>();
-    for (const { name, bytes: ofFile } of names) {
+    let isComplete = true;
+    for (const { name, bytes: ofFile, other } of names) {
       signal.throwIfAborted();
       const target = name === "" ? reference.key : `${reference.key}/${name}`;
+      if (other !== null) {
+        if (name === "" || reference.files.includes(name)) isComplete = false;
+        faults.push(notCopied(reference, target, other));
+        continue;
+      }
       hashes.set(name, await writer.add(target, createReadStream(join(path, name))));
       [files, bytes] = [files + 1, bytes + ofFile];
       report({ kind: "files", files, bytes, ...inAll });
     }
     const fault = faultOfFiles(reference, { hashes, bytes: names[0]?.bytes ?? null });
-    if (fault !== null) faults.push(fault);
+    if (fault !== null && isComplete) faults.push(fault);
     await rm(path, { recursive: true, force: true });
   }
   return faults;
+}
+
+function notCopied({ key, owner }: Reference, path: string, kind: string): Fault {
+  const message = `${path}, of ${owner}, is ${kind}, where a plain file should be. It was not opened, and is not in the copy. Put the file itself there, or remove it.`;
+  return { what: key, message };
 }

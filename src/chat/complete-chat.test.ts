@@ -4,6 +4,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { ChatDelta, ConversationPrompt, TextPrompt, TokenPrompt } from "../domain/chat.ts";
 import type { AnsweredRequest, ChatRecorder } from "../domain/recordings/chat-recorder.ts";
+import { brokenModel } from "../domain/broken-model.ts";
 import { systemClock } from "../domain/clock.ts";
 import type { Constraint } from "../domain/constraint.ts";
 import { constraintFeatures, constraintFeaturesOf } from "../domain/generation.ts";
@@ -447,6 +448,26 @@ test("a version whose adapter an engine refuses is refused by name, unless it wa
   assert.equal(await codeOf(unreadable, false), "conflict");
   assert.equal(await codeOf(unreadable, true), "not_found");
   assert.equal(await codeOf(new ServiceError({ code: "unavailable", message: "" }), true), "unavailable");
+});
+
+test("a model without finite scores ends its requests by name, before and amid an answer", async () => {
+  for (const [script, model] of [
+    [[brokenModel()], base],
+    [[[prompt, tokens(idsOf("a"))], brokenModel()], trained],
+  ] as const) {
+    const reading = readCompletion(
+      serve(new ScriptedEngine(script), { model }).begin(chatRequest({}), caller, {
+        signal: new AbortController().signal,
+      }),
+    );
+    await assert.rejects(reading, (error: unknown) => {
+      assert.ok(error instanceof ServiceError);
+      const [{ location, message }] = error.faults;
+      assert.deepEqual([error.code, location], ["unsupported", ["model"]]);
+      assert.match(message, new RegExp(`^The model "${model.name}" computed scores that are not finite`));
+      return true;
+    });
+  }
 });
 
 test("a stop string spread over tokens cuts the text, not the tokens, and frees the slot", async () => {

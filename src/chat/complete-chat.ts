@@ -2,6 +2,7 @@
 // the ids of what is running; it hands what it answers to a recorder, and does not authenticate.
 import type { Caller } from "../domain/access.ts";
 import { assert, present } from "../domain/assert.ts";
+import { brokenModel, isBrokenModel } from "../domain/broken-model.ts";
 import {
   chatFault,
   type ChatCompletion,
@@ -368,6 +369,11 @@ class Completion implements ChatCompletion {
   async #errorOf(error: unknown): Promise<unknown> {
     const { model, plan } = this.#timeline;
     if (model === null || plan === null) return error;
+    if (isBrokenModel(error)) {
+      const { requestId } = this.#asked.request.identity;
+      this.#shared.logger.error({ requestId, model: model.fingerprint }, "model computed no finite scores");
+      return brokenModel(model.name, error);
+    }
     const isAdapters = this.#header === null && error instanceof ServiceError && error.code === "conflict";
     return isAdapters
       ? await this.#shared.directory.adapterFault(model, error)

@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { present } from "../domain/assert.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { readModelConfig } from "../model/config/read-config.ts";
@@ -10,7 +11,7 @@ import { adapterFiles, adapterHash } from "../model/hashes/adapter-hash.ts";
 import { loraNames } from "../model/parameters.ts";
 import { baseWeightsOf, openLoraAdapter, readBlock, type StoredLoraAdapter } from "../model/peft-folder.ts";
 import { blockStarts } from "../model/stacked-adapter.ts";
-import { readFloats, rowsOf, type StoredTensor } from "../model-files/stored-tensor.ts";
+import { refuseUnusableNumbers, rowsInTurn } from "./adapter-numbers.ts";
 
 /** An adapter that can be served. */
 export interface CheckedAdapter {
@@ -28,18 +29,16 @@ export interface AdapterCheckRequest {
 }
 
 export const configBytesMax = 1 << 20;
-/** Numbers that are looked at together. */
-const valuesAtOnce = 1 << 20;
 
 /**
  * Checks an adapter.
  *
  * @throws ServiceError `invalid` for files that lack or cannot be read, matrices that do not fit the base, numbers that are
- *   not finite and a rank that is too great; `unsupported` naming every option that is not applied
+ *   not finite or overflow float32 and a rank that is too great; `unsupported` naming every option that is not applied
  */
 export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckRequest): CheckedAdapter {
-  refuseMissing(folder);
   try {
+    refuseMissing(folder);
     const config = readModelConfig(baseFolder);
     const adapter = openLoraAdapter(folder, config);
     if (adapter.rank > rankMax) {
@@ -48,7 +47,7 @@ export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckReques
       );
     }
     refuseMissingTargets(folder, adapter.moduleNames);
-    for (const matrix of adapter.stored.values()) refuseUnusable(matrix);
+    refuseUnusableNumbers(adapter);
     refuseStrayParts(adapter, config);
     return { hash: adapterHash(folder), baseWeights: baseWeightsOf(folder) };
   } catch (error) {
@@ -58,10 +57,12 @@ export function checkAdapter({ folder, baseFolder, rankMax }: AdapterCheckReques
 
 function refuseMissing(folder: string): void {
   for (const name of Object.values(adapterFiles)) {
-    if (statSync(join(folder, name), { throwIfNoEntry: false }) === undefined)
+    const found = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (found === undefined)
       throw invalid(
         `${name} is missing; a PEFT folder has it and ${Object.values(adapterFiles).join(" or ")}.`,
       );
+    requirePlainFile(join(folder, name), found);
   }
   const { size } = statSync(join(folder, adapterFiles.config));
   if (size > configBytesMax)
@@ -84,15 +85,6 @@ function refuseMissingTargets(folder: string, moduleNames: readonly string[]): v
     );
 }
 
-function refuseUnusable(matrix: StoredTensor): void {
-  const { name, type } = matrix;
-  if (type === "I64") throw invalid(`${name} holds integers (I64); F32, F16 or BF16 is needed.`);
-  for (const rows of rowsInTurn(matrix)) {
-    if (!readFloats(rows).every(Number.isFinite))
-      throw invalid(`${name} holds a number that is not finite; such an adapter answers nothing.`);
-  }
-}
-
 /** What an adapter says that its parts are has to be all that its matrices do. */
 function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, config: ModelConfig): void {
   if (unfused === null) return;
@@ -103,13 +95,6 @@ function refuseStrayParts({ stored, modules, unfused }: StoredLoraAdapter, confi
     const b = present(stored.get(loraNames(path).b), path);
     for (const rows of rowsInTurn(b)) readBlock(rows, { start, rank: isTarget ? unfused.rank : 0 });
   }
-}
-
-function* rowsInTurn(matrix: StoredTensor): Generator<StoredTensor, void> {
-  const [rowCount, width] = matrix.shape;
-  const rowsAtOnce = Math.max(1, Math.floor(valuesAtOnce / width));
-  for (let from = 0; from < rowCount; from += rowsAtOnce)
-    yield rowsOf(matrix, from, Math.min(rowsAtOnce, rowCount - from));
 }
 
 /** Where the server keeps the files says nothing to whoever sent them. */

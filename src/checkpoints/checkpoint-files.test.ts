@@ -444,6 +444,50 @@ test("what cannot be served is refused by name, and leaves nothing", async (t) =
   }
 });
 
+test("an adapter whose numbers overflow float32 is refused by the matrix or the scale, with its limit", async (t) => {
+  const filled = (a: number, b: number, config: Change["config"] = {}): string =>
+    changedAdapter({ config, matrix: (name, values) => values.fill(name.includes("lora_A") ? a : b) });
+  const own = (config: Change["config"]): string => changedAdapter({ config });
+  for (const [folder, message] of [
+    [
+      filled(3e38, 3e38),
+      /q_proj\.lora_A\.weight is too large.* row 0 add up to 1\.92e\+40, and at most 1\.70e\+34/,
+    ],
+    [filled(3e38, 1e-38), /q_proj\.lora_A\.weight is too large for float32/],
+    [
+      filled(1e-38, 3e38),
+      /q_proj\.lora_B\.weight is too large.* row 0 holds 3\.00e\+38, which is multiplied by/,
+    ],
+    [
+      filled(1e10, 1e10),
+      /q_proj\.lora_B\.weight is too large.*scale × B × A reaches .* and at most 1\.00e\+14/,
+    ],
+    [filled(1e32, 1e-38, { lora_alpha: 1e4 }), /lora_A\.weight is too large.*at most 1\.36e\+31/],
+    [
+      own({ lora_alpha: 1e308 }),
+      /^The adapter has the scale 2\.5e\+307 .*float32 ends at 3\.40e\+38\. Lower lora_alpha/,
+    ],
+    [own({ lora_alpha: 1e39 }), /lora_[AB]\.weight is too large|has the scale/],
+    [own({ lora_alpha: 1e308, use_rslora: true }), /has the scale 5e\+307/],
+    [
+      own({ alpha_pattern: { down_proj: 1e300 } }),
+      /^model\.layers\.0\.mlp\.down_proj has the scale 2\.5e\+299/,
+    ],
+    [
+      filled(0, 0, { lora_alpha: 1e-300, alpha_pattern: { down_proj: 1e38 } }),
+      /down_proj\.lora_B\.weight is too large/,
+    ],
+    [filled(NaN, 1), /lora_A\.weight holds a number that is not finite/],
+    [filled(1, -Infinity), /lora_B\.weight holds a number that is not finite/],
+  ] as const) {
+    const { imported, store } = await importing(t, folder);
+    await assert.rejects(imported, { code: "invalid", message });
+    assert.equal(await store.greatestStep("m"), 0);
+  }
+  for (const folder of [filled(1e3, 1e3), filled(1e30, 1e-30), filled(1e-30, 1e30), filled(0, 0)])
+    assert.equal((await (await importing(t, folder)).imported).version.step, 1);
+});
+
 test("an adapter of another model, and one beyond a limit of the settings, are refused with it", async (t) => {
   const check = async (message: RegExp, options: Parameters<typeof importing>[2]): Promise<void> => {
     await assert.rejects((await importing(t, adapterFolder, options)).imported, message);

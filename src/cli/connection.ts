@@ -1,7 +1,8 @@
 // How a command finds its server and its key: flags, then the environment, then the key in the data folder.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { Hone } from "../client/hone.ts";
 import { readClientSettings } from "../server/config.ts";
 import { tableText } from "./table-text.ts";
@@ -24,6 +25,7 @@ export function addConnectionFlags(command: Command): Command {
 export function connect(flags: ConnectionFlags): Hone {
   const settings = readClientSettings();
   const keyFile = join(flags.data ?? settings.data, "admin-key");
+  if (existsSync(keyFile)) requirePlainFile(keyFile, statSync(keyFile));
   const kept = existsSync(keyFile) ? readFileSync(keyFile, "utf8").trim() : null;
   return new Hone({
     baseUrl: flags.url ?? settings.url,

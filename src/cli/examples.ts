@@ -139,6 +139,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   demo: ["hone demo", "hone demo --model SmolLM2-135M-Instruct --task sentiment"],
   init: ["hone init my-task"],
   doctor: ["hone doctor", "hone doctor --port 8080 --model ./SmolLM2-135M-Instruct.Q4_1.gguf"],
+  logs: ["hone logs", "hone logs --follow --level warn", "hone logs --lines 1000 --json"],
   top: ["hone top", "hone top --once --json"],
   open: ["hone open", "hone open jobs"],
   completion: [

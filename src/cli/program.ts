@@ -14,6 +14,7 @@ import { addInitCommand } from "./commands/init.ts";
 import { addJobsCommand } from "./commands/jobs.ts";
 import { addKeysCommand } from "./keys/keys-command.ts";
 import { addModelsCommand } from "./commands/models.ts";
+import { addLogsCommand } from "./logs/logs-command.ts";
 import { addOpenCommand } from "./commands/open.ts";
 import { addSchemasCommand } from "./commands/schemas.ts";
 import { addServeCommand } from "./commands/serve.ts";
@@ -50,6 +51,7 @@ export function createProgram(limits: ServerLimits = {}): Command {
   addInitCommand(program);
   addDoctorCommand(program);
   addTopCommand(program);
+  addLogsCommand(program);
   addOpenCommand(program);
   addCompletionCommands(program);
   addExamples(program);

@@ -2908,6 +2908,20 @@ export type LeftOutAnswer = {
   readonly feedback: number;
 };
 
+export type LogLine = {
+  /**
+   * `<start>-<number>`. Numbers rise by one with each line; another start of the server has another
+   * beginning.
+   */
+  readonly id: string;
+  /** When it was written. */
+  readonly time: string;
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly message: string;
+  /** Everything else that the line says, such as `requestId` or `jobId`. */
+  readonly fields: { readonly [name: string]: unknown };
+};
+
 export type Logged = {
   readonly detail: readonly unknown[];
   readonly model_id: string;
@@ -5871,6 +5885,21 @@ export interface Operations {
   readonly "POST /v1/preview/retention/sweep": {
     readonly body: RetentionSweepCreate;
     readonly answer: RetentionSweep;
+  };
+  /** Read the newest lines of the log, or watch them. */
+  readonly "GET /v1/preview/logs": {
+    readonly query?: {
+      /** Id of the last item of the page before. */
+      readonly after?: string;
+      /** Most items of the page. Default: `20`. */
+      readonly limit?: number;
+      /** The oldest first, or the newest; each list has its own default. */
+      readonly order?: "asc" | "desc";
+      /** Lines of this level and above. Default: `"debug"`. */
+      readonly level?: "debug" | "info" | "warn" | "error";
+    };
+    readonly answer: Page<LogLine>;
+    readonly events: LogLine;
   };
   /** Register a model to train. */
   readonly "POST /v1/preview/models": {

@@ -61,6 +61,7 @@ test("every operation of the API has a call, or a reason", async () => {
   const admin = new Hone({ baseUrl: "http://host", apiKey: keys.admin, fetch, retries: 0 });
   await callKeys(admin);
   await callRetention(admin);
+  assert.deepEqual(await drained(admin.server.logs()), []);
 
   const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

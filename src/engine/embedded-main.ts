@@ -19,7 +19,8 @@ const prepare = (hint: unknown): void => {
 serveEngine((given, progress, supplement) => {
   // Both are sent by `createEmbeddedEngine` alone.
   const load = given as EmbeddedLoad;
-  const logger = createLogger(load.log).child({ component: "engine" });
+  // The server adds these lines to its own log.
+  const logger = createLogger({ level: load.log.level, format: "json" }).child({ component: "engine" });
   const collect = garbageCollector();
   const collection = new QuietCollection(systemClock, () => {
     engine.releaseSpares();

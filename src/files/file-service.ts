@@ -1,6 +1,6 @@
 // Uploaded files: whose they are, how they come and go. The bytes are stored before the database knows a file, and leave
 // behind it: what is old and not known is nobody's.
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { isMissing } from "../artifacts/folder-names.ts";
 import { mayReach, reachOf, type Caller } from "../domain/access.ts";
@@ -10,6 +10,7 @@ import { newUuid7 } from "../domain/ids.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
 import { allItems, type Page, type PageRequest } from "../domain/page.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { notFound, ServiceError } from "../domain/service-error.ts";
 import type { FileStore, UploadedFile } from "../domain/uploads/uploaded-file.ts";
 import type { FileSettings } from "./settings.ts";
@@ -170,7 +171,9 @@ async function bytesOf(
   { id }: Pick<ReceivedFile, "id">,
 ): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await readFile(await artifacts.path(keyOf(id), null));
+    const path = await artifacts.path(keyOf(id), null);
+    requirePlainFile(keyOf(id), await stat(path));
+    return await readFile(path);
   } catch (error) {
     throw isMissing(error) ? notFound("file", id) : error;
   }

@@ -37,6 +37,7 @@ import type { PromptExchange } from "../transfer/prompt-exchange.ts";
 import type { AuditLog } from "../telemetry/audit-log.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { RecentLog } from "../telemetry/recent-log.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { WebhookService } from "../webhooks/webhook-service.ts";
 import type { HttpSettings } from "./settings.ts";
@@ -170,6 +171,8 @@ export interface HttpDependencies {
   /** Null where nothing is traced. */
   readonly tracing?: Tracing | null;
   readonly logger: Logger;
+  /** The newest lines that the logger wrote. */
+  readonly recentLog: Pick<RecentLog, "list" | "follow">;
   readonly audit: AuditLog;
   readonly clock: Clock;
   readonly settings: HttpSettings;

@@ -45,6 +45,7 @@ import { feedbackOutRoutes } from "./routes/feedback/feedback-out.ts";
 import { pageRoutes } from "./browsers/page-routes.ts";
 import { entityLimitRoutes } from "./routes/keys/entity-limits.ts";
 import { keyRoutes } from "./routes/keys/keys.ts";
+import { logRoutes } from "./routes/logs/logs.ts";
 import { ownKeyRoute } from "./routes/keys/own-key.ts";
 import { usageRoutes } from "./routes/keys/usage.ts";
 import { retentionRoutes } from "./routes/retention/retention.ts";
@@ -196,6 +197,7 @@ export async function createHttpServer(
     entityLimitRoutes(scope, dependencies);
     usageRoutes(scope, dependencies);
     retentionRoutes(scope, dependencies);
+    logRoutes(scope, dependencies);
     modelRoutes(scope, dependencies);
     checkpointRoutes(scope, dependencies);
     checkpointExportRoute(scope, dependencies);

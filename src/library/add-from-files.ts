@@ -3,8 +3,10 @@
 import { constants, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { copyFile, link, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { requirePlainFiles } from "../artifacts/plain-files.ts";
 import { present } from "../domain/assert.ts";
 import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { ggufParts } from "../model-files/gguf/gguf-file.ts";
 import { ggufFilesOf } from "../model-files/gguf/gguf-model.ts";
@@ -60,6 +62,8 @@ interface FoundModel {
 const ggufEnd = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
 function findModel(path: string, withoutWeights: boolean): FoundModel {
+  if (statSync(path).isDirectory()) requirePlainFiles(path);
+  else requirePlainFile(path, statSync(path));
   const names = statSync(path).isDirectory() ? readdirSync(path).filter(isPlainName) : [];
   if (withoutWeights && !names.includes("config.json"))
     throw refused(path, `${onlyWithWeights}; name the folder that it was made from`);
@@ -87,6 +91,7 @@ function ggufModel(path: string): FoundModel {
   const missing = parts.find((part) => !existsSync(part));
   if (missing !== undefined)
     throw refused(path, `is one of ${parts.length} parts, and ${missing} is not there`);
+  for (const part of parts) requirePlainFile(part, statSync(part));
   const [first, ...rest] = parts;
   return {
     name: basename(path).replace(ggufEnd, ""),

@@ -1,7 +1,8 @@
 // The safetensors file format: headers are read and checked at once, tensors only when asked for (stored-tensor.ts).
 // Knows nothing of models.
-import { closeSync, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   byteLengthOf,
@@ -27,6 +28,7 @@ const headerBytesMax = 100 * 1024 * 1024;
  * @throws ServiceError `invalid` naming the file and the fault when it is truncated, corrupt or of a kind not read
  */
 export function readSafetensorsHeader(file: string): SafetensorsHeader {
+  requirePlainFile(file, statSync(file));
   const descriptor = openSync(file, "r");
   try {
     const fileSize = fstatSync(descriptor).size;
@@ -148,6 +150,7 @@ function isSizes(value: unknown): value is readonly number[] {
 }
 
 function readIndex(indexFile: string): ReadonlyMap<string, string> {
+  requirePlainFile(indexFile, statSync(indexFile));
   const map = parseObject(indexFile, readFileSync(indexFile, "utf8"))["weight_map"];
   if (map === null || typeof map !== "object") throw corrupt(indexFile, "it has no weight_map");
   const shardOf = new Map<string, string>();

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.ts";
 import { ServiceError } from "../domain/service-error.ts";
-import { standardStream } from "../telemetry/standard-streams.ts";
+import { forwardOutput } from "../telemetry/logger.ts";
 import { errorOf } from "./carried-error.ts";
 import { lastWordsLength, memoryLack } from "./memory-lack.ts";
 import type { MessageToChild, MessageToParent, Protocol } from "./protocol.ts";
@@ -279,7 +279,7 @@ class ForkedChild<P extends Protocol> implements Child<P> {
 /** Most characters of an unfinished line that wait for its end. */
 const lineLengthMax = 64 * 1024;
 
-/** Writes the lines of a child's output to standard error of this process, which never blocks. */
+/** Writes the lines of a child's output to the log of this process, which never blocks. */
 function forwardLines(from: Readable | null, onText: (text: string) => void = () => undefined): void {
   const decoder = new StringDecoder("utf8");
   let begun = "";
@@ -289,11 +289,11 @@ function forwardLines(from: Readable | null, onText: (text: string) => void = ()
     begun += text;
     const end = begun.length > lineLengthMax ? begun.length : begun.lastIndexOf("\n") + 1;
     if (end === 0) return;
-    standardStream(2).write(begun.slice(0, end));
+    forwardOutput(begun.slice(0, end));
     begun = begun.slice(end);
   });
   from?.on("end", () => {
-    if (begun !== "") standardStream(2).write(`${begun}\n`);
+    if (begun !== "") forwardOutput(`${begun}\n`);
   });
 }
 

@@ -2,6 +2,7 @@
 // that were added.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { requirePlainFiles } from "../artifacts/plain-files.ts";
 import type { BaseModel, Quantization } from "../domain/model.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { inFolder, type NamedBase } from "./named-base.ts";
@@ -127,6 +128,7 @@ function folderAt(path: string, folderOfFile: BaseModelChoice["folderOfFile"]): 
   const folder = isFile ? folderOfFile(path) : path;
   if (!existsSync(join(folder, "config.json")))
     throw invalid(`${folder} is not a model: it is neither a folder with a config.json nor a GGUF file.`);
+  requirePlainFiles(folder);
   return folder;
 }
 

@@ -1,6 +1,7 @@
 // Base models that vLLM servers compute, as an operator names them: `name=vllm+http://a:8000,http://b:8000?files=/models/qwen3`.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { requirePlainFiles } from "../artifacts/plain-files.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { inFolder, type NamedBase } from "./named-base.ts";
 
@@ -82,6 +83,7 @@ function folderNamed(
   if (folder === null)
     throw invalid(`The files of ${name}, which vLLM computes, are not known here. ${cure}`);
   if (!existsSync(join(folder, "config.json"))) throw invalid(`${folder} has no config.json. ${cure}`);
+  requirePlainFiles(folder);
   return folder;
 }
 

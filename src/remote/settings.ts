@@ -1,5 +1,6 @@
 // What vLLM servers are asked by, and how long they may take.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { defaultsOf, type SettingsOf, type SettingsSchema } from "../domain/settings.ts";
 import type { CopiesPlace } from "./adapters/adapter-place.ts";
@@ -97,8 +98,10 @@ export function copiesOf({ adapterFolder, adapterFolderThere }: RemoteSettings):
 export function readKey({ apiKey, apiKeyFile }: RemoteSettings): string | null {
   if (apiKeyFile === null) return apiKey;
   try {
+    requirePlainFile(apiKeyFile, statSync(apiKeyFile));
     return readFileSync(apiKeyFile, "utf8").trim();
   } catch (cause) {
+    if (cause instanceof ServiceError) throw cause;
     const message = `HONE_REMOTE_API_KEY_FILE is ${JSON.stringify(apiKeyFile)}, which cannot be read.`;
     throw new ServiceError({ code: "invalid", message, cause });
   }

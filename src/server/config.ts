@@ -1,11 +1,12 @@
 // The configuration: flags over environment over `hone.json` in the data folder over defaults; read once, frozen,
 // passed down. The only place that reads the environment. Each folder describes its own settings.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
 import { isBucketUrl, readBucketUrl } from "../artifacts/s3/bucket-place.ts";
 import { isLoopback } from "../domain/loopback.ts";
 import { checkUserSettings } from "../users/signed-in-users.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import {
   defaultsOf,
@@ -175,6 +176,7 @@ type ConfigFile = Readonly<Record<string, Readonly<Record<string, unknown>> | un
 
 function readConfigFile(path: string, spellings: readonly SettingSpelling[]): ConfigFile {
   if (!existsSync(path)) return {};
+  requirePlainFile(path, statSync(path));
   let parsed: unknown;
   try {
     parsed = JSON.parse(readFileSync(path, "utf8"));

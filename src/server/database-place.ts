@@ -1,14 +1,15 @@
 // Which database the configuration names: what is on this machine's disk of it, and how it is opened. Nobody else in this
 // folder knows which kinds there are.
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseTables } from "../domain/backup/tables.ts";
 import { damagedDatabaseError } from "../domain/obstacles/damaged-database.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { reasonOf } from "./doctor/finding.ts";
 import { databaseTables } from "../storage/copies/database-tables.ts";
 import type { Connection } from "../storage/dialect.ts";
 import type { PoolOptions } from "../storage/postgres/postgres-pool.ts";
-import { isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
+import { filesInUrl, isPostgresUrl, shownUrl } from "../storage/postgres/postgres-url.ts";
 import { takeDataLock } from "../storage/sqlite/data-lock.ts";
 import { openSqlite, sqliteFiles } from "../storage/sqlite/sqlite-dialect.ts";
 import { openSqliteSnapshot } from "../storage/sqlite/sqlite-snapshot.ts";
@@ -98,6 +99,10 @@ function postgresPlace(
   { data: dataFolder, databaseConnections: connections }: HoneConfig["server"],
 ): DatabasePlace {
   const connect = async (options: Omit<PoolOptions, "url">): Promise<Connection> => {
+    for (const file of filesInUrl(url)) {
+      const found = statSync(file, { throwIfNoEntry: false });
+      if (found !== undefined) requirePlainFile(file, found);
+    }
     // A start on SQLite loads nothing of it.
     const { openPostgres } = await import("../storage/postgres/postgres-dialect.ts");
     return openPostgres({ url, ...options });

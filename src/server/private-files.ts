@@ -4,6 +4,7 @@ import { chmod, lstat, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isMissing } from "../artifacts/folder-names.ts";
 import { cacheFolder, folderNames } from "../artifacts/server-folder.ts";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import type { DatabasePlace } from "./database-place.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -24,7 +25,11 @@ export interface DataPlaces {
   readonly database: Pick<DatabasePlace, "folder" | "files">;
 }
 
-/** Makes the folders where they are missing, and takes from others what rights they have on them and on the database. */
+/**
+ * Makes the folders where they are missing, and takes from others what rights they have on them and on the database.
+ *
+ * @throws ServiceError `invalid` naming a file of the server's that is not a plain file: it would never be opened, or never end
+ */
 export async function keepDataPrivate({ data, blobs, database }: DataPlaces, logger: Logger): Promise<void> {
   keepNewFilesPrivate();
   await makeFolder(data, "--data");
@@ -36,7 +41,11 @@ export async function keepDataPrivate({ data, blobs, database }: DataPlaces, log
     for (const path of [folder, ...own.map((name) => join(folder, name))]) paths.add(path);
   }
   for (const file of database.files) paths.add(file);
-  for (const path of paths) await tighten(path, logger);
+  for (const path of paths) {
+    const found = await unlessGone(stat(path));
+    if (found?.isDirectory() === false) requirePlainFile(path, found);
+    await tighten(path, logger);
+  }
 }
 
 /**

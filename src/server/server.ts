@@ -15,6 +15,7 @@ import { createAuditLog, trimAudit, type AuditLog } from "../telemetry/audit-log
 import { createLogger, logFormat, type Logger, type LogStyle } from "../telemetry/logger.ts";
 import { createMetrics, type Metrics } from "../telemetry/metrics.ts";
 import { startOpenTelemetry } from "../telemetry/open-telemetry/open-telemetry.ts";
+import { RecentLog } from "../telemetry/recent-log.ts";
 import { standardStream } from "../telemetry/standard-streams.ts";
 import type { Telemetry } from "../telemetry/tracing.ts";
 import type { Stores } from "../storage/stores.ts";
@@ -242,7 +243,8 @@ async function build(
   const artifactPlace = artifactPlaceOf(config);
   if (artifactPlace.kind === "bucket") addToChildEnvironment(storeEnvironment);
   const log: LogStyle = { level: config.server.logLevel, format: logFormat(config.server.logFormat) };
-  const logger = createLogger(log);
+  const recentLog = new RecentLog();
+  const logger = createLogger(log, recentLog);
   const metrics = createMetrics({ processMetrics: true });
   countDroppedLines(metrics);
   const telemetry = await startOpenTelemetry(config.openTelemetry, {
@@ -294,6 +296,7 @@ async function build(
     keys,
     log,
     logger,
+    recentLog,
     metrics,
     telemetry,
     audit,
@@ -414,6 +417,7 @@ interface Ground {
   readonly keys: KeyStore;
   readonly log: LogStyle;
   readonly logger: Logger;
+  readonly recentLog: RecentLog;
   readonly metrics: Metrics;
   readonly telemetry: Telemetry;
   readonly audit: AuditLog;
@@ -438,6 +442,7 @@ async function construct(
     logger,
     metrics,
     telemetry,
+    recentLog,
     audit,
     databaseNote,
     isUp,
@@ -812,6 +817,7 @@ async function construct(
     metrics,
     tracing: telemetry.tracing,
     logger,
+    recentLog,
     audit,
     clock,
     settings: { ...settings.http, connections },

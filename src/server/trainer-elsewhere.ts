@@ -1,5 +1,6 @@
 // The trainer that the configuration names, and the key that it asks for.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
+import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../domain/service-error.ts";
 import { serverKinds } from "../training/tinker/server-kinds.ts";
 import { readTrainerAddress, type TrainerElsewhere } from "../training/tinker/trainer-address.ts";
@@ -36,6 +37,7 @@ export function trainerElsewhere({
 
 function keyIn(file: string): string {
   try {
+    requirePlainFile(file, statSync(file));
     const key = readFileSync(file, "utf8").trim();
     if (key !== "") return key;
   } catch (cause) {

@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import { systemClock } from "../domain/clock.ts";
 import { peopleLine } from "./people-lines.ts";
+import type { RecentLog } from "./recent-log.ts";
 import { announceMissingLines, standardStream } from "./standard-streams.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
@@ -28,19 +29,56 @@ export function logFormat(asked: "auto" | LogStyle["format"]): LogStyle["format"
   return process.stderr.isTTY ? "people" : "json";
 }
 
+/** Writes a line of this process's log; null before there is a log. */
+let writeLine: ((json: string) => void) | null = null;
+
 /**
  * Writes to standard error, so that standard output stays for what a command answers. A reader that stops reading holds
  * nothing up: lines are dropped then, and a line in their place says how many.
+ *
+ * @param recent keeps the lines too, whether or not standard error is read
  */
-export function createLogger({ level, format }: LogStyle): Logger {
+export function createLogger({ level, format }: LogStyle, recent: RecentLog | null = null): Logger {
   const standardError = standardStream(2);
   const isColoured = format === "people" && process.stderr.isTTY && process.stderr.hasColors();
   const spell = (json: string): string => (format === "json" ? json : peopleLine(json, { isColoured }));
   announceMissingLines(2, (count) => spell(missingLines(count)));
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (json: string) => standardError.write(spell(json)) },
-  );
+  const write = (json: string): void => {
+    recent?.add(json);
+    standardError.write(spell(json));
+  };
+  writeLine = write;
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+}
+
+/**
+ * Writes what a child process wrote to its outputs, in whole lines: log lines, which a child writes as JSON, become lines of
+ * this process's log; everything else goes to standard error as it is.
+ */
+export function forwardOutput(text: string): void {
+  if (writeLine === null || !text.includes(lineStart)) {
+    standardStream(2).write(text);
+    return;
+  }
+  for (const line of text.split(/(?<=\n)/)) {
+    if (isLogLine(line)) writeLine(line);
+    else standardStream(2).write(line);
+  }
+}
+
+/** The library writes the level first. */
+const lineStart = '{"level":';
+
+function isLogLine(line: string): boolean {
+  if (!line.startsWith(lineStart) || !line.endsWith("\n")) return false;
+  try {
+    // Safe cast: text that begins so and parses is an object.
+    const { level, time, msg } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    return typeof level === "number" && typeof time === "string" && typeof msg === "string";
+  } catch {
+    // A line that was cut for its length.
+    return false;
+  }
 }
 
 /** As the logger spells a warning. */

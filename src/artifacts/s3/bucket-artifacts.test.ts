@@ -15,11 +15,13 @@ import { after, test, type TestContext } from "node:test";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { FakeClock } from "../../domain/testing/fake-clock.ts";
 import type { ArtifactStore } from "../artifact-store.ts";
-import { startBucketServer } from "../testing/bucket-server.ts";
+import { hashOfFiles, type Seal } from "../seal.ts";
+import { startBucketServer, type Passage } from "../testing/bucket-server.ts";
 import { ArtifactCache } from "./artifact-cache.ts";
 import { BucketClient } from "./bucket-client.ts";
 import { BucketArtifacts } from "./bucket-artifacts.ts";
 import type { BucketPlace } from "./bucket-place.ts";
+import { checkBucket } from "./check-bucket.ts";
 import { pieceBytes } from "./manifest.ts";
 
 const server = await startBucketServer();
@@ -50,6 +52,8 @@ const put = (store: ArtifactStore, text: string): Promise<void> =>
   store.put("adapters/m/1", async (folder) => {
     for (const name of ["a", "b"]) writeFileSync(join(folder, name), `${text} ${name}`);
   });
+
+const index = /index\/adapters\/m\/1\.json/;
 
 /** What a server sees that has fetched nothing yet. */
 async function seen(t: TestContext, bucket: BucketPlace): Promise<string> {
@@ -186,7 +190,6 @@ test("a store that answers with other bytes, with too few or without end gives n
   const manifestAs = (change: (manifest: Record<string, unknown>) => unknown) => (stored: Buffer) =>
     Buffer.from(JSON.stringify(change(JSON.parse(stored.toString()) as Record<string, unknown>)));
   const piece = /\/b\b/;
-  const index = /index\/adapters\/m\/1\.json/;
   for (const [ending, body, code, message] of [
     [piece, (stored: Buffer) => stored.subarray(1), "conflict", /other bytes/],
     [piece, (stored: Buffer) => Buffer.concat([stored, stored]), "conflict", /other bytes/],
@@ -216,6 +219,110 @@ test("a store that answers with other bytes, with too few or without end gives n
   }
   server.pass(() => "through");
   assert.equal(await seen(t, place), "old a,old b");
+});
+
+const isRead = ({ method, path }: { readonly method: string; readonly path: string }): boolean =>
+  method === "GET" && !path.includes("list-type");
+
+/** What the adapter is once `put` has put this text. */
+function sealOf(t: TestContext, text: string): Seal {
+  const folder = newFolder(t);
+  for (const name of ["a", "b"]) writeFileSync(join(folder, name), `${text} ${name}`);
+  return { what: "adapter", files: ["a", "b"], hash: hashOfFiles(folder, ["a", "b"]) };
+}
+
+test("a store that shows what was replaced once more is read again: no old bytes are taken for the new", async (t) => {
+  const place = server.newPlace();
+  const clock = new FakeClock();
+  const writer = open(t, place, { name: "writer" });
+  await put(writer, "old");
+  const before = await new BucketClient(place).read("index/adapters/m/1.json");
+  assert.ok(before !== null);
+  // One has the old ones here, the other has nothing.
+  const readers = [1, 2].map((number) =>
+    open(t, place, {
+      name: `reader ${number}`,
+      clock: { ...hurried, monotonicMs: () => clock.monotonicMs() },
+    }),
+  );
+  await readers[0].path("adapters/m/1", sealOf(t, "old"));
+  await put(writer, "new");
+  await clock.advance(60_000);
+  for (const reader of readers) {
+    let staleLeft = 1;
+    server.pass((asked) =>
+      isRead(asked) && index.test(asked.path) && staleLeft-- > 0 ? { body: () => before } : "through",
+    );
+    const path = await reader.path("adapters/m/1", sealOf(t, "new"));
+    assert.equal(readFileSync(join(path, "a"), "utf8"), "new a");
+    assert.ok(staleLeft < 0, "it was read again");
+    await clock.advance(60_000);
+  }
+  // One that stays behind is at fault, after a few reads.
+  let reads = 0;
+  server.pass((asked) => {
+    if (!isRead(asked) || !index.test(asked.path)) return "through";
+    reads += 1;
+    return { body: () => before };
+  });
+  await assert.rejects(readers[0].path("adapters/m/1", sealOf(t, "new")), {
+    code: "conflict",
+    message: /The adapter on disk is not the one that was stored: its files hash to/,
+  });
+  assert.equal(reads, 3);
+  await assert.rejects(open(t, place).path("adapters/m/1", sealOf(t, "new")), {
+    code: "conflict",
+    message: /pieces of "adapters\/m\/1" are missing/,
+  });
+});
+
+test("what is not there yet once, or has other bytes once, is read again", async (t) => {
+  const place = server.newPlace();
+  const onceEach = (path: RegExp, passage: Passage) => {
+    const seenOnce = new Set<string>();
+    server.pass((asked) => {
+      if (!isRead(asked) || !path.test(asked.path) || seenOnce.has(asked.path)) return "through";
+      seenOnce.add(asked.path);
+      return passage;
+    });
+    return seenOnce;
+  };
+  const missing = { status: 404, code: "NoSuchKey" };
+  const notes = onceEach(/\/content\//, missing);
+  await put(open(t, place), "old");
+  assert.equal(notes.size, 1);
+  const pieces = onceEach(/\/data\//, { body: (stored) => stored.subarray(1) });
+  assert.equal(await seen(t, place), "old a,old b");
+  assert.equal(pieces.size, 2);
+  onceEach(index, missing);
+  const path = await open(t, place, { name: "reader" }).path("adapters/m/1", sealOf(t, "old"));
+  assert.equal(readFileSync(join(path, "b"), "utf8"), "old b");
+});
+
+test("a bucket that shows what was replaced or removed once more is named by its check", async (t) => {
+  newFolder(t);
+  const place = server.newPlace();
+  await checkBucket(place);
+  const stored = new Map<string, Buffer>();
+  for (const behind of ["replaced", "removed"]) {
+    let isRemoved = false;
+    server.pass(({ method, path }) => {
+      if (method === "DELETE") isRemoved = true;
+      if (behind === "removed") return isRemoved && method === "HEAD" ? { status: 200, code: "" } : "through";
+      if (method !== "GET" || path.includes("list-type")) return "through";
+      return {
+        body: (now) => {
+          const first = stored.get(path) ?? now;
+          stored.set(path, first);
+          return first;
+        },
+      };
+    });
+    await assert.rejects(checkBucket(place), {
+      code: "unavailable",
+      message: /does not show at once what was put there, replaced or removed; .*turn it off for this bucket/,
+    });
+  }
 });
 
 test("while the store is away what is here is served, and all else is refused with where and what", async (t) => {

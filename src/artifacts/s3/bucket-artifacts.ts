@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { newUuid } from "../../domain/ids.ts";
+import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 import type { PlacedArtifacts } from "../artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
@@ -19,7 +20,7 @@ import { linkFiles } from "../link-files.ts";
 import { notAsStored, requireSealed, type Seal } from "../seal.ts";
 import { ArtifactCache, type ArtifactCacheOptions } from "./artifact-cache.ts";
 import { eachAtOnce } from "./at-once.ts";
-import { BucketClient } from "./bucket-client.ts";
+import { BucketClient, readsMax } from "./bucket-client.ts";
 import { type BucketPlace, bucketUrl } from "./bucket-place.ts";
 import type { FileManifest, Manifest } from "./manifest.ts";
 import { ManifestIndex } from "./manifest-index.ts";
@@ -88,9 +89,18 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   async path(key: string, seal: Seal | null): Promise<string> {
-    const path = (await this.#bring(key)) ?? this.#cache.nowhere;
-    if (seal !== null) requireSealed(path, seal);
-    return path;
+    for (let tried = 1; ; tried++) {
+      const path = (await this.#bring(key)) ?? this.#cache.nowhere;
+      try {
+        if (seal !== null) requireSealed(path, seal);
+        return path;
+      } catch (error) {
+        // The store, or what is known of it here, may be behind what was put in place of this.
+        if (tried === readsMax) throw error;
+        this.#known.delete(key);
+        await this.#bucket.pause(tried);
+      }
+    }
   }
 
   async copyTo(key: string, path: string): Promise<boolean> {
@@ -111,10 +121,13 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   async open(key: string): Promise<Readable> {
-    const handle = await open(await this.path(key, null)).catch((error: unknown) => {
+    const path = await this.path(key, null);
+    try {
+      requirePlainFile(key, await stat(path));
+      return (await open(path)).createReadStream();
+    } catch (error) {
       throw isMissing(error) ? notFound("artifact", key) : error;
-    });
-    return handle.createReadStream();
+    }
   }
 
   has(key: string): Promise<boolean> {
@@ -248,6 +261,7 @@ export class BucketArtifacts implements PlacedArtifacts {
   /** The path of the artifact's files on this machine; null where there is no such artifact. */
   async #bring(key: string): Promise<string | null> {
     for (let fetched = 0; fetched < fetchesMax; fetched++) {
+      if (fetched > 0) await this.#bucket.pause(fetched);
       const manifest = await this.#manifestOf(key);
       if (manifest === null) return null;
       const { content, isFolder, files } = manifest;

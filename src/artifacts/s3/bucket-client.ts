@@ -58,6 +58,8 @@ export interface HowToRead {
   /** Whether somebody waits who has another way: tried once, and not for long. */
   readonly isUrgent?: boolean;
 }
+/** How often an object is read that is not as expected. */
+export const readsMax = 3;
 /** Objects that a store lists at once. */
 const listedMax = 1000;
 /** After the first try; doubles, and varies by half so that servers do not come back together. */
@@ -89,6 +91,25 @@ export class BucketClient {
       },
       limits,
     ).catch(orWhereMissing(null));
+  }
+
+  /**
+   * As {@link read}, again after a pause if the answer is not as expected: a store that is behind shows what was there before an
+   * object was written or replaced.
+   *
+   * @returns the last answer, expected or not
+   */
+  async readUntil(key: string, isExpected: (bytes: Buffer | null) => boolean): Promise<Buffer | null> {
+    for (let tried = 1; ; tried++) {
+      const bytes = await this.read(key);
+      if (tried === readsMax || isExpected(bytes)) return bytes;
+      await this.pause(tried);
+    }
+  }
+
+  /** Waits before the next try, longer each time. @param tried how often it was tried */
+  async pause(tried: number): Promise<void> {
+    await this.#clock.sleep(firstPauseMs * 2 ** (tried - 1) * (0.5 + this.#random.uniform()));
   }
 
   /** It is there, whole, when this resolves; a store that can compares what has come with its SHA-256. */
@@ -226,7 +247,7 @@ export class BucketClient {
       } catch (error) {
         if (tried === triesMax || isNoObject(error) || !isPassing(error))
           throw bucketError(this.#place, { what, key: object.Key }, error);
-        await this.#clock.sleep(firstPauseMs * 2 ** (tried - 1) * (0.5 + this.#random.uniform()));
+        await this.pause(tried);
       }
     }
   }

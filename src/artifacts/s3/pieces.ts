@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { flush } from "../flush.ts";
 import { notAsStored } from "../seal.ts";
 import { eachAtOnce } from "./at-once.ts";
-import type { BucketClient } from "./bucket-client.ts";
+import { readsMax, type BucketClient } from "./bucket-client.ts";
 import { type FileManifest, hashOfPiece, pieceBytes } from "./manifest.ts";
 
 /** @param to what the keys of the pieces begin with @param path of the file @param name in the manifest */
@@ -49,10 +49,13 @@ export async function fetchFiles(
       await handle.truncate(byteCount);
       await eachAtOnce(pieces.entries(), async ([index, hash]) => {
         const key = keyOfPiece(from, name, index);
-        const bytes = await bucket.read(key);
+        const bytes = await bucket.readUntil(key, (read) => read === null || hashOfPiece(read) === hash);
         if (bytes === null) isWhole = false;
         else if (hashOfPiece(bytes) !== hash)
-          throw notAsStored("artifact", `${JSON.stringify(key)} in the bucket has other bytes`);
+          throw notAsStored(
+            "artifact",
+            `${JSON.stringify(key)} in the bucket has other bytes, also when read ${readsMax} times`,
+          );
         else await handle.write(bytes, 0, bytes.length, index * pieceBytes);
       });
     } finally {

@@ -40,7 +40,7 @@ export class ServerWork {
   /** Has it be an artifact like others: its manifest is there. @throws ServiceError `cancelled` where others remove it */
   async keep(noted: NotedContent): Promise<void> {
     const note = noteOf(noted.server, noted.content);
-    const read = await this.#read(note);
+    const read = noteIn(note, await this.#bucket.readUntil(note, (bytes) => bytes !== null));
     if (read !== null && read.isAbandoned !== true) return this.#bucket.remove(note);
     if ((await this.#index.find(noted.key))?.content === noted.content) await this.#index.remove(noted.key);
     throw new ServiceError({
@@ -98,18 +98,21 @@ export class ServerWork {
   }
 
   async #read(object: string): Promise<Note | null> {
-    const text = await this.#bucket.read(object);
-    if (text === null) return null;
-    try {
-      // As written above.
-      const note = JSON.parse(text.toString("utf8")) as Note | null;
-      if (typeof note?.key === "string") return note;
-    } catch {
-      // Said below.
-    }
-    const message = `${JSON.stringify(object)} in the bucket is no note of a server's work. Delete it once that server has ended.`;
-    throw new ServiceError({ code: "conflict", message });
+    return noteIn(object, await this.#bucket.read(object));
   }
+}
+
+function noteIn(object: string, text: Buffer | null): Note | null {
+  if (text === null) return null;
+  try {
+    // As written above.
+    const note = JSON.parse(text.toString("utf8")) as Note | null;
+    if (typeof note?.key === "string") return note;
+  } catch {
+    // Said below.
+  }
+  const message = `${JSON.stringify(object)} in the bucket is no note of a server's work. Delete it once that server has ended.`;
+  throw new ServiceError({ code: "conflict", message });
 }
 
 /** What the keys of its pieces begin with, up to the last slash. */

@@ -4,16 +4,8 @@ import { constants, type Stats } from "node:fs";
 import { lstat, open } from "node:fs/promises";
 import { join } from "node:path";
 import { isMissing } from "../../artifacts/folder-names.ts";
+import { otherThanFile } from "../../domain/obstacles/plain-file.ts";
 import { notFound, ServiceError } from "../../domain/service-error.ts";
-
-/** Names the kind of a path that is not a plain file, for people; null for a plain file. */
-export function otherThanFile(found: Stats): string | null {
-  if (found.isFile()) return null;
-  if (found.isDirectory()) return "a folder";
-  if (found.isSymbolicLink()) return "a symbolic link";
-  if (found.isFIFO()) return "a named pipe";
-  return found.isSocket() ? "a socket" : "a device";
-}
 
 /**
  * The bytes of a file in a folder. The folder itself may be a symbolic link, nothing below it may.

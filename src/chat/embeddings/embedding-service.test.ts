@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EmbeddingRequest } from "../../domain/text/embedding.ts";
 import type { Engine, EngineFeature, GenerationEvent, GenerationRequest } from "../../domain/generation.ts";
+import { brokenModel } from "../../domain/broken-model.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import type { ResolvedModel } from "../../registry/model-directory.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
@@ -210,6 +211,15 @@ test("one that fails ends all, and an adapter's refusal is about the model", asy
     assert.ok(engine.requests.length < 100);
     assert.deepEqual([engine.underWay, service.runningCount, ...service.adaptersInUse()], [0, 0]);
   }
+});
+
+test("a model without finite states is at fault by name", async () => {
+  const engine = new CountingEngine();
+  engine.failure = { index: 0, error: brokenModel() };
+  await assert.rejects(embed(serviceOver(engine), {}), {
+    code: "unsupported",
+    message: /^The model "[^"]+" computed scores that are not finite/,
+  });
 });
 
 test("a signal ends it, and its adapter is in use until then", async () => {

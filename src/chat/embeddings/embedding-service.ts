@@ -3,6 +3,7 @@
 // time, so that however many it brings it fills no queue. Knows no HTTP.
 import type { Caller } from "../../domain/access.ts";
 import { present } from "../../domain/assert.ts";
+import { brokenModel, isBrokenModel } from "../../domain/broken-model.ts";
 import type { EmbeddedInput, EmbeddingRequest, Embeddings } from "../../domain/text/embedding.ts";
 import type { Generation, GenerationRequest } from "../../domain/generation.ts";
 import { newUuid } from "../../domain/ids.ts";
@@ -242,12 +243,13 @@ function embeddingRequest(
   };
 }
 
-/** What an engine's refusal means: of an adapter it is said at the model. */
+/** What an engine's refusal means: one of an adapter, or of a broken model, names the model. */
 async function faultOf(
   error: unknown,
   { model }: ReachedModel,
   directory: Pick<ModelDirectory, "adapterFault">,
 ): Promise<unknown> {
+  if (isBrokenModel(error)) return brokenModel(model.name, error);
   const isAdapters = error instanceof ServiceError && error.code === "conflict";
   return isAdapters ? directory.adapterFault(model, error) : error;
 }

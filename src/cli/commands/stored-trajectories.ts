@@ -1,13 +1,12 @@
 // `hone models trajectories`: what was logged of a model, or trained on, as a file.
-import { createWriteStream, existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { resolve } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
 import { findNamed } from "../named-version.ts";
+import { writeWhole } from "../written-file.ts";
 
 interface TrajectoryFlags extends ConnectionFlags {
   readonly format: "jsonl" | "parquet" | "groups";
@@ -75,7 +74,14 @@ async function writeTrajectories(name: string, flags: TrajectoryFlags): Promise<
   if (out === undefined) {
     for await (const piece of rows)
       if (!process.stdout.write(piece)) await new Promise((drained) => process.stdout.once("drain", drained));
-  } else await writeWhole(resolve(out), rows);
+    return;
+  }
+  const file = resolve(out);
+  await writeWhole(file, rows, async (partial, cause) => {
+    await rm(partial, { force: true });
+    throw cause;
+  });
+  process.stdout.write(`wrote ${file}\n`);
 }
 
 function given<Name extends string, Value>(
@@ -86,19 +92,6 @@ function given<Name extends string, Value>(
   return value === undefined || value === null
     ? {}
     : ({ [name]: value } as { readonly [Key in Name]: Value });
-}
-
-/** What breaks off on the way leaves no file of that name. */
-async function writeWhole(file: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-  const partial = `${file}.partial-${process.pid}`;
-  try {
-    await pipeline(Readable.from(pieces), createWriteStream(partial));
-    await rename(partial, file);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  }
-  process.stdout.write(`wrote ${file}\n`);
 }
 
 function invalid(message: string): ServiceError {

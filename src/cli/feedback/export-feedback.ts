@@ -1,11 +1,10 @@
 // `hone feedback export`: feedback of a project as a file.
-import { createWriteStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import { ServiceError } from "../../domain/service-error.ts";
 import { addConnectionFlags, connect, type ConnectionFlags } from "../connection.ts";
+import { writeWhole } from "../written-file.ts";
 import { addSelectionFlags, projectIdOf, queryOf, type SelectionFlags } from "./selection.ts";
 
 interface ExportFlags extends ConnectionFlags, SelectionFlags {
@@ -58,13 +57,11 @@ async function exportFeedback(project: string, flags: ExportFlags): Promise<void
     return;
   }
   const file = resolve(out);
-  try {
-    await pipeline(Readable.from(lines), createWriteStream(file, { flags: "wx" }));
-  } catch (cause) {
+  await writeWhole(file, lines, (partial, cause) => {
     const why = cause instanceof Error ? cause.message : String(cause);
-    // What is there is right, and the rest can be had.
-    const message = `${file} ends before its end (${why}). Take its last line off where that is cut, and write the rest with --after <the id of its last record>.`;
+    // Its lines are right, and the rest can be had.
+    const message = `The export broke off (${why}). ${partial} has what came. Take its last line off if that is cut, and write the rest with --after <the id of its last record>.`;
     throw new ServiceError({ code: "unavailable", message, cause });
-  }
+  });
   process.stdout.write(`wrote ${file}\n`);
 }

@@ -1,13 +1,16 @@
 // The logits processors of an engine: their modules are loaded once, at its start, and opened for each request that asks
-// for them. What a processor does wrong ends its request, with its name; what it does slowly holds up everybody.
+// for them. What a processor does wrong ends its request, with its name; so does one of an operator's that takes too long.
+import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { present } from "../../domain/assert.ts";
 import type { LogitsProcessorCall, SamplingParameters } from "../../domain/sampling.ts";
+import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../domain/service-error.ts";
 import type { TokenVocabulary } from "../../domain/vocabulary.ts";
 import type { ScoreProcessor } from "../logits/draw-input.ts";
 import type { TokenHistory } from "../logits/token-history.ts";
 import * as noRepeatNgram from "./no-repeat-ngram.ts";
+import { callWithin, OverdueCall } from "./call-within.ts";
 import { modelOf, type ProcessorModel } from "./processor-model.ts";
 import type { ProcessorModule, TokenProcessor } from "./processor.ts";
 import type { includedNames, Registration } from "./registrations.ts";
@@ -39,6 +42,7 @@ async function loadModule(name: string, file: string): Promise<ProcessorModule> 
   };
   let loaded: unknown;
   try {
+    requirePlainFile(file, statSync(file));
     loaded = await import(pathToFileURL(file).href);
   } catch (cause) {
     throw refusal(`cannot be loaded: ${reasonOf(cause)}`, cause);
@@ -52,6 +56,15 @@ function isModule(loaded: unknown): loaded is ProcessorModule {
     ? typeof loaded.createProcessor === "function"
     : false;
 }
+
+/** How long a module may compute at once: everybody waits meanwhile. Loops over a vocabulary take a thousandth of it. */
+const callMsMax = 1000;
+
+/** Calls a function of a module. */
+type Call = (call: () => unknown) => unknown;
+
+const trusted: Call = (call) => call();
+const bounded: Call = (call) => callWithin(callMsMax, call);
 
 export class ProcessorRegistry {
   readonly #modules: ReadonlyMap<string, ProcessorModule>;
@@ -87,23 +100,31 @@ export class ProcessorRegistry {
         cause,
       });
     };
+    const run = Object.hasOwn(included, name) ? trusted : bounded;
     let process: unknown;
     try {
       // Copies: a request may be opened again, and its processors share the extra arguments.
-      process = createProcessor({ ...structuredClone({ args, kwargs, extra }), model: this.#model });
+      const call = { ...structuredClone({ args, kwargs, extra }), model: this.#model };
+      process = run(() => createProcessor(call));
     } catch (cause) {
+      if (cause instanceof OverdueCall) throw refusal(`${overdue} at these arguments`, cause);
       throw refusal(`does not take these arguments: ${reasonOf(cause)}`, cause);
     }
     if (isDropped(process)) throw refusal("is broken: createProcessor is asynchronous");
     if (typeof process !== "function") throw refusal("is broken: createProcessor returned no function");
     // Its type is the module's promise; what it does is checked whenever it is called.
-    return new OpenProcessor(process as TokenProcessor, refusal);
+    return new OpenProcessor(process as TokenProcessor, { run, refusal });
   }
 }
 
+const overdue = `was stopped after ${callMsMax} ms, since everybody waits while it computes,`;
+
 class OpenProcessor implements ScoreProcessor {
   readonly #process: TokenProcessor;
+  readonly #run: Call;
   readonly #refusal: (what: string, cause?: unknown) => ServiceError;
+  /** Why it is not called any more. Choices share it, and each would wait as long for the same. */
+  #stopped: ServiceError | null = null;
   /**
    * The scores that the module gets: it may detach them, keep them, or write beyond them in their buffer, and the model's
    * own lie beside those of other requests.
@@ -112,12 +133,17 @@ class OpenProcessor implements ScoreProcessor {
   /** The prompt that the module gets, and of which. */
   #promptCopy: { readonly of: readonly number[]; readonly ids: readonly number[] } | null = null;
 
-  constructor(process: TokenProcessor, refusal: (what: string, cause?: unknown) => ServiceError) {
+  constructor(
+    process: TokenProcessor,
+    how: { readonly run: Call; readonly refusal: (what: string, cause?: unknown) => ServiceError },
+  ) {
     this.#process = process;
-    this.#refusal = refusal;
+    this.#run = how.run;
+    this.#refusal = how.refusal;
   }
 
   apply(scores_V: Float32Array, { prompt, answerIds }: TokenHistory): void {
+    if (this.#stopped !== null) throw this.#stopped;
     if (this.#given_V.length !== scores_V.length) this.#given_V = new Float32Array(scores_V.length);
     const given_V = this.#given_V;
     given_V.set(scores_V);
@@ -125,8 +151,13 @@ class OpenProcessor implements ScoreProcessor {
     let result: unknown;
     try {
       // The history goes on with its own ids, whatever becomes of these.
-      result = this.#process({ promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V });
+      const context = { promptTokenIds, answerTokenIds: answerIds.slice(), logits: given_V };
+      result = this.#run(() => this.#process(context));
     } catch (cause) {
+      if (cause instanceof OverdueCall) {
+        this.#stopped = this.#refusal(`${overdue} at the answer's token ${answerIds.length}`, cause);
+        throw this.#stopped;
+      }
       throw this.#refusal(`failed: ${reasonOf(cause)}`, cause);
     }
     if (isDropped(result)) throw this.#refusal("is broken: it is asynchronous, and nobody waits for it");

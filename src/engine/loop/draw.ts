@@ -6,7 +6,7 @@ import { ServiceError } from "../../domain/service-error.ts";
 import type { BlockSession } from "../logits/blocks/block-session.ts";
 import type { ScoreBlocks } from "../logits/blocks/score-blocks.ts";
 import { blockTemperatures, Sampler, type DrawBlocks } from "../logits/sampler.ts";
-import { brokenModel } from "./broken-model.ts";
+import { brokenModel } from "../../domain/broken-model.ts";
 import type { ScoredSequence } from "./run-call.ts";
 import type { HeldScores, RunningRequest, Sequence } from "./sequence.ts";
 import type { Draw, DrawOutcome } from "./settle.ts";

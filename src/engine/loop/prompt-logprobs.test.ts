@@ -73,7 +73,7 @@ test("scores that are not finite numbers are the model's fault", () => {
   ]) {
     const score = () =>
       scoreTokens(Float32Array.from(logits), [0], { vocabularySize: 2, alternativeCount: 1 });
-    assert.throws(score, { code: "internal" });
+    assert.throws(score, { code: "unsupported" });
   }
 });
 

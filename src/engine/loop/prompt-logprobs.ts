@@ -3,7 +3,7 @@
 import type { PromptLogprob, RankedToken } from "../../domain/generation.ts";
 import { exponentials } from "../logits/exponential.ts";
 import { greatest } from "../logits/sampler.ts";
-import { brokenModel } from "./broken-model.ts";
+import { brokenModel } from "../../domain/broken-model.ts";
 
 /** The most that the scores of prompts take in one step, unless those after a single token are more. */
 const scoreBytesMax = 64 * 1024 * 1024;
@@ -17,7 +17,7 @@ export function logprobTokensPerStep(vocabularySize: number): number {
 /**
  * @param logits_TV raw scores, row i for the i-th token; not modified. Further rows may follow
  * @param tokenIds those that came
- * @throws ServiceError `internal` when scores are not finite numbers: the model has broken down
+ * @throws ServiceError {@link brokenModel} if scores are not finite numbers
  */
 export function scoreTokens(
   logits_TV: Float32Array,

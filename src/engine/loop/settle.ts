@@ -3,7 +3,7 @@
 import { unreachable } from "../../domain/assert.ts";
 import type { GeneratedToken } from "../../domain/generation.ts";
 import { ServiceError } from "../../domain/service-error.ts";
-import { brokenModel } from "./broken-model.ts";
+import { brokenModel } from "../../domain/broken-model.ts";
 import type { EmbeddedPrompt, PromptLogprobs } from "./run-call.ts";
 import type { Candidates } from "../beam/beam-search.ts";
 import type { Finish, RunningRequest, Sequence } from "./sequence.ts";

@@ -11,6 +11,7 @@ const unlimited = [
   "GET /v1/preview/entities/{entity}/limits",
   "GET /v1/preview/keys",
   "GET /v1/preview/keys/{key_id}",
+  "GET /v1/preview/logs",
   "POST /v1/preview/entities/{entity}/limits",
   "POST /v1/preview/keys",
   "POST /v1/preview/keys/{key_id}",

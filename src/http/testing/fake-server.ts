@@ -22,6 +22,7 @@ import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import { silentLogger } from "../../telemetry/testing/silent-logger.ts";
 import { createMetrics } from "../../telemetry/metrics.ts";
+import { RecentLog } from "../../telemetry/recent-log.ts";
 import { createAnnotationService } from "../../annotation/annotation-service.ts";
 import { annotationSettingsWith } from "../../annotation/settings.ts";
 import { type FeedbackBatch, recordsIn } from "../../domain/feedback-query/feedback-batch.ts";
@@ -83,6 +84,7 @@ export interface FakeServerOptions {
   readonly clock?: Clock;
   readonly auth?: "on" | "off";
   readonly logger?: Logger;
+  readonly recentLog?: RecentLog;
   readonly jobSettings?: Partial<JobSettings>;
   /** Of entities that have none of their own. */
   readonly entityLimits?: KeyLimits;
@@ -398,6 +400,7 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     isDraining: () => state.isDraining,
     metrics,
     logger: options.logger ?? silentLogger,
+    recentLog: options.recentLog ?? new RecentLog(),
     audit: { record: (entry) => void audited.push(entry) },
     clock,
     settings: httpSettingsWith(options.settings),

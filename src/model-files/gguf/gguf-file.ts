@@ -1,8 +1,9 @@
 // The GGUF file format: what stands before the tensors' bytes, read and checked at once; tensors only when asked for.
 // Knows nothing of models. Sizes are compared with the file's before memory is taken for them.
 // Source: the format's description in ggml (docs/gguf.md), versions 2 and 3.
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { byteLengthOf, corrupt, type StoredTensor, type StoredType } from "../stored-tensor.ts";
 
@@ -108,8 +109,10 @@ const otherTypeNames: Readonly<Record<number, string>> = {
 function readPart(file: string): GgufFile {
   let descriptor: number;
   try {
+    requirePlainFile(file, statSync(file));
     descriptor = openSync(file, "r");
   } catch (cause) {
+    if (cause instanceof ServiceError) throw cause;
     throw new ServiceError({
       code: "not_found",
       message: `${file} cannot be opened; name the file of a model.`,

@@ -14,6 +14,7 @@ import {
 import { basename, isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { present } from "../../domain/assert.ts";
+import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
 import { ServiceError } from "../../domain/service-error.ts";
 import { corrupt, type StoredTensor } from "../stored-tensor.ts";
 import { architectureOf, ggufConfig, ggufKeyOf, ggufTensorName, ggufTensors } from "./gguf-architecture.ts";
@@ -131,6 +132,7 @@ function statPart(file: string): Stamp & { readonly path: string } {
       message: `There is no file ${file}; name the file of a model.`,
     });
   }
+  requirePlainFile(file, statSync(file));
   return { path: resolve(file), ...stampOf(file) };
 }
 

@@ -9,3 +9,10 @@ export function isPostgresUrl(url: string): boolean {
 export function shownUrl(url: string): string {
   return url.replace(/^(\w+:\/\/[^@/]*?)(:[^@/]*)?@/, "$1@").replace(/\?.*$/, "");
 }
+
+/** The files that a URL names for TLS, which the driver reads at once. */
+export function filesInUrl(url: string): readonly string[] {
+  if (!URL.canParse(url)) return [];
+  const { searchParams } = new URL(url);
+  return ["sslrootcert", "sslcert", "sslkey"].flatMap((name) => searchParams.get(name) ?? []);
+}

@@ -1,6 +1,6 @@
 // Sends one signal to a collector by OTLP over HTTP: the library's exporter, told all that it would else read from the
 // environment itself.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { OTLPExporterBase } from "@opentelemetry/otlp-exporter-base";
 import {
   createOtlpHttpExportDelegate,
@@ -16,6 +16,7 @@ import {
 } from "@opentelemetry/otlp-transformer";
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { ResourceMetrics } from "@opentelemetry/sdk-metrics";
+import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
 import type { OtlpTarget } from "./environment.ts";
 
 export function traceExporter(target: OtlpTarget, userAgent: string): OTLPExporterBase<ReadableSpan[]> {
@@ -48,7 +49,11 @@ export function metricExporter(target: OtlpTarget, userAgent: string): OTLPExpor
 
 function optionsOf({ url, headers, timeoutMs, isCompressed, protocol, tls }: OtlpTarget, userAgent: string) {
   const type = protocol === "http/json" ? "application/json" : "application/x-protobuf";
-  const pem = (path: string | null): Buffer | undefined => (path === null ? undefined : readFileSync(path));
+  const pem = (path: string | null): Buffer | undefined => {
+    if (path === null) return undefined;
+    requirePlainFile(path, statSync(path));
+    return readFileSync(path);
+  };
   return {
     url,
     headers: () => Promise.resolve({ ...headers, "Content-Type": type }),

@@ -1,6 +1,7 @@
 // Reads a format of calls that an operator describes, from a JSON file: the same description that the formats have that are
 // known by themselves. Every fault is named with its member.
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import { requirePlainFile } from "../../../domain/obstacles/plain-file.ts";
 import { cut, quoted, ServiceError } from "../../../domain/service-error.ts";
 import {
   markOf,
@@ -17,9 +18,10 @@ import {
 export async function loadFormatDescription(file: string): Promise<FormatDescription> {
   let text: string;
   try {
+    requirePlainFile(file, await stat(file));
     text = await readFile(file, "utf8");
   } catch (error) {
-    throw fault(file, "cannot be read", error);
+    throw error instanceof ServiceError ? error : fault(file, "cannot be read", error);
   }
   let value: unknown;
   try {

@@ -268,6 +268,46 @@ test("another library reads the Parquet file, also one without rows", async () =
   assert.deepEqual(await read("&reward_min=99"), []);
 });
 
+test("in Parquet and JSON lines every text is byte for byte as it was sent, also what a spreadsheet would compute", async () => {
+  const server = await fakeServer();
+  const url = `/v1/preview/models/${await registeredModel(server)}`;
+  const texts = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r\n=1",
+    "'=1",
+    '=HYPERLINK("http://x")',
+    "＝1",
+    "é\u{1f600}\0",
+  ];
+  const trajectories = texts.map((content, index) => ({
+    messages_and_choices: [{ role: "user", content }],
+    reward: index,
+    metadata: { [content]: content },
+    note: content,
+  }));
+  const logged = await ask(server, `${url}/log`, { split: "val", trajectory_groups: [{ trajectories }] });
+  assert.equal(logged.statusCode, 200, logged.body);
+  const { rawPayload } = await ask(server, `${url}/trajectories/export?format=parquet`);
+  const file = rawPayload.buffer.slice(rawPayload.byteOffset, rawPayload.byteOffset + rawPayload.length);
+  const rows = (await parquetReadObjects({ file: file as ArrayBuffer })) as readonly Row[];
+  assert.deepEqual(
+    rows.map(({ messages_and_choices: messages, metadata, extra }) => [messages, metadata, extra]),
+    trajectories.map(({ messages_and_choices: messages, metadata, note }) =>
+      [messages, metadata, { note }].map((value) => JSON.stringify(value)),
+    ),
+  );
+  const lines = (await ask(server, `${url}/trajectories/export?format=jsonl`)).body.trim().split("\n");
+  assert.deepEqual(
+    lines.map((line) => (JSON.parse(line) as Row)["note"]),
+    texts,
+  );
+  await server.close();
+});
+
 test("refuses what is wrong with a query, and what belongs to others", async () => {
   const { server, url, jobId } = await stored();
   for (const [query, place] of [

@@ -1,0 +1,51 @@
+// A line of a server's log as text for people: time, level, message, and fields as key=value.
+import type { LogLine } from "../../client/api.ts";
+
+export interface LogTextOptions {
+  readonly isColoured: boolean;
+}
+
+/** Spells a line, with a line break at its end; the stack of an error follows on lines of its own. */
+export function logText({ time, level, message, fields }: LogLine, { isColoured }: LogTextOptions): string {
+  const paint = (text: string, code: string): string =>
+    isColoured && code !== "" ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const { err, ...rest } = fields;
+  const parts = [
+    paint(localTime(new Date(time)), dim),
+    paint(level.padEnd(5), colours[level]),
+    plain(message),
+    ...Object.entries(rest).map(([name, value]) => paint(`${plain(name)}=${plain(valueText(value))}`, dim)),
+  ];
+  return `${parts.join("  ")}\n${errorText(err)}`;
+}
+
+const dim = "2";
+const colours: Readonly<Record<LogLine["level"], string>> = { debug: dim, info: "", warn: "33", error: "31" };
+
+/** Without characters that move a terminal's cursor, so that nothing logged can paint. */
+function plain(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Co}]/gu, "�");
+}
+
+/** Such as `2026-11-28 22:40:50.123`, by this machine's time zone. */
+function localTime(time: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(":");
+  return `${day} ${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** Bare if that cannot be misread, else as JSON. */
+function valueText(value: unknown): string {
+  return typeof value === "string" && /^[^\s="]+$/.test(value) ? value : JSON.stringify(value);
+}
+
+/** Empty if the line has no error. */
+function errorText(error: unknown): string {
+  if (error === undefined) return "";
+  const stack = typeof error === "object" && error !== null && "stack" in error ? error.stack : null;
+  return (typeof stack === "string" ? stack : JSON.stringify(error))
+    .split("\n")
+    .map((line) => `    ${plain(line)}\n`)
+    .join("");
+}

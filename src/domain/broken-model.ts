@@ -1,0 +1,25 @@
+// The error of a model whose scores cannot be used, such as NaN: an overflow in its weights or its adapter. Engines throw it
+// without a name, since they know none; services that resolved one add it.
+import { quoted, ServiceError } from "./service-error.ts";
+
+const type = "broken_model";
+
+/**
+ * Builds the `unsupported` error, at the field `model`.
+ *
+ * @param name as the request has it; null in an engine
+ */
+export function brokenModel(name: string | null = null, cause?: unknown): ServiceError {
+  const model = name === null ? "The model" : `The model ${quoted(name)}`;
+  const message = `${model} computed scores that are not finite numbers, so it cannot answer: its weights or its adapter overflow float32. Use another model or version, or import the adapter again with smaller numbers.`;
+  return new ServiceError({
+    code: "unsupported",
+    faults: [{ location: ["model"], message, type }],
+    cause,
+  });
+}
+
+/** True if an engine threw {@link brokenModel}; kept when errors pass between processes. */
+export function isBrokenModel(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.faults.some((fault) => fault.type === type);
+}

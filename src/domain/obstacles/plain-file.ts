@@ -1,0 +1,29 @@
+// Which paths may be opened: plain files only. A named pipe blocks its reader until somebody writes, and a device may have no
+// end. Pure: callers look at the path themselves.
+import { ServiceError } from "../service-error.ts";
+
+/** The kind of a path, as `Stats` of Node has it. */
+export interface PathKind {
+  isFile(): boolean;
+  isDirectory(): boolean;
+  isSymbolicLink(): boolean;
+  isFIFO(): boolean;
+  isSocket(): boolean;
+}
+
+/** Names the kind of a path that is not a plain file, for people; null for a plain file. */
+export function otherThanFile(found: PathKind): string | null {
+  if (found.isFile()) return null;
+  if (found.isDirectory()) return "a folder";
+  if (found.isSymbolicLink()) return "a symbolic link";
+  if (found.isFIFO()) return "a named pipe";
+  return found.isSocket() ? "a socket" : "a device";
+}
+
+/** @throws ServiceError `invalid` naming a path that is not a plain file, before it is opened */
+export function requirePlainFile(path: string, found: PathKind): void {
+  const kind = otherThanFile(found);
+  if (kind === null) return;
+  const message = `${path} is ${kind}, where a plain file should be. It was not opened. Put the file itself there.`;
+  throw new ServiceError({ code: "invalid", message });
+}

@@ -1,0 +1,155 @@
+// The newest lines of the log, kept in memory for people who cannot reach standard error. Bounded in lines and bytes: the
+// oldest lines go first. Adding a line keeps its text; lines are parsed only when somebody reads them.
+import { newUuid } from "../domain/ids.ts";
+import { lineLevels, type LineLevel, type LogLine } from "../domain/logs/log-line.ts";
+import { fittingCount, pageBytesMax, type Page, type PageRequest } from "../domain/page.ts";
+import { quoted, ServiceError } from "../domain/service-error.ts";
+
+export interface RecentLogLimits {
+  readonly linesMax: number;
+  /** UTF-8 bytes of all lines together. A line beyond it is not kept. */
+  readonly bytesMax: number;
+}
+
+interface KeptLine {
+  readonly json: string;
+  readonly bytes: number;
+}
+
+const defaultLimits: RecentLogLimits = { linesMax: 1000, bytesMax: 1024 * 1024 };
+
+export class RecentLog {
+  readonly #limits: RecentLogLimits;
+  /** Tells the ids of this start from those of others. */
+  readonly #start = newUuid().slice(0, 8);
+  /** The line with number `n` is at `n % linesMax`. */
+  readonly #lines: (KeptLine | undefined)[] = [];
+  /** Numbers of the oldest line and of the next one. */
+  #first = 0;
+  #next = 0;
+  #bytes = 0;
+  readonly #readers = new Set<() => void>();
+
+  constructor(limits: RecentLogLimits = defaultLimits) {
+    this.#limits = limits;
+  }
+
+  /** Keeps a line: a JSON object as the log's library writes it. */
+  add(json: string): void {
+    const { linesMax, bytesMax } = this.#limits;
+    const bytes = Buffer.byteLength(json);
+    if (bytes > bytesMax) return;
+    while (this.#next - this.#first >= linesMax || this.#bytes + bytes > bytesMax) this.#dropFirst();
+    this.#lines[this.#next % linesMax] = { json, bytes };
+    this.#next += 1;
+    this.#bytes += bytes;
+    for (const wake of this.#readers) wake();
+  }
+
+  /**
+   * Returns a page of the lines of this level and above. A cursor whose line is gone, or which is from another start, stands
+   * before the oldest line.
+   *
+   * @throws ServiceError `invalid` for a cursor that is no id of a line
+   */
+  list({ after, limit, bytesMax = pageBytesMax, order }: PageRequest, level: LineLevel): Page<LogLine> {
+    const numbers = this.#numbersBehind(after, order, level);
+    const sizes = numbers.slice(0, limit).map((number) => this.#at(number).bytes);
+    const count = fittingCount(sizes, bytesMax);
+    return {
+      items: numbers.slice(0, count).map((number) => this.#parsed(number)),
+      hasMore: numbers.length > count,
+    };
+  }
+
+  /**
+   * Yields the lines of this level and above that follow the cursor, as they come, until the signal aborts. Lines that go
+   * before a slow reader has read them are skipped; the numbers in the ids show it.
+   *
+   * @throws ServiceError as `list`
+   */
+  async *follow(
+    { after, level }: { readonly after: string | null; readonly level: LineLevel },
+    signal: AbortSignal,
+  ): AsyncGenerator<LogLine, void> {
+    for (let number = after === null ? 0 : this.#numberOf(after) + 1; !signal.aborted;) {
+      number = Math.max(number, this.#first);
+      if (number >= this.#next) await this.#added(signal);
+      else {
+        if (isAtLeast(this.#at(number).json, level)) yield this.#parsed(number);
+        number += 1;
+      }
+    }
+  }
+
+  /** Resolves when the next line is added, or the signal aborts. */
+  async #added(signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        this.#readers.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#readers.add(wake);
+      signal.addEventListener("abort", wake, { once: true });
+      if (signal.aborted) wake();
+    });
+  }
+
+  #dropFirst(): void {
+    const index = this.#first % this.#limits.linesMax;
+    this.#bytes -= this.#lines[index]?.bytes ?? 0;
+    this.#lines[index] = undefined;
+    this.#first += 1;
+  }
+
+  #at(number: number): KeptLine {
+    const line = this.#lines[number % this.#limits.linesMax];
+    if (line === undefined) throw new Error(`must hold: line ${number} is kept`);
+    return line;
+  }
+
+  #numbersBehind(after: string | null, order: PageRequest["order"], level: LineLevel): readonly number[] {
+    const cursor = after === null ? null : this.#numberOf(after);
+    const [from, end] =
+      order === "asc"
+        ? [Math.max(this.#first, (cursor ?? -1) + 1), this.#next]
+        : [this.#first, Math.min(this.#next, cursor ?? this.#next)];
+    const numbers: number[] = [];
+    for (let number = from; number < end; number++)
+      if (isAtLeast(this.#at(number).json, level)) numbers.push(number);
+    return order === "asc" ? numbers : numbers.toReversed();
+  }
+
+  /** −1 for a line of another start. */
+  #numberOf(id: string): number {
+    const match = /^([0-9a-f]{8})-(\d{1,15})$/.exec(id);
+    if (match === null) {
+      const message = `${quoted(id)} is no id of a log line; those look like 0123abcd-42.`;
+      throw new ServiceError({ code: "invalid", message });
+    }
+    return match[1] === this.#start ? Math.min(Number(match[2]), this.#next - 1) : -1;
+  }
+
+  #parsed(number: number): LogLine {
+    // Safe cast: the log's library wrote the line.
+    const { level, time, msg, ...fields } = JSON.parse(this.#at(number).json) as {
+      readonly level: number;
+      readonly time: string;
+      readonly msg?: string;
+    };
+    return { id: `${this.#start}-${number}`, time, level: levelOf(level), message: msg ?? "", fields };
+  }
+}
+
+/** The log's library writes the level first, so that it is known without parsing the line. */
+function isAtLeast(json: string, level: LineLevel): boolean {
+  const number = Number(/^\{"level":(\d+)/.exec(json)?.[1] ?? 0);
+  return lineLevels.indexOf(levelOf(number)) >= lineLevels.indexOf(level);
+}
+
+function levelOf(number: number): LineLevel {
+  if (number >= 50) return "error";
+  if (number >= 40) return "warn";
+  return number >= 30 ? "info" : "debug";
+}
