@@ -41,7 +41,8 @@ export type Obstacle =
   | "missing-base"
   | "unloaded-base"
   | "trainer-away"
-  | "training-only";
+  | "training-only"
+  | "failing-audit-log";
 
 export interface ServiceErrorOptions {
   readonly code: ErrorCode;

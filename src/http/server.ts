@@ -129,8 +129,9 @@ export async function createHttpServer(
   beginInTurn(app, connections);
   breakOffOnClose(app, clock, inFlight);
   traceRequests(app, { tracing: dependencies.tracing ?? null, clock });
-  measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
+  // Before the hook that lets answers wait for their audit line: a stream may fail meanwhile.
   logBrokenOff(app, logger);
+  measureRequests(app, { metrics, logger, clock, inFlight, audit, refusals });
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id);
     if (isAnthropics(request)) reply.header("request-id", request.id);

@@ -25,7 +25,7 @@ export interface SweeperDependencies {
   /** Removes what is old of the audit log. */
   readonly trimAudit: (before: Date) => Promise<void>;
   readonly clock: Clock;
-  readonly audit: AuditLog;
+  readonly audit: Pick<AuditLog, "record">;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }

@@ -14,7 +14,7 @@ export function auditFile({ server: { data } }: HoneConfig): AuditFile {
   return { path: join(data, "audit.jsonl"), ...rotation };
 }
 
-type RecordEntry = (entry: AuditEntry) => void | Promise<void>;
+type RecordEntry = (entry: AuditEntry) => Promise<void>;
 
 /**
  * The store, with every key that comes or goes recorded: `begun` before it, `done` or `failed` after it. What cannot be
@@ -64,15 +64,17 @@ async function recorded<T>(
 ): Promise<T> {
   const write = async (outcome: string): Promise<void> =>
     await record({ time: clock.now(), address: null, outcome, requestId: null, ...about });
-  await write("begun");
+  let result: T;
   try {
-    const result = await change();
-    await write("done").catch(isBegunAnyway);
-    return result;
+    await write("begun");
+    result = await change();
   } catch (error) {
+    // A line `begun` that was late may still be written, and must not stand for a change that was made.
     await write("failed").catch(isBegunAnyway);
     throw error;
   }
+  await write("done").catch(isBegunAnyway);
+  return result;
 }
 
 /** The log has a line of the change, and a key that was made must reach its owner. */

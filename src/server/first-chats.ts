@@ -33,7 +33,7 @@ export async function answerFirstChats(
     ...http,
     ...unseen,
     chat: createChatService({ ...chat, ...unseen }),
-    audit: { record: nothing },
+    audit: { record: nothing, recordDurably: async () => undefined, fault: () => null },
     auth: "off" as const,
   };
   const app = await createHttpServer(own, "chats");

@@ -176,3 +176,17 @@ test("a key that was made is answered though the log fills up meanwhile, and one
   await assert.rejects(audited.create(key), { code: "conflict" });
   assert.deepEqual(written, ["key-created begun", "key-created begun", "key-created failed"]);
 });
+
+test("a key whose line `begun` cannot be written is not made, and is said to have failed", async (t) => {
+  const { keys } = await place(t);
+  const written: string[] = [];
+  const record = async ({ action, outcome }: AuditEntry): Promise<void> => {
+    if (outcome === "begun") throw new Error("the disk is late");
+    written.push(`${action} ${outcome}`);
+  };
+  const audited = auditedKeys(keys, record, systemClock);
+  const key = keyOf("hone_secret", { id: "k", entity: "alpha", role: "member", owner: "o" }, systemClock);
+  await assert.rejects(audited.create(key), /the disk is late/);
+  assert.equal(await keys.find("k"), null);
+  assert.deepEqual(written, ["key-created failed"]);
+});

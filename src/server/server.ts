@@ -279,7 +279,14 @@ async function build(
   await start(versionWatch);
   const audit = createAuditLog(auditFile(config), logger);
   await start(audit);
-  const keys = auditedKeys(database.keys, (entry) => audit.record(entry), database.clock);
+  metrics.gauge(
+    {
+      name: "hone_audit_log_failing",
+      help: "1 while the audit log cannot be written, so that changes are refused; 0 otherwise.",
+    },
+    () => [{ value: audit.fault() === null ? 0 : 1 }],
+  );
+  const keys = auditedKeys(database.keys, (entry) => audit.recordDurably(entry), database.clock);
   const firstKey = await ensureFirstKey({
     keys,
     settings: config.server,
@@ -788,7 +795,7 @@ async function construct(
     room,
     retention: { store: database.retention, sweeper, policies },
     limiter,
-    limits: createEntityLimits(auditedLimits(database.limits, (entry) => audit.record(entry), clock)),
+    limits: createEntityLimits(auditedLimits(database.limits, (entry) => audit.recordDurably(entry), clock)),
     entityLimits: entityLimitsOf(settings.keys),
     models: modelService,
     checkpointFiles,

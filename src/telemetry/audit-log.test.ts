@@ -1,9 +1,26 @@
 // The audit log on a real folder: what a line says, when a file is full, and what happens when none can be written.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { open, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { FakeClock } from "../domain/testing/fake-clock.ts";
 import { appendEntries, createAuditLog, trimAudit, type AuditEntry } from "./audit-log.ts";
 import { silentLogger } from "./testing/silent-logger.ts";
 
@@ -12,6 +29,11 @@ function newFile(t: TestContext): string {
   t.after(() => rmSync(folder, { recursive: true }));
   return join(folder, "audit.jsonl");
 }
+
+const outcomesOf = (path: string): readonly string[] =>
+  linesOf(path).map((line) => (line as { readonly outcome: string }).outcome);
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const entry: AuditEntry = {
   time: new Date(0),
@@ -67,6 +89,19 @@ test("what finds no room in the queue is counted in the next lines", async (t) =
   assert.equal(lines.length, 10_002);
 });
 
+test("a failed write whose lines find no room in the queue again is counted, too", async (t) => {
+  const folder = join(newFile(t), "..", "later");
+  const path = join(folder, "audit.jsonl");
+  const clock = new FakeClock();
+  const audit = createAuditLog({ path, bytesMax: 100_000_000, keptCount: 2 }, silentLogger, clock);
+  for (let count = 0; count < 10_001; count++) audit.record(entry);
+  while (audit.fault() === null) await turn();
+  mkdirSync(folder);
+  await audit.stop();
+  const lines = linesOf(path);
+  assert.deepEqual([lines.length, lines[0]], [10_001, { action: "entries-lost", count: 1 }]);
+});
+
 test("lines go by their age: with a full file, and at the latest when they are twice as old", async (t) => {
   const path = newFile(t);
   const file = { path, bytesMax: 200, keptCount: 3 };
@@ -91,12 +126,126 @@ test("lines go by their age: with a full file, and at the latest when they are t
   await trimAudit({ ...file, path: `${path}-none` }, day(9), day(9));
 });
 
-test("a file that cannot be written is an error in the log, and stops nobody", async (t) => {
+test("a file that cannot be written is an error in the log, once, and refuses durable lines until it can be written", async (t) => {
+  const said: string[] = [];
+  const note = (_: object, message: string): void => void said.push(message);
+  const logger = { ...silentLogger, error: note, warn: note };
+  const folder = join(newFile(t), "..", "later");
+  const path = join(folder, "audit.jsonl");
+  const clock = new FakeClock();
+  const audit = createAuditLog({ path, bytesMax: 1000, keptCount: 2 }, logger, clock);
+  assert.equal(audit.fault(), null);
+  audit.record({ ...entry, outcome: "1" });
+  await assert.rejects(audit.recordDurably({ ...entry, outcome: "2" }), { code: "unavailable" });
+  assert.equal(audit.fault()?.code, "unavailable");
+  await assert.rejects(audit.recordDurably({ ...entry, outcome: "3" }), { code: "unavailable" });
+  mkdirSync(folder);
+  await clock.advance(1000);
+  while (audit.fault() !== null) await turn();
+  await audit.recordDurably({ ...entry, outcome: "4" });
+  assert.deepEqual(outcomesOf(path), ["1", "2", "3", "4"], "failed lines are written when the file can be");
+  await audit.stop();
+  assert.deepEqual(said, ["the audit log cannot be written", "the audit log can be written again"]);
+});
+
+test("stop gives up if the last lines cannot be written, and says so", async (t) => {
   const errors: string[] = [];
   const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
   const path = join(newFile(t), "no-folder", "audit.jsonl");
   const audit = createAuditLog({ path, bytesMax: 1000, keptCount: 2 }, logger);
   audit.record(entry);
   await audit.stop();
-  assert.deepEqual(errors, ["the audit log cannot be written"]);
+  assert.deepEqual(errors, [
+    "the audit log cannot be written",
+    "the last lines of the audit log may be lost",
+  ]);
 });
+
+test("a full disk is named as such", async (t) => {
+  if (!existsSync("/dev/full")) return t.skip("no device that is always full here");
+  const path = newFile(t);
+  symlinkSync("/dev/full", path);
+  const audit = createAuditLog({ path, bytesMax: 1000, keptCount: 2 }, silentLogger, new FakeClock());
+  await assert.rejects(audit.recordDurably(entry), {
+    code: "unavailable",
+    obstacle: "full-disk",
+    message: /disk .* is full/,
+  });
+  await audit.stop();
+});
+
+test("a durable line is in the file when it resolves, and starts a line of its own after a partial one", async (t) => {
+  const path = newFile(t);
+  writeFileSync(path, '{"time":"1970');
+  const audit = createAuditLog({ path, bytesMax: 10_000, keptCount: 2 }, silentLogger);
+  await Promise.all(["1", "2"].map((outcome) => audit.recordDurably({ ...entry, outcome })));
+  const [partial, ...whole] = readFileSync(path, "utf8").trimEnd().split("\n");
+  assert.equal(partial, '{"time":"1970');
+  assert.deepEqual(
+    whole.map((line) => (JSON.parse(line) as { outcome: string }).outcome),
+    ["1", "2"],
+  );
+  await audit.stop();
+});
+
+test("durable lines share an fsync and do not wait for the pause; lines that nobody waits for are not synced", async (t) => {
+  const path = newFile(t);
+  const handle = await open(path, "a");
+  const datasync = t.mock.method(Object.getPrototypeOf(handle) as FileHandle, "datasync");
+  await handle.close();
+  const clock = new FakeClock();
+  const audit = createAuditLog({ path, bytesMax: 1_000_000, keptCount: 2 }, silentLogger, clock);
+  audit.record(entry);
+  // The one sleep that is left is the pause between two writes.
+  while (!readFileSync(path, "utf8").endsWith("\n") || clock.sleepingCount !== 1) await turn();
+  assert.equal(datasync.mock.callCount(), 0);
+  await Promise.all(Array.from({ length: 100 }, () => audit.recordDurably(entry)));
+  assert.equal(linesOf(path).length, 101);
+  assert.ok(datasync.mock.callCount() >= 1 && datasync.mock.callCount() <= 2);
+  await audit.stop();
+});
+
+test("a disk that does not answer holds up a durable line for five seconds, later ones not at all, and the end for five", async (t) => {
+  if (process.platform === "win32") return t.skip("no named pipes in folders here");
+  const path = newFile(t);
+  // A write into a pipe that nobody reads does not return.
+  execFileSync("mkfifo", [path]);
+  const errors: string[] = [];
+  const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
+  const clock = new FakeClock();
+  const audit = createAuditLog({ path, bytesMax: 1_000_000, keptCount: 2 }, logger, clock);
+  const first = audit.recordDurably({ ...entry, action: "a".repeat(300_000) });
+  const queued = audit.recordDurably(entry);
+  const refused = Promise.all([first, queued].map((line) => assert.rejects(line, { code: "unavailable" })));
+  assert.equal(audit.fault(), null);
+  await clock.advance(5000);
+  await refused;
+  assert.equal(audit.fault()?.code, "unavailable");
+  await assert.rejects(audit.recordDurably(entry), { code: "unavailable" });
+  let isStopped = false;
+  const stopped = audit.stop().then(() => (isStopped = true));
+  await clock.advance(5000);
+  assert.equal(isStopped, true);
+  await stopped;
+  assert.deepEqual(errors, [
+    "the audit log cannot be written",
+    "the last lines of the audit log may be lost",
+  ]);
+  await readUntilEnd(path);
+});
+
+/** Frees the thread that writes into a pipe. */
+async function readUntilEnd(path: string): Promise<void> {
+  let newlines = 0;
+  const pipe = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const piece = Buffer.alloc(65_536);
+  while (newlines === 0) {
+    await turn();
+    try {
+      newlines += piece.toString("latin1", 0, readSync(pipe, piece)).split("\n").length - 1;
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "EAGAIN");
+    }
+  }
+  closeSync(pipe);
+}

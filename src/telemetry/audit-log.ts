@@ -1,8 +1,12 @@
-// Who changed what: one JSON object a line, in a file that is rotated by its size. Written behind its callers, so that no
-// request waits for the disk; what does not fit in the queue, or cannot be written, is counted in the log itself.
-import { appendFile, open, rename, rm, stat } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+// The audit log: one JSON object a line saying who changed what, in a file that is rotated by size. Node's thread pool writes
+// and syncs, so the main thread never waits for the disk. Lines that arrive during a write share the next write and its one
+// fsync. While the disk takes nothing, lines wait in a bounded queue; those beyond it are counted in the log.
+import { open, rename, rm, stat, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import { systemClock, type Clock } from "../domain/clock.ts";
 import { serviceOf, type Service } from "../domain/lifecycle.ts";
+import { fullDiskError } from "../domain/obstacles/full-disk.ts";
+import { ServiceError } from "../domain/service-error.ts";
 import type { Logger } from "./logger.ts";
 
 export interface AuditEntry {
@@ -22,8 +26,17 @@ export interface AuditEntry {
 }
 
 export interface AuditLog {
-  /** Never throws and never waits. */
+  /** Adds a line that no answer waits for. Never throws and never waits. */
   record(entry: AuditEntry): void;
+  /**
+   * Adds a line and resolves once it is on the disk.
+   *
+   * @throws ServiceError `unavailable` if the disk fails, or does not answer a write for five seconds, and at once while
+   *   {@link fault} is not null; the line stays in the queue and is written when the disk takes it
+   */
+  recordDurably(entry: AuditEntry): Promise<void>;
+  /** The error for requests that need a durable line while the log cannot be written; null if it can. */
+  fault(): ServiceError | null;
 }
 
 export interface AuditFile {
@@ -39,51 +52,170 @@ const queueLengthMax = 10_000;
 /** Of a file, what has the time of its first line. */
 const beginningBytes = 64;
 
-/** Between two writes: lines that come close together go together. */
-const pauseMs = 20;
+/** Pause between two writes if no answer waits: lines that come close together go together. */
+const gatherMs = 20;
+/** Pause after a failed write. */
+const retryMs = 1000;
+/** Longest that one write may take before those who wait for it are refused; and that a stop waits. */
+const deadlineMs = 5000;
 
-/** Writes until it is stopped; `stop` resolves when all is written. Other processes may append to the same file. */
-export function createAuditLog(file: AuditFile, logger: Logger): AuditLog & Service {
-  let waiting: AuditEntry[] = [];
+interface QueuedLine {
+  readonly entry: AuditEntry;
+  /** Called with null when the line is on the disk; absent if nobody waits for it. Calls after the first do nothing. */
+  readonly settle?: (failure: unknown) => void;
+}
+
+/**
+ * Writes until it is stopped. `stop` resolves when every line is written, or after one last attempt that fails or takes too
+ * long. Other processes may append to the same file.
+ *
+ * After a failed write its lines are written again, so that after a disk fault a line can be in the file twice.
+ */
+export function createAuditLog(
+  file: AuditFile,
+  logger: Logger,
+  clock: Clock = systemClock,
+): AuditLog & Service {
+  let isStopping = false;
+  let queue: QueuedLine[] = [];
   let lostCount = 0;
   let writing: Promise<void> | null = null;
+  /** Ends the pause between two writes. */
+  let pause = new AbortController();
+  /** Why the last write failed, or that the present one is late; null if the log can be written. */
+  let failure: Error | null = null;
 
+  const fail = (error: unknown, lines: readonly QueuedLine[]): void => {
+    if (failure === null) logger.error({ err: error }, "the audit log cannot be written");
+    failure = error instanceof Error ? error : new Error(String(error));
+    for (const { settle } of [...lines, ...queue]) settle?.(failure);
+  };
+  const writeQueue = async (): Promise<void> => {
+    const lines = queue;
+    const lostBefore = lostCount;
+    queue = [];
+    lostCount = 0;
+    const ended = new AbortController();
+    clock.sleep(deadlineMs, ended).then(
+      () => fail(new Error(`The disk has not answered for ${deadlineMs} ms.`), lines),
+      () => undefined,
+    );
+    try {
+      const entries = lines.map(({ entry }) => entry);
+      const isSynced = lines.some(({ settle }) => settle !== undefined);
+      await appendEntries(file, entries, { lostCount: lostBefore, isSynced });
+      if (failure !== null) logger.warn({}, "the audit log can be written again");
+      failure = null;
+      for (const { settle } of lines) settle?.(null);
+    } catch (error) {
+      fail(error, lines);
+      queue = [...lines, ...queue];
+      lostCount += lostBefore + queue.splice(queueLengthMax).length;
+    } finally {
+      ended.abort();
+    }
+  };
   const writeAll = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const entries = waiting;
-      const lostBefore = lostCount;
-      waiting = [];
-      lostCount = 0;
-      try {
-        await appendEntries(file, entries, lostBefore);
-      } catch (error) {
-        lostCount += lostBefore + entries.length;
-        logger.error({ err: error, lostCount }, "the audit log cannot be written");
-      }
-      await sleep(pauseMs);
+    while (queue.length > 0) {
+      await writeQueue();
+      if (isStopping && failure !== null) break;
+      const isAwaited = failure === null && queue.some(({ settle }) => settle !== undefined);
+      if (isStopping || isAwaited) continue;
+      pause = new AbortController();
+      // Rejects when the pause is cut short.
+      await clock.sleep(failure === null ? gatherMs : retryMs, pause).catch(() => undefined);
     }
     writing = null;
   };
+  const add = (line: QueuedLine): void => {
+    if (queue.length < queueLengthMax) queue.push(line);
+    else {
+      lostCount += 1;
+      line.settle?.(failure ?? new Error(`${queueLengthMax} lines wait for the disk already.`));
+    }
+    writing ??= writeAll();
+  };
   return {
-    record: (entry) => {
-      if (waiting.length >= queueLengthMax) lostCount += 1;
-      else waiting.push(entry);
-      writing ??= writeAll();
-    },
-    ...serviceOf("audit log", { stop: async () => void (await writing) }),
+    record: (entry) => add({ entry }),
+    recordDurably: (entry) =>
+      new Promise((resolve, reject) => {
+        const settle = (error: unknown): void => (error === null ? resolve() : reject(unwritable(error)));
+        if (failure !== null) settle(failure);
+        else pause.abort();
+        add({ entry, settle });
+      }),
+    fault: () => (failure === null ? null : unwritable(failure)),
+    ...serviceOf("audit log", {
+      stop: async () => {
+        isStopping = true;
+        pause.abort();
+        const ended = new AbortController();
+        const tooLate = clock.sleep(deadlineMs, ended).then(
+          () => true,
+          () => false,
+        );
+        const isLate = await Promise.race([tooLate, (writing ?? Promise.resolve()).then(() => false)]);
+        ended.abort();
+        if (isLate || queue.length > 0)
+          logger.error({ err: failure }, "the last lines of the audit log may be lost");
+      },
+    }),
   };
 }
 
-/** Appends to the file, after it has made room. */
+function unwritable(cause: unknown): ServiceError {
+  const message =
+    "The audit log of the server cannot be written, and the server changes nothing without a line in it. " +
+    "Its own log says why. Try again once the disk of its data folder takes writes.";
+  const failing = { code: "unavailable", obstacle: "failing-audit-log", message, cause } as const;
+  return fullDiskError(cause) ?? new ServiceError(failing);
+}
+
+interface AppendOptions {
+  /** Number of entries before these that were lost. */
+  readonly lostCount?: number;
+  /** False to leave the lines to the operating system, which a crash of the process does not lose. */
+  readonly isSynced?: boolean;
+}
+
+/** Appends to the file, after rotating it if it is full. Resolves once the lines are on the disk. */
 export async function appendEntries(
   file: AuditFile,
   entries: readonly AuditEntry[],
-  lostCount = 0,
+  { lostCount = 0, isSynced = true }: AppendOptions = {},
 ): Promise<void> {
   const text = entries.map((entry) => `${JSON.stringify(lineOf(entry))}\n`).join("");
   const lost = lostCount === 0 ? "" : `${JSON.stringify({ action: "entries-lost", count: lostCount })}\n`;
   await makeRoom(file, Buffer.byteLength(lost + text));
-  await appendFile(file.path, lost + text, { mode: 0o600 });
+  // Opened each time: another process may have rotated the file.
+  const handle = await open(file.path, "a+", 0o600);
+  try {
+    const { size } = await handle.stat();
+    const lineEnd = (await endsMidLine(handle, size)) ? "\n" : "";
+    await handle.appendFile(lineEnd + lost + text);
+    if (isSynced) await handle.datasync();
+    if (size === 0) await syncFolder(dirname(file.path));
+  } finally {
+    await handle.close();
+  }
+}
+
+/** True if the file ends in a partial line, as a full disk or a killed process leaves it. */
+async function endsMidLine(handle: FileHandle, size: number): Promise<boolean> {
+  if (size === 0) return false;
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+  return bytesRead === 1 && buffer.toString("latin1") !== "\n";
+}
+
+/** Makes the name of a new file survive a loss of power. Windows has no such call, and journals names. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 function lineOf({ time, keyId, requestId, ...rest }: AuditEntry): object {

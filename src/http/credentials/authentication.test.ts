@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ServiceError } from "../../domain/service-error.ts";
+import type { AuditEntry } from "../../telemetry/audit-log.ts";
 import { basic, bearer, fakeServer, keys } from "../testing/fake-server.ts";
 
 const item = { project_id: "acme/p", vendor_ref: "w:///acme/p/call/1", feedback_type: "t", payload: {} };
@@ -79,5 +81,101 @@ test("changes and refused credentials are audited with who, from where and how i
     "member acme 127.0.0.1 DELETE /v1/preview/models/7 404 r",
     "member acme 127.0.0.1 POST /feedback/create 200 r",
   ]);
+  await server.close();
+});
+
+/** A server whose audit log takes durable lines when the test lets it. */
+async function auditedServer() {
+  const fault = new ServiceError({
+    code: "unavailable",
+    obstacle: "failing-audit-log",
+    message: "The disk is slow.",
+  });
+  const lines: string[] = [];
+  const waiting: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
+  const state = { isFailing: false };
+  const audit = {
+    record: ({ action, outcome }: AuditEntry) => void lines.push(`behind: ${action} ${outcome}`),
+    recordDurably: async ({ action, outcome }: AuditEntry) => {
+      await new Promise<void>((resolve, reject) => waiting.push({ resolve, reject }));
+      lines.push(`${action} ${outcome}`);
+    },
+    fault: () => (state.isFailing ? fault : null),
+  };
+  const server = await fakeServer({ wrap: (dependencies) => ({ ...dependencies, audit }) });
+  const ask = async (method: "POST" | "DELETE", url: string, authorization: string, payload?: object) => {
+    const answer = await server.ask({ method, url, headers: { authorization }, ...(payload && { payload }) });
+    return { status: answer.statusCode, text: answer.body };
+  };
+  /** The end of the next durable line, once it is asked for. */
+  const nextLine = async () => {
+    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    return waiting.shift() ?? assert.fail("one is there");
+  };
+  const purge = () => ask("POST", "/feedback/purge", basic(keys.member), purged);
+  return { server, fault, lines, state, ask, nextLine, purge };
+}
+
+const purged = { project_id: "acme/p", query: { $expr: { $eq: [{ $getField: "id" }, { $literal: "x" }] } } };
+
+test("a change is answered once its line is on the disk", async () => {
+  const { server, lines, nextLine, purge } = await auditedServer();
+  let status = 0;
+  const answered = purge().then((answer) => (status = answer.status));
+  const line = await nextLine();
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(status, 0);
+  line.resolve();
+  assert.equal(await answered, 200);
+  assert.deepEqual(lines, ["POST /feedback/purge 200"]);
+  await server.close();
+});
+
+test("a change whose line cannot be written is answered 503, and says that it was made", async () => {
+  const { server, fault, nextLine, purge } = await auditedServer();
+  const answered = purge();
+  (await nextLine()).reject(fault);
+  const { status, text } = await answered;
+  assert.equal(status, 503);
+  assert.match(
+    text,
+    /The change was made, but its line in the audit log is not on the disk yet.*The disk is slow/,
+  );
+  await server.close();
+});
+
+test("while the audit log fails no change begins, and reads, new records and refusals are answered", async () => {
+  const { server, fault, lines, state, ask, nextLine, purge } = await auditedServer();
+  state.isFailing = true;
+  const refused = await purge();
+  assert.equal(refused.status, 503);
+  assert.match(refused.text, /The disk is slow/);
+  const deleted = await ask("DELETE", "/v1/preview/models/7", bearer(keys.member));
+  assert.equal(deleted.status, 503);
+  const query = { project_id: item.project_id };
+  assert.equal((await ask("POST", "/feedback/query", basic(keys.member), query)).status, 200);
+  assert.equal((await ask("POST", "/feedback/create", basic(keys.member), item)).status, 200);
+  const unknown = ask("POST", "/feedback/purge", basic("hone_unknown"), purged);
+  (await nextLine()).reject(fault);
+  assert.equal((await unknown).status, 401);
+  assert.deepEqual(lines, [
+    "behind: POST /feedback/purge 503",
+    "behind: DELETE /v1/preview/models/7 503",
+    "behind: POST /feedback/create 200",
+  ]);
+  await server.close();
+});
+
+test("a refused login is answered once its line is on the disk", async () => {
+  const { server, lines, ask, nextLine } = await auditedServer();
+  let status = 0;
+  const answered = ask("POST", "/feedback/create", basic("hone_unknown"), item).then(
+    (answer) => (status = answer.status),
+  );
+  const line = await nextLine();
+  assert.equal(status, 0);
+  line.resolve();
+  assert.equal(await answered, 401);
+  assert.deepEqual(lines, ["POST /feedback/create 401"]);
   await server.close();
 });

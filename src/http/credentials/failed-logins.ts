@@ -10,7 +10,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 
 export interface FailedLoginDependencies {
   readonly clock: Clock;
-  readonly audit: AuditLog;
+  readonly audit: Pick<AuditLog, "record">;
   readonly metrics: Metrics;
 }
 

@@ -11,9 +11,10 @@ function bench() {
   const lines: string[] = [];
   const record = ({ action, address, count }: AuditEntry): void =>
     void lines.push([action, address, count].filter((part) => part !== undefined).join(" "));
-  const refusals = new RefusalAudit({ record }, clock, 2);
+  const recordDurably = async (entry: AuditEntry): Promise<void> => record(entry);
+  const refusals = new RefusalAudit({ record, recordDurably }, clock, 2);
   const refuse = (address: string): void =>
-    refusals.record({
+    void refusals.record({
       time: clock.now(),
       keyId: null,
       entity: null,

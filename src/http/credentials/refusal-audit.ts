@@ -10,7 +10,7 @@ const minuteMs = 60_000;
 const linesMax = 1000;
 
 export class RefusalAudit {
-  readonly #audit: AuditLog;
+  readonly #audit: Pick<AuditLog, "record" | "recordDurably">;
   readonly #clock: Clock;
   readonly #linesPerAddress: number;
   /** By address, how many have a line in this minute. */
@@ -21,20 +21,26 @@ export class RefusalAudit {
   /** The last of those without a line, and how many there are. */
   #others: { readonly last: AuditEntry; readonly count: number } | null = null;
 
-  constructor(audit: AuditLog, clock: Clock, linesPerAddress: number) {
+  constructor(audit: Pick<AuditLog, "record" | "recordDurably">, clock: Clock, linesPerAddress: number) {
     this.#audit = audit;
     this.#clock = clock;
     this.#linesPerAddress = linesPerAddress;
   }
 
-  record(entry: AuditEntry): void {
+  /**
+   * Adds a line for a refusal, or counts it.
+   *
+   * @returns once the line is on the disk; at once if the refusal is only counted
+   * @throws as `recordDurably` of the audit log
+   */
+  async record(entry: AuditEntry): Promise<void> {
     if (this.#clock.monotonicMs() >= this.#minuteEndMs) this.#beginMinute();
     const network = networkOf(entry.address ?? "");
     const count = this.#lineCounts.get(network) ?? 0;
     if (count < this.#linesPerAddress && this.#lineCount < linesMax) {
       this.#lineCounts.set(network, count + 1);
       this.#lineCount += 1;
-      this.#audit.record(entry);
+      await this.#audit.recordDurably(entry);
       return;
     }
     if (this.#others === null) this.#countUntilMinuteEnds();

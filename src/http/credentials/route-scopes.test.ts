@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiDocument } from "../testing/api-document.ts";
 import { fakeServer } from "../testing/fake-server.ts";
-import { scopesOf } from "./route-scopes.ts";
+import { effectOf, scopesOf } from "./route-scopes.ts";
 
 /** What only keys without limits may do. */
 const unlimited = [
@@ -51,4 +51,65 @@ test("nothing that changes something is opened by `read`", () => {
     ["POST", "/v1/files"],
   ] as const)
     assert.ok(!scopesOf(method, route)?.scopes.includes("read"), `${method} ${route}`);
+});
+
+test("routes that only add records, and those that only read by POST, are known; every other one changes something", async () => {
+  const server = await fakeServer();
+  const { paths } = (await server.ask({ method: "GET", url: "/openapi.json" })).json<ApiDocument>();
+  await server.close();
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => [method.toUpperCase(), path] as const),
+  );
+  const withEffect = (effect: string): readonly string[] =>
+    routes
+      .filter(([method, path]) => method !== "GET" && method !== "HEAD" && effectOf(method, path) === effect)
+      .map((words) => words.join(" "))
+      .toSorted();
+  assert.deepEqual(withEffect("record"), [
+    "POST /call/end",
+    "POST /call/start",
+    "POST /call/upsert_batch",
+    "POST /feedback/batch/create",
+    "POST /feedback/create",
+    "POST /file/create",
+    "POST /files/create",
+    "POST /obj/create",
+    "POST /table/create",
+    "POST /table/create_from_digests",
+    "POST /v1/preview/models/{model_id}/log",
+    "POST /v2/{entity}/{project}/call/end",
+    "POST /v2/{entity}/{project}/call/start",
+    "POST /v2/{entity}/{project}/calls/complete",
+  ]);
+  assert.deepEqual(withEffect("read"), [
+    "POST /annotation_queues/query",
+    "POST /annotation_queues/stats",
+    "POST /annotation_queues/{queue_id}/items/query",
+    "POST /call/read",
+    "POST /calls/query_stats",
+    "POST /calls/stream_query",
+    "POST /detokenize",
+    "POST /feedback/export",
+    "POST /feedback/history",
+    "POST /feedback/query",
+    "POST /feedback/stats",
+    "POST /file/content",
+    "POST /graphql",
+    "POST /obj/read",
+    "POST /objs/query",
+    "POST /refs/read_batch",
+    "POST /table/query",
+    "POST /table/query_stats",
+    "POST /tokenize",
+    "POST /v1/chat/completions",
+    "POST /v1/chat/completions/",
+    "POST /v1/completions",
+    "POST /v1/embeddings",
+    "POST /v1/messages",
+    "POST /v1/messages/count_tokens",
+    "POST /v1/preview/structured-outputs/check",
+    "POST /v1/responses",
+  ]);
+  assert.ok(withEffect("change").includes("POST /v1/preview/keys"));
+  assert.equal(effectOf("POST", "/v1/preview/models/:model_id/log"), "record", "as the router names it");
 });

@@ -76,6 +76,21 @@ const rows: readonly Row[] = [
 const readByPost =
   /^POST (\/feedback\/(query|history|export|stats)|\/annotation_queues(\/[^/]+\/items)?\/(query|stats)|\/(obj|call)\/read|\/(objs|table)\/query|\/(table|calls)\/query_stats|\/refs\/read_batch|\/calls\/stream_query|\/file\/content)$/;
 
+/** Routes that add records of their own, such as feedback and traces, often many a second. */
+const recordsData =
+  /^POST (\/feedback\/(batch\/)?create|\/v1\/preview\/models\/[^/]+\/log|\/(obj|files?)\/create|\/table\/create(_from_digests)?|(\/v2\/[^/]+\/[^/]+)?\/calls?\/(start|end|complete|upsert_batch))$/;
+
+/**
+ * Returns what a request to the route does at most: `read`, `record` (adds records), or `change` (everything else, also a
+ * route that is new).
+ */
+export function effectOf(method: string, route: string): "read" | "record" | "change" {
+  const asked = `${method} ${route}`;
+  if (["GET", "HEAD", "OPTIONS"].includes(method) || asked === "POST /graphql") return "read";
+  if (readByPost.test(asked) || asksModels(method, route)) return "read";
+  return recordsData.test(asked) ? "record" : "change";
+}
+
 /**
  * What opens a route.
  *

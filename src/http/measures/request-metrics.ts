@@ -1,16 +1,27 @@
-// Counts and times every request, and writes one log line for each, and one into the audit log for each that changes
-// something or is refused for its credentials. Never logs headers or bodies.
+// Counts and times every request, writes a log line for each, and an audit line for each that changes something or is
+// refused for its credentials. The answer to a change waits until its audit line is on the disk. Never logs headers or bodies.
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Caller } from "../../domain/access.ts";
 import type { Clock } from "../../domain/clock.ts";
-import { cut } from "../../domain/service-error.ts";
-import type { AuditLog } from "../../telemetry/audit-log.ts";
+import { cut, ServiceError } from "../../domain/service-error.ts";
+import type { AuditEntry, AuditLog } from "../../telemetry/audit-log.ts";
 import type { Logger } from "../../telemetry/logger.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { requestMessage, type RequestLine } from "../../telemetry/request-line.ts";
 import type { RefusalAudit } from "../credentials/refusal-audit.ts";
+import { effectOf } from "../credentials/route-scopes.ts";
 import { generatedFor } from "../routes/generated-tokens.ts";
 import type { InFlight } from "../in-flight.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Address of the client, also after its connection has closed. */
+    clientAddress: string;
+    /** True once its line was given to the audit log; a request has one at most. */
+    hasAuditLine: boolean;
+  }
+}
 
 interface Meters {
   readonly metrics: Metrics;
@@ -45,22 +56,20 @@ export function measureRequests(
   );
   app.addHook("onRequest", async (request, reply) => {
     const startMs = clock.monotonicMs();
-    // A closed connection has none.
-    const address = request.ip;
+    request.clientAddress = request.ip;
     let isAnswered = false;
     reply.raw.once("finish", () => {
       isAnswered = true;
     });
     reply.raw.once("close", () => {
-      const route = request.routeOptions.url ?? "none";
+      const route = routeOf(request);
       const status = isAnswered ? reply.raw.statusCode : 499;
       const durationMs = clock.monotonicMs() - startMs;
       requests.increase({ method: request.method, route, status: String(status) });
       seconds.observe(durationMs / 1000, { route });
-      // Null until the credentials are known, and for routes that ask for none.
-      const caller = request.caller as Caller | null;
+      const caller = callerOf(request);
       const { id: requestId, method } = request;
-      const who = { keyId: caller?.keyId ?? null, entity: caller?.entity ?? null, address };
+      const who = { keyId: caller?.keyId ?? null, entity: caller?.entity ?? null };
       const line: RequestLine = {
         requestId,
         method,
@@ -68,17 +77,87 @@ export function measureRequests(
         status,
         durationMs,
         ...who,
+        address: request.clientAddress,
         ...traceOf(request),
         ...generatedFor(request),
       };
       logger.info(line, requestMessage);
-      if (!isAudited(caller, method, route, status)) return;
-      const action = cut(`${method} ${request.url.split("?", 1)[0]}`);
-      const entry = { time: clock.now(), ...who, action, outcome: String(status), requestId };
-      if (caller === null) refusals.record(entry);
+      if (request.hasAuditLine || !isAudited(request, status)) return;
+      request.hasAuditLine = true;
+      const entry = entryOf(request, status, clock);
+      if (caller === null) refusals.record(entry).catch(isQueuedAnyway);
       else audit.record(entry);
     });
   });
+  auditBeforeAnswers(app, { audit, refusals, clock });
+}
+
+/** The audit log has said in the server's log that it cannot be written, and tries again. */
+function isQueuedAnyway(): void {}
+
+/**
+ * Holds the answer to a change back until its audit line is on the disk, and refuses a change before it begins while the audit
+ * log cannot be written. If the line fails after the change was made, the answer is an error that says so.
+ *
+ * A refused login waits for its line too, but is answered 401 or 403 without one: it changes nothing. Requests that add
+ * records (feedback, logs, traces) do not wait: they are frequent, and the record itself is in the database.
+ */
+function auditBeforeAnswers(
+  app: FastifyInstance,
+  { audit, refusals, clock }: Pick<Meters, "audit" | "refusals" | "clock">,
+): void {
+  app.decorateRequest("clientAddress", "");
+  app.decorateRequest("hasAuditLine", false);
+  app.addHook("preParsing", (request, _reply, _payload, done) => {
+    const isChange = callerOf(request) !== null && effectOf(request.method, routeOf(request)) === "change";
+    done(isChange ? audit.fault() : null);
+  });
+  // With a callback: an answer that waits for nothing is sent in the same turn, since its connection may be about to end.
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const { statusCode: status } = reply;
+    if (request.hasAuditLine || !isAwaited(request, status)) return done(null, payload);
+    // An error below is sent as an answer of its own, which comes here once more.
+    request.hasAuditLine = true;
+    const caller = callerOf(request);
+    const entry = entryOf(request, status, clock);
+    const line = caller === null ? refusals.record(entry) : audit.recordDurably(entry);
+    const answer = async (): Promise<void> => {
+      const error = await line.then(() => null, unacknowledged);
+      if (error === null || isRefusal(status)) return done(null, payload);
+      if (payload instanceof Readable) payload.destroy();
+      done(error);
+    };
+    void answer();
+  });
+}
+
+function unacknowledged(cause: unknown): ServiceError {
+  const reason = cause instanceof ServiceError ? cause.message : "The audit log cannot be written.";
+  const message = `The change was made, but its line in the audit log is not on the disk yet. Look at the result before you send the request again. ${reason}`;
+  return new ServiceError({ code: "unavailable", obstacle: "failing-audit-log", message, cause });
+}
+
+/** Null until the credentials are known, and for routes that ask for none. */
+function callerOf(request: FastifyRequest): Caller | null {
+  // The type of `caller` is for handlers, which run after the credentials are known.
+  return request.caller;
+}
+
+function routeOf(request: FastifyRequest): string {
+  return request.routeOptions.url ?? "none";
+}
+
+function entryOf(request: FastifyRequest, status: number, clock: Clock): AuditEntry {
+  const caller = callerOf(request);
+  return {
+    time: clock.now(),
+    keyId: caller?.keyId ?? null,
+    entity: caller?.entity ?? null,
+    address: request.clientAddress,
+    action: cut(`${request.method} ${request.url.split("?", 1)[0]}`),
+    outcome: String(status),
+    requestId: request.id,
+  };
 }
 
 /** The id of its trace, where it is traced. */
@@ -86,21 +165,21 @@ function traceOf({ span }: Pick<FastifyRequest, "span">): Pick<RequestLine, "tra
   return span === null ? {} : { traceId: span.traceparent.split("-")[1] };
 }
 
-/** Sent by POST, but change nothing. */
-const readingRoutes: readonly string[] = [
-  "/v1/chat/completions",
-  "/v1/chat/completions/",
-  "/v1/completions",
-  "/feedback/history",
-  "/annotation_queues/query",
-  "/annotation_queues/stats",
-  "/annotation_queues/:queue_id/items/query",
-];
+/** True for what is refused for its credentials, and for what may change something and was let in. */
+function isAudited(request: FastifyRequest, status: number): boolean {
+  if (isRefusal(status)) return true;
+  const route = routeOf(request);
+  return callerOf(request) !== null && route !== "none" && effectOf(request.method, route) !== "read";
+}
 
-/** Who is not let in changes nothing; why somebody was not let in is of interest where it is for the credentials. */
-function isAudited(caller: Caller | null, method: string, route: string, status: number): boolean {
-  if (status === 401 || status === 403) return true;
-  if (caller === null) return false;
-  const isRead = method === "GET" || method === "HEAD" || method === "OPTIONS";
-  return !isRead && route !== "none" && !readingRoutes.includes(route);
+/** True for what must not be answered before its audit line is on the disk. */
+function isAwaited(request: FastifyRequest, status: number): boolean {
+  if (isRefusal(status)) return true;
+  return (
+    status < 400 && isAudited(request, status) && effectOf(request.method, routeOf(request)) === "change"
+  );
+}
+
+function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
 }

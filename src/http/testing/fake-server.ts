@@ -401,7 +401,11 @@ export async function fakeServer(options: FakeServerOptions = {}) {
     metrics,
     logger: options.logger ?? silentLogger,
     recentLog: options.recentLog ?? new RecentLog(),
-    audit: { record: (entry) => void audited.push(entry) },
+    audit: {
+      record: (entry) => void audited.push(entry),
+      recordDurably: async (entry) => void audited.push(entry),
+      fault: () => null,
+    },
     clock,
     settings: httpSettingsWith(options.settings),
     auth: options.auth ?? "on",
