@@ -107,9 +107,6 @@ export function createChatService(dependencies: ChatDependencies): ChatService {
   const timelines = new Set<ChatTimeline>();
   return {
     begin: async (request, caller, options) => {
-      // A body may hold many requests.
-      await loopTurns.next(caller.entity);
-      throwIfAborted(options.signal);
       const shared = { ...dependencies, running, adapters, metrics, vllm, timelines };
       const completion = new Completion(shared, { request, caller, ...options });
       // Leaving a generator that has not been asked for anything would run nothing of it, and free nothing.

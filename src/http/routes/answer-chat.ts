@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { BeginOptions } from "../../chat/complete-chat.ts";
 import { callReference } from "../../domain/recordings/call-reference.ts";
+import { loopTurns } from "../../domain/sharing/loop-turns.ts";
 import type { ChatCompletion, ChatDelta, ChatHeader, ChatRequest, ChatUsage } from "../../domain/chat.ts";
 import type { BodyKind, BodyTasks } from "../../wire/body-tasks.ts";
 import type { TakeBytes } from "../../wire/json-text.ts";
@@ -92,6 +93,8 @@ export function addAnsweringRoute<Kind extends BodyKind, Step>(
     const begin: BeginChat = async (chat, options) => {
       const located = (error: unknown): unknown => options.located(endedFor(error, signal));
       const { caller, allowance, span } = request;
+      // A body may hold many requests.
+      await loopTurns.next(caller.entity);
       const begun = await dependencies.chat.begin(chat, caller, { ...options, allowance, located, span });
       writeStandings(request, reply);
       return noted(begun, request);
