@@ -107,7 +107,7 @@ test("a model whose scores are not finite is refused by name, and what others co
       assert.equal(status, 400, JSON.stringify(body));
       const [{ loc, msg }] = body.detail;
       assert.deepEqual(loc, ["body", "model"]);
-      assert.match(msg, new RegExp(`^The model "${model}" computed scores that are not finite numbers`));
+      assert.match(msg, new RegExp(`^The model "${model}" computed numbers that are not finite`));
       assert.equal(body.error.code, "unsupported");
     }
     const embedding = await call(server(), "POST", "/v1/embeddings", { body: { model, input: "hello" } });

@@ -464,7 +464,7 @@ test("a model without finite scores ends its requests by name, before and amid a
       assert.ok(error instanceof ServiceError);
       const [{ location, message }] = error.faults;
       assert.deepEqual([error.code, location], ["unsupported", ["model"]]);
-      assert.match(message, new RegExp(`^The model "${model.name}" computed scores that are not finite`));
+      assert.match(message, new RegExp(`^The model "${model.name}" computed numbers that are not finite`));
       return true;
     });
   }

@@ -11,7 +11,7 @@ const type = "broken_model";
  */
 export function brokenModel(name: string | null = null, cause?: unknown): ServiceError {
   const model = name === null ? "The model" : `The model ${quoted(name)}`;
-  const message = `${model} computed scores that are not finite numbers, so it cannot answer: its weights or its adapter overflow float32. Use another model or version, or import the adapter again with smaller numbers.`;
+  const message = `${model} computed numbers that are not finite, so it cannot answer: its weights or its adapter overflow float32. Use another model or version, or import the adapter again with smaller numbers.`;
   return new ServiceError({
     code: "unsupported",
     faults: [{ location: ["model"], message, type }],

@@ -218,7 +218,7 @@ test("a model without finite states is at fault by name", async () => {
   engine.failure = { index: 0, error: brokenModel() };
   await assert.rejects(embed(serviceOver(engine), {}), {
     code: "unsupported",
-    message: /^The model "[^"]+" computed scores that are not finite/,
+    message: /^The model "[^"]+" computed numbers that are not finite/,
   });
 });
 

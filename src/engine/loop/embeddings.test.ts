@@ -51,6 +51,6 @@ test("numbers that are not finite fail their request alone", async () => {
   const runner = new FakeRunner();
   runner.isBroken = true;
   const [transcript] = await runTogether(runner, [embeddingOf(requestOf([1, 2]))]);
-  assert.match(transcript.failure ?? "", /^internal: /);
+  assert.match(transcript.failure ?? "", /^unsupported: The model computed numbers that are not finite/);
   assert.equal(transcript.embedding(), null);
 });

@@ -212,7 +212,7 @@ test("a model whose scores are not numbers fails the request and not the engine"
   const runner = new FakeRunner();
   runner.isBroken = true;
   const [broken] = await runTogether(runner, [requestOf([1], { choiceCount: 2 })]);
-  assert.match(broken.failure ?? "", /^unsupported: The model computed scores that are not finite/);
+  assert.match(broken.failure ?? "", /^unsupported: The model computed numbers that are not finite/);
   runner.isBroken = false;
   const [fine] = await runTogether(runner, [requestOf([1])]);
   assert.equal(fine.ids().length, 16);
@@ -264,7 +264,7 @@ test("a request whose prompt is scored with what are no numbers fails alone", as
   runner.isBroken = true;
   const prompt = Array.from({ length: 60 }, () => 3);
   const [broken] = await runTogether(runner, [requestOf(prompt, { promptLogprobCount: 0 })]);
-  assert.match(broken.failure ?? "", /^unsupported: The model computed scores that are not finite/);
+  assert.match(broken.failure ?? "", /^unsupported: The model computed numbers that are not finite/);
   assert.deepEqual(broken.events, []);
 });
 
