@@ -1,7 +1,7 @@
 // The bundle that `hone` runs: what lies in it, and what its stack traces say.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { newDataFolder, removeDataFolder } from "./running-server.ts";
@@ -18,14 +18,15 @@ function startedModules(): readonly string[] {
 test("the stack trace of an error that nobody foresaw names lines of the sources", (t) => {
   const data = newDataFolder();
   t.after(() => removeDataFolder(data));
-  mkdirSync(join(data, "admin-key"));
-  const { status, stderr } = spawnSync(process.execPath, ["bin/hone.js", "models", "--data", data], {
+  const plain = join(data, "file");
+  writeFileSync(plain, "");
+  const { status, stderr } = spawnSync(process.execPath, ["bin/hone.js", "init", join(plain, "within")], {
     encoding: "utf8",
   });
   assert.equal(status, 1);
-  const [, file = "", line = ""] = /at connect \((.+):(\d+):\d+\)/.exec(stderr) ?? [];
-  assert.ok(file.endsWith(join("src", "cli", "connection.ts")), stderr);
-  assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /readFileSync\(keyFile/);
+  const [, file = "", line = ""] = /at writeStarter \((.+):(\d+):\d+\)/.exec(stderr) ?? [];
+  assert.ok(file.endsWith(join("src", "cli", "commands", "init.ts")), stderr);
+  assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /mkdirSync\(folder/);
 });
 
 test("everything that is started as a process or thread is in the bundle, beside what starts it", () => {

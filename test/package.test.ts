@@ -169,7 +169,7 @@ void hone.chat.create({ messages: [], temperature: "high" });
 test("it serves, chats, and learns what the starter project teaches", async (t) => {
   if (!isInstalled(t)) return;
   assert.match(done(run("npx", ["hone", "--version"])), /^\d+\.\d+\.\d+\n$/);
-  assert.match(done(hone("init", "my-task")), /takes hone-server from .+\.tgz: a path on this machine/);
+  assert.match(done(hone("init", "my-task")), /takes hone-server from .+: a path on this machine/);
   done(checkStarter());
   const again = hone("init", "my-task");
   assert.deepEqual([again.status, /already, and nothing was written/.test(again.stderr)], [1, true]);
