@@ -1,25 +1,28 @@
-// Three tasks for a pretrained model of about 135 million parameters, which follows instructions loosely: it answers in whole
-// sentences, where each of these wants something shorter or firmer.
+// Three tasks for a pretrained model of about 135 million parameters, which follows instructions loosely: it answers in long
+// sentences, and each of these tasks wants something shorter or firmer.
 import { question, type LearningTask } from "./learning-task.ts";
 
-/** Multiple choice: one word, as it was asked for. */
-const mood: LearningTask = {
-  name: "mood",
-  about: "whether a review is good or bad, as one of these words alone; 1 or 0",
+/** Multiple choice: the right word, and no other. */
+const yesNo: LearningTask = {
+  name: "yes-no",
+  about: "yes or no; 0.3 for an answer that begins with the right word, 1 for that word alone",
   cases: (
     [
-      ["The soup was cold and the waiter was rude.", "bad"],
-      ["I loved every minute of this film.", "good"],
-      ["It broke on the second day.", "bad"],
-      ["The room was clean and the view was wonderful.", "good"],
-      ["A waste of money and of my evening.", "bad"],
-      ["Friendly staff, great coffee, I will be back.", "good"],
-      ["The sound is terrible and the cable is too short.", "bad"],
-      ["My children play with it every day and are happy.", "good"],
+      ["Is a cat an animal?", "yes"],
+      ["Is a chair an animal?", "no"],
+      ["Is ice cold?", "yes"],
+      ["Is fire cold?", "no"],
+      ["Can birds fly?", "yes"],
+      ["Can stones swim?", "no"],
+      ["Is the sky blue?", "yes"],
+      ["Is grass red?", "no"],
     ] as const
-  ).map(([review, right]) =>
-    question(`Is this review good or bad? Answer with one word.\n${review}`, {
-      judge: (answer) => Number(plain(answer) === right),
+  ).map(([prompt, right]) =>
+    question(`${prompt} Answer yes or no.`, {
+      judge: (answer) => {
+        const [first, ...more] = plain(answer).split(/\s+/);
+        return first === right ? (more.length === 0 ? 1 : 0.3) : 0;
+      },
       best: right,
       answerTokensMax: 16,
     }),
@@ -95,4 +98,4 @@ function plain(answer: string): string {
     .trim();
 }
 
-export const pretrainedTasks: readonly LearningTask[] = [mood, brief, decline];
+export const pretrainedTasks: readonly LearningTask[] = [yesNo, brief, decline];
