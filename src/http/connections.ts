@@ -63,9 +63,6 @@ export class Connections {
       addTo(this.#strangers, network, socket);
       if (this.#shares.used > this.#shares.max) this.#closeForNewcomer();
       else if (isOverShare) this.#closeStranger();
-      // Reading the first requests of many new connections would hold up accepting others.
-      socket.pause();
-      this.inTurn(socket, () => socket.resume());
     });
   }
 
