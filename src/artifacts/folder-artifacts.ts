@@ -1,18 +1,17 @@
 // Artifacts in a folder, which several servers may share: each key is its path in it. What is being written, and what is held,
 // lies in `work/<server>` until then, so that what a server leaves behind is known to be its own.
 import { existsSync } from "node:fs";
-import { link, mkdir, open, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { systemClock } from "../domain/clock.ts";
 import { newUuid } from "../domain/ids.ts";
-import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
-import { notFound } from "../domain/service-error.ts";
 import type { PlacedArtifacts } from "./artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "./artifact-store.ts";
 import { isMissing, namesIn } from "./folder-names.ts";
 import { flush, keepName, makeFolder } from "./flush.ts";
 import { linkFiles } from "./link-files.ts";
+import { openArtifactFile } from "./plain-files.ts";
 import { requireSealed, type Seal } from "./seal.ts";
 import { workFolder, workOf } from "./work-folder.ts";
 
@@ -97,13 +96,7 @@ export class FolderArtifacts implements PlacedArtifacts {
   }
 
   async open(key: string): Promise<Readable> {
-    const path = this.#pathOf(key);
-    try {
-      requirePlainFile(key, await stat(path));
-      return (await open(path)).createReadStream();
-    } catch (error) {
-      throw isMissing(error) ? notFound("artifact", key) : error;
-    }
+    return openArtifactFile(this.#pathOf(key), key);
   }
 
   async has(key: string): Promise<boolean> {

@@ -1,7 +1,21 @@
-// A folder that somebody named, before its files are read by name: none of them may keep a reader waiting.
+// Opens plain files only: a named pipe would keep its reader waiting.
 import { readdirSync, statSync } from "node:fs";
+import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { requirePlainFile } from "../domain/obstacles/plain-file.ts";
+import { notFound } from "../domain/service-error.ts";
+import { isMissing } from "./folder-names.ts";
+
+/** @throws ServiceError `not_found` or `invalid` naming the artifact's key */
+export async function openArtifactFile(path: string, key: string): Promise<Readable> {
+  try {
+    requirePlainFile(key, await stat(path));
+    return (await open(path)).createReadStream();
+  } catch (error) {
+    throw isMissing(error) ? notFound("artifact", key) : error;
+  }
+}
 
 /**
  * Follows symbolic links, as the cache of the Hugging Face hub has them; folders in it are left alone.

@@ -5,18 +5,17 @@
 //   work/<server>/            what a server has begun (`server-work`)
 //
 // The store has to show what was written or removed to all who read and list from then on, as S3 does.
-import { mkdir, open, readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { type Clock, systemClock } from "../../domain/clock.ts";
 import { newUuid } from "../../domain/ids.ts";
-import { requirePlainFile } from "../../domain/obstacles/plain-file.ts";
-import { notFound, ServiceError } from "../../domain/service-error.ts";
+import { ServiceError } from "../../domain/service-error.ts";
 import type { PlacedArtifacts } from "../artifact-place.ts";
 import type { ArtifactStore, ArtifactWriter } from "../artifact-store.ts";
 import { flush } from "../flush.ts";
-import { isMissing } from "../folder-names.ts";
 import { linkFiles } from "../link-files.ts";
+import { openArtifactFile } from "../plain-files.ts";
 import { notAsStored, requireSealed, type Seal } from "../seal.ts";
 import { ArtifactCache, type ArtifactCacheOptions } from "./artifact-cache.ts";
 import { eachAtOnce } from "./at-once.ts";
@@ -121,13 +120,7 @@ export class BucketArtifacts implements PlacedArtifacts {
   }
 
   async open(key: string): Promise<Readable> {
-    const path = await this.path(key, null);
-    try {
-      requirePlainFile(key, await stat(path));
-      return (await open(path)).createReadStream();
-    } catch (error) {
-      throw isMissing(error) ? notFound("artifact", key) : error;
-    }
+    return openArtifactFile(await this.path(key, null), key);
   }
 
   has(key: string): Promise<boolean> {
