@@ -1,7 +1,7 @@
 // Keys, for administrators: making, listing, changing, rotating and revoking them.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { noLimits } from "../../../domain/keys/limits.ts";
-import { ServiceError } from "../../../domain/service-error.ts";
+import { requireAdministrator } from "../../credentials/require-administrator.ts";
 import { graceSecondsDefault, graceSecondsMax } from "../../../keys/key-service.ts";
 import {
   keyBody,
@@ -153,13 +153,8 @@ export function keyRoutes(app: FastifyInstance, { keyService: keys }: HttpDepend
 
 const noChoices = { name: null, expiresAt: null, scopes: null, project: null, ...noLimits } as const;
 
-function refuseMember({ caller }: FastifyRequest): void {
-  if (caller.role === "admin") return;
-  const message = "Keys are made and changed by administrators; this one is a member's.";
-  throw new ServiceError({
-    code: "forbidden",
-    faults: [{ location: ["header", "authorization"], message, type: "forbidden" }],
-  });
+function refuseMember(request: FastifyRequest): void {
+  requireAdministrator(request, "Keys are made and changed by administrators; this one is a member's.");
 }
 
 function located(error: unknown): never {

@@ -1,6 +1,6 @@
 // The newest lines of this server's log, for administrators: as pages, or as a stream of what is written.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ServiceError } from "../../../domain/service-error.ts";
+import { requireAdministrator } from "../../credentials/require-administrator.ts";
 import { logLineSchema, logPageSchema, logQuerySchema } from "../../../wire/logs/log-lines.ts";
 import { cursorRefusal, pageAnswer, pageRequest } from "../../../wire/page.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
@@ -64,11 +64,6 @@ async function answerLog(
   return reply;
 }
 
-function refuseMember({ caller }: FastifyRequest): void {
-  if (caller.role === "admin") return;
-  const message = "The log is for administrators; this key is a member's.";
-  throw new ServiceError({
-    code: "forbidden",
-    faults: [{ location: ["header", "authorization"], message, type: "forbidden" }],
-  });
+function refuseMember(request: FastifyRequest): void {
+  requireAdministrator(request, "The log is for administrators; this key is a member's.");
 }

@@ -9,6 +9,7 @@ import {
   sweepAnswerSchema,
   sweepForm,
 } from "../../../wire/retention/retention.ts";
+import { requireAdministrator } from "../../credentials/require-administrator.ts";
 import type { HttpDependencies } from "../../dependencies.ts";
 import { answered } from "../../documentation/document-routes.ts";
 import { readQuery } from "../../input/query.ts";
@@ -73,14 +74,11 @@ export function retentionRoutes(app: FastifyInstance, { retention, room }: HttpD
   );
 }
 
-function refuseMember({ caller }: FastifyRequest): void {
-  if (caller.role === "admin") return;
-  const message =
-    "What does not stay is removed by administrators, and by the server itself; this key is a member's.";
-  throw new ServiceError({
-    code: "forbidden",
-    faults: [{ location: ["header", "authorization"], message, type: "forbidden" }],
-  });
+function refuseMember(request: FastifyRequest): void {
+  requireAdministrator(
+    request,
+    "What does not stay is removed by administrators, and by the server itself; this key is a member's.",
+  );
 }
 
 function othersTurn(): ServiceError {
