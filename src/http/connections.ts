@@ -3,8 +3,8 @@
 // connection whose request has a key is never closed for another; a request for which there is none is refused.
 //
 // Requests begin in turns of the event loop, which those of an entity take together, and those of a network without a key:
-// hundreds of connections may each have one at once. Of a network's the newest begins first, so that a burst of them does not
-// hold up whoever comes after it.
+// hundreds of connections may each have one at once. A network's newest request begins first, so that a burst does not hold
+// up later clients.
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "../domain/service-error.ts";

@@ -54,8 +54,8 @@ export class LoopTurns {
   }
 
   /**
-   * Has the next round come without turns, so that it is short, unless many have in a row. For connections that are to be
-   * accepted, of which the event loop takes one in each round.
+   * Skips the turns of the next round, so that it is short, unless many rounds in a row were skipped. The event loop accepts
+   * one connection in each round.
    */
   skipRound(): void {
     this.#skipsNext = true;
