@@ -2,7 +2,7 @@
 // randomness and the environment are read here alone.
 
 export interface Platform {
-  /** A variable of the environment; undefined where there is no environment, or nobody may read it. */
+  /** A variable of the environment; undefined where it is empty, there is no environment, or nobody may read it. */
   environment(name: string): string | undefined;
   /** A fresh UUID. */
   newId(): string;
@@ -27,7 +27,7 @@ export const webPlatform: Platform = {
   environment: (name) => {
     const place = globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string>> } };
     try {
-      return place.process?.env?.[name];
+      return place.process?.env?.[name] || undefined;
     } catch {
       // Deno asks for a permission, and was not given it.
       return undefined;

@@ -62,12 +62,13 @@ interface FoundModel {
 const ggufEnd = /(?:-\d{5}-of-\d{5})?\.gguf$/i;
 
 function findModel(path: string, withoutWeights: boolean): FoundModel {
-  if (statSync(path).isDirectory()) requirePlainFiles(path);
-  else requirePlainFile(path, statSync(path));
-  const names = statSync(path).isDirectory() ? readdirSync(path).filter(isPlainName) : [];
+  const status = statSync(path);
+  if (status.isDirectory()) requirePlainFiles(path);
+  else requirePlainFile(path, status);
+  const names = status.isDirectory() ? readdirSync(path).filter(isPlainName) : [];
   if (withoutWeights && !names.includes("config.json"))
     throw refused(path, `${onlyWithWeights}; name the folder that it was made from`);
-  if (!statSync(path).isDirectory()) {
+  if (!status.isDirectory()) {
     if (ggufEnd.test(path)) return ggufModel(path);
     throw refused(path, "is neither a GGUF file nor a folder; name the file or the folder of a model");
   }

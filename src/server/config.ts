@@ -63,6 +63,7 @@ export type FlagValues = Readonly<Record<string, unknown>>;
 /**
  * Reads the configuration. What the machine decides has its number.
  *
+ * @param environment empty variables count as not set, except those of lists
  * @throws ServiceError `invalid` naming the setting, its value and its range; unknown keys of `hone.json` and unknown
  *   `HONE_*` variables are refused by name
  */
@@ -81,14 +82,15 @@ export function readConfig(
     ]),
   ) as Record<SectionName, Record<string, unknown>>;
   const dataFolder = resolve(
-    textOf(flags["data"]) ?? environment["HONE_DATA"] ?? sections.server.data.default,
+    textOf(flags["data"]) ?? filled(environment, "HONE_DATA") ?? sections.server.data.default,
   );
   const file = readConfigFile(join(dataFolder, "hone.json"), spellings);
   for (const spelling of spellings) {
     const { section, name, flag, variable, setting } = spelling;
     const given: readonly (readonly [string, unknown])[] = [
       [flag, flags[flag.slice(2)]],
-      [variable, environment[variable]],
+      // An empty list is one.
+      [variable, setting.kind === "list" ? environment[variable] : filled(environment, variable)],
       [`hone.json: ${section}.${name}`, file[section]?.[name]],
     ];
     const first = given.find(([, value]) => value !== undefined);
@@ -129,6 +131,11 @@ export function thisMachine(): Machine {
   const constrained = process.constrainedMemory();
   const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
   return { coreCount: availableParallelism(), memoryBytes };
+}
+
+/** A variable's value; an empty one, as Compose files pass on what nobody set, counts as not set. */
+function filled(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  return environment[name] === "" ? undefined : environment[name];
 }
 
 function textOf(value: unknown): string | undefined {
@@ -270,14 +277,15 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   readonly toApiKey: string | null;
   readonly data: string;
 } {
+  const given = (name: string): string | undefined => filled(environment, name);
   return {
     url:
-      environment["HONE_BASE_URL"] ??
-      environment["HONE_URL"] ??
-      `http://127.0.0.1:${environment["HONE_PORT"] ?? sections.server.port.default}`,
-    apiKey: environment["HONE_API_KEY"] ?? null,
-    toApiKey: environment["HONE_TO_API_KEY"] ?? null,
-    data: environment["HONE_DATA"] ?? sections.server.data.default,
+      given("HONE_BASE_URL") ??
+      given("HONE_URL") ??
+      `http://127.0.0.1:${given("HONE_PORT") ?? sections.server.port.default}`,
+    apiKey: given("HONE_API_KEY") ?? null,
+    toApiKey: given("HONE_TO_API_KEY") ?? null,
+    data: given("HONE_DATA") ?? sections.server.data.default,
   };
 }
 

@@ -171,12 +171,11 @@ async function* queryText(
   result: FeedbackResult,
   tenant: string,
 ): AsyncGenerator<string, void> {
-  const pieces = listPieces(result.items, (record) => feedbackRow(body, record));
   yield '{"result":[';
-  for (const piece of pieces) {
-    yield piece;
-    await loopTurns.next(tenant);
-  }
+  yield* inTurnsOf(
+    tenant,
+    listPieces(result.items, (record) => feedbackRow(body, record)),
+  );
   yield `],"total_count":${result.totalCount}}`;
 }
 
@@ -184,8 +183,8 @@ function unknownRecord(error: unknown): never {
   return inBody(locate(error, { not_found: ["feedback_id"] }));
 }
 
-/** The answer's JSON in pieces, with turns for others in between: it repeats every payload. */
-async function* answerText(
+/** The answer's JSON in pieces: it repeats every payload. */
+function answerText(
   created: CreatedBatch,
   { answers, useOtherSpelling }: ReadFeedbackBatch,
   tenant: string,
@@ -194,6 +193,11 @@ async function* answerText(
     created.kind === "new"
       ? newBatchAnswer(answers, created.createdAt)
       : storedBatchAnswer(created.records, useOtherSpelling);
+  return inTurnsOf(tenant, pieces);
+}
+
+/** Waits for the tenant's turn after each piece. */
+async function* inTurnsOf(tenant: string, pieces: Iterable<string>): AsyncGenerator<string, void> {
   for (const piece of pieces) {
     yield piece;
     await loopTurns.next(tenant);
