@@ -43,7 +43,10 @@ test("an empty variable counts as not set, and an empty list is one", () => {
     const empty = { HONE_DATA: "", HONE_PORT: "", HONE_HOST: "", HONE_API_KEY: "", HONE_AUTH: "" };
     const { server } = readConfig({ data }, empty);
     assert.deepEqual([server.port, server.host, server.apiKey, server.auth], [1, "127.0.0.1", null, "on"]);
-    assert.throws(() => readConfig({ data }, { HONE_ROLES: "" }), /HONE_ROLES is ""; it must be serve, train/);
+    assert.throws(
+      () => readConfig({ data }, { HONE_ROLES: "" }),
+      /HONE_ROLES is ""; it must be serve, train/,
+    );
     const client = readClientSettings({ ...empty, HONE_URL: "", HONE_BASE_URL: "" });
     assert.deepEqual(client, { url: "http://127.0.0.1:8000", apiKey: null, toApiKey: null, data: ".hone" });
   });
