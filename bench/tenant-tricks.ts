@@ -297,6 +297,23 @@ export const tricks: readonly Trick[] = [
     },
   },
   {
+    name: "jobs of 100 MB",
+    play: (stage, signal) => {
+      const text = "lorem ipsum dolor sit amet ".repeat(4000);
+      const trajectory = {
+        reward: 1,
+        messages_and_choices: [
+          { role: "user", content: text },
+          { role: "assistant", content: "yes" },
+        ],
+      };
+      const group = { trajectories: [trajectory] };
+      const trajectory_groups = Array.from({ length: 1000 }, () => group);
+      const body = Buffer.from(jsonOf({ model_id: stage.modelId, trajectory_groups }));
+      return lanes(1, signal, () => ask(stage, signal, { path: jobs, body }));
+    },
+  },
+  {
     name: "128 clients with wrong keys",
     play: (stage, signal) =>
       lanes(128, signal, () => ask({ ...stage, key: "hone_wrong" }, signal, { path: "/v1/models" })),

@@ -1,6 +1,6 @@
 // What differs between databases, as one interface: a connection. Stores and migrations hold to it and to SQL that all of
 // them read; sqlite/ and postgres/ each make one.
-import type { Kysely, Transaction } from "kysely";
+import type { CompiledQuery, Kysely, Transaction } from "kysely";
 import type { TableSnapshot } from "../domain/backup/tables.ts";
 import type { ServiceError } from "../domain/service-error.ts";
 import type { Announcer } from "./announcements/announcer.ts";
@@ -51,4 +51,9 @@ export interface Connection {
   readonly openSnapshot: () => Promise<TableSnapshot>;
   /** Waits until no other process changes the tables; others wait from here until the transaction ends. */
   readonly lockForMigration: (transaction: Transaction<Schema>) => Promise<void>;
+  /**
+   * Carries out one statement in a transaction of its own; rows that it refers to may come later. Null where writers do not wait
+   * for each other's long transactions, so that nothing has to be written early.
+   */
+  readonly writeEarly: ((query: CompiledQuery) => Promise<void>) | null;
 }

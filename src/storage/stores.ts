@@ -30,6 +30,7 @@ import { createCompletionStore } from "./completions/completion-store.ts";
 import { createFeedbackStore } from "./feedback/feedback-store.ts";
 import { createAnnotationStore } from "./annotation/annotation-store.ts";
 import { createFileStore } from "./file-store.ts";
+import { removeUnowned } from "./groups.ts";
 import { createJobStore } from "./jobs/job-store.ts";
 import { keepFoundKeys } from "./keys/found-keys.ts";
 import { createKeyStore } from "./keys/key-store.ts";
@@ -106,6 +107,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     if (connection.isExclusive) {
       await queries.deleteFrom("servers").execute();
       await freeClaims(queries);
+      await removeUnowned(queries);
     }
   } catch (cause) {
     await queries.destroy();
@@ -127,7 +129,7 @@ export async function openStores(connection: Connection, own: Clock = systemCloc
     ...announcingStores(announced, connection.announcer),
     usage: createUsageStore(queries),
     limits,
-    trajectories: createTrajectoryStore(queries),
+    trajectories: createTrajectoryStore(connection),
     completions: createCompletionStore(queries),
     feedback: createFeedbackStore(connection, outbox),
     annotation: createAnnotationStore(queries),

@@ -1,6 +1,6 @@
 // Logged trajectories, the metric history of each model, and what its running sums go on from.
 import { createHash } from "node:crypto";
-import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Selectable, Transaction } from "kysely";
 import { notFound } from "../domain/service-error.ts";
 import type {
   CombinedLogs,
@@ -11,7 +11,8 @@ import type {
   TrajectoryLogDraft,
   TrajectoryStore,
 } from "../domain/trajectory.ts";
-import { storedLines, storeGroups } from "./groups.ts";
+import type { Connection } from "./dialect.ts";
+import { stageGroups, storedLines } from "./groups.ts";
 import { mergeMetrics } from "./models/version-store.ts";
 import { countOutlines, findOutline, outlinePage, storeOutlines } from "./outlines.ts";
 import { readPage } from "./paging.ts";
@@ -22,12 +23,14 @@ import type { Schema, TrajectoryLogTable } from "./schema.ts";
 const scenariosPerStatement = 500;
 
 /** The trajectory store on a migrated database. */
-export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore {
+export function createTrajectoryStore(
+  connection: Pick<Connection, "queries" | "writeEarly">,
+): TrajectoryStore {
+  const { queries: database } = connection;
   const findLog = (id: string) =>
     database.selectFrom("trajectory_logs").where("id", "=", id).where("removed_at", "is", null);
   return {
-    append: (log, measure, combine) =>
-      database.transaction().execute((transaction) => appendLog(transaction, log, { measure, combine })),
+    append: (log, measure, combine) => appendLog(connection, log, { measure, combine }),
     find: async (id) => {
       const row = await findLog(id).selectAll().executeTakeFirst();
       return row === undefined ? null : logOf(row);
@@ -65,16 +68,44 @@ export function createTrajectoryStore(database: Kysely<Schema>): TrajectoryStore
   };
 }
 
+interface Measures {
+  readonly measure: (earlier: EarlierLogs) => Metrics;
+  readonly combine: ((earlier: JsonObject | null) => CombinedLogs) | undefined;
+}
+
 async function appendLog(
+  connection: Pick<Connection, "queries" | "writeEarly">,
+  log: TrajectoryLogDraft,
+  measures: Measures,
+): Promise<Metrics> {
+  let contentBytes = 0;
+  const groups = await stageGroups(
+    connection,
+    {
+      table: "trajectory_groups",
+      ownerId: log.id,
+      lines: log.lines,
+      onLine: (line) => (contentBytes += Buffer.byteLength(line)),
+    },
+    async () => true,
+  );
+  try {
+    return await connection.queries.transaction().execute(async (transaction) => {
+      const metrics = await insertLog(transaction, log, measures);
+      await groups.finish(transaction);
+      await addContentBytes(transaction, log, contentBytes);
+      return metrics;
+    });
+  } catch (error) {
+    await groups.discard();
+    throw error;
+  }
+}
+
+async function insertLog(
   transaction: Transaction<Schema>,
   log: TrajectoryLogDraft,
-  {
-    measure,
-    combine,
-  }: {
-    readonly measure: (earlier: EarlierLogs) => Metrics;
-    readonly combine: ((earlier: JsonObject | null) => CombinedLogs) | undefined;
-  },
+  { measure, combine }: Measures,
 ): Promise<Metrics> {
   const sequence = await nextLogSequence(transaction, log.modelId);
   const scenarioCount = await addScenarios(transaction, log);
@@ -95,23 +126,23 @@ async function appendLog(
       tally: combined === undefined ? null : JSON.stringify(combined.tally),
     })
     .execute();
-  let contentBytes = 0;
-  await storeGroups(transaction, {
-    table: "trajectory_groups",
-    ownerId: log.id,
-    lines: log.lines,
-    onLine: (line) => (contentBytes += Buffer.byteLength(line)),
-  });
-  await transaction
-    .updateTable("trajectory_logs")
-    .set({ content_bytes: contentBytes })
-    .where("id", "=", log.id)
-    .execute();
-  await addModelBytes(transaction, "log_bytes", log.modelId, contentBytes);
   const { id: sourceId, modelId, split, step, recordedAt, outlines } = log;
   await storeOutlines(transaction, { modelId, source: "log", sourceId, split, step, recordedAt, outlines });
   await mergeMetrics(transaction, log.modelId, log.step, { ...metrics, ...combined?.metrics });
   return metrics;
+}
+
+async function addContentBytes(
+  transaction: Transaction<Schema>,
+  { id, modelId }: TrajectoryLogDraft,
+  bytes: number,
+): Promise<void> {
+  await transaction
+    .updateTable("trajectory_logs")
+    .set({ content_bytes: bytes })
+    .where("id", "=", id)
+    .execute();
+  await addModelBytes(transaction, "log_bytes", modelId, bytes);
 }
 
 /** Tally of the logs under the split at the version so far; null where there are none. */

@@ -32,9 +32,7 @@ export function createJobStore(connection: Connection, outbox: Outbox): JobStore
   return {
     create: async (job, lines, idempotency, limits = {}) => {
       try {
-        return await database
-          .transaction()
-          .execute((transaction) => createJob(transaction, job, lines, { idempotency, ...limits }));
+        return await createJob(connection, job, lines, { idempotency, ...limits });
       } catch (error) {
         if (isMissingParent(error)) throw notFound("model", job.modelId);
         throw error;

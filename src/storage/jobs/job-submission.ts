@@ -1,12 +1,13 @@
 // How a job comes to be stored: with its idempotency key, what it trains on, and its place among the others.
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { Kysely, Transaction } from "kysely";
 import { present } from "../../domain/assert.ts";
 import { unfolded } from "../../domain/text/folded-lines.ts";
 import { dataRemoved, type IdempotencyKey, type JobCreation, type JobDraft } from "../../domain/job.ts";
 import { quoted, ServiceError } from "../../domain/service-error.ts";
 import { roomInShare } from "../../domain/sharing/tenant-shares.ts";
-import { storeGroups } from "../groups.ts";
+import type { Connection } from "../dialect.ts";
+import { type GroupsToStore, stageGroups, type StagedGroups } from "../groups.ts";
 import { lockModel } from "../models/version-store.ts";
 import { storeOutlines } from "../outlines.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
@@ -15,24 +16,94 @@ import { jobRowOf } from "./job-rows.ts";
 import type { Schema } from "../schema.ts";
 import { nextSequence } from "../sequences.ts";
 
+type Creation = JobCreation & { readonly idempotency: IdempotencyKey | null };
+
 /**
- * Stores a job inside the caller's transaction, unless its idempotency key has one. Its number is taken last: others
- * that submit then wait for a moment, not for all that is written.
+ * Stores a job, unless its idempotency key has one.
  *
  * @throws ServiceError `conflict` when the key was used with another body, or another job trains on some of its feedback,
  *   `overloaded` when as many jobs are queued as may, of all, of the entity or of the key
  */
 export async function createJob(
-  transaction: Transaction<Schema>,
+  connection: Pick<Connection, "queries" | "writeEarly">,
   job: JobDraft,
   lines: Iterable<string>,
-  options: JobCreation & { readonly idempotency: IdempotencyKey | null },
+  options: Creation,
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const { queries } = connection;
+  const content = new JobContent(job);
+  const isWanted = async (): Promise<boolean> => (await findPlace(queries, job, options)).earlierId === null;
+  const groups =
+    job.retryOf === null ? await stageGroups(connection, content.groupsOf(lines), isWanted) : null;
+  try {
+    const created = await queries
+      .transaction()
+      .execute((transaction) => insertJob(transaction, { job, content, groups }, options));
+    if (!created.isNew) await groups?.discard();
+    return created;
+  } catch (error) {
+    await groups?.discard();
+    throw error;
+  }
+}
+
+/** What a job trains on, hashed and counted as it is stored. */
+class JobContent {
+  readonly #jobId: string;
+  readonly #hash: Hash;
+  bytes = 0;
+
+  constructor({ id, task }: JobDraft) {
+    this.#jobId = id;
+    this.#hash = createHash("sha256").update(`${JSON.stringify(task.config)}\n`);
+  }
+
+  groupsOf(lines: Iterable<string>): GroupsToStore {
+    const onLine = (line: string): void => {
+      this.#hash.update(unfolded(line));
+      this.bytes += Buffer.byteLength(line);
+    };
+    return { table: "job_groups", ownerId: this.#jobId, lines, onLine };
+  }
+
+  hash(): string {
+    return this.#hash.digest("hex");
+  }
+}
+
+/**
+ * Looks whether a job has a place.
+ *
+ * @returns the job of its idempotency key, or the API key that it counts for
+ * @throws ServiceError as {@link createJob}
+ */
+async function findPlace(
+  database: Kysely<Schema>,
+  job: JobDraft,
+  options: Creation,
+): Promise<{ readonly earlierId: string } | { readonly earlierId: null; readonly keyId: string | null }> {
+  const { idempotency } = options;
+  const earlierId = idempotency === null ? null : await findByIdempotency(database, idempotency);
+  if (earlierId !== null) return { earlierId };
+  const keyId = options.keyId ?? (await keyOfEarlier(database, job.retryOf ?? job.replayOf));
+  await refuseFullQueue(database, { ...options, modelId: job.modelId, keyId });
+  return { earlierId: null, keyId };
+}
+
+/** Its number is taken last: others that submit then wait for a moment, not for all that is written. */
+async function insertJob(
+  transaction: Transaction<Schema>,
+  {
+    job,
+    content,
+    groups,
+  }: { readonly job: JobDraft; readonly content: JobContent; readonly groups: StagedGroups | null },
+  options: Creation,
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { idempotency } = options;
-  const earlierId = idempotency === null ? null : await findByIdempotency(transaction, idempotency);
-  if (earlierId !== null) return { id: earlierId, isNew: false };
-  const keyId = options.keyId ?? (await keyOfEarlier(transaction, job.retryOf ?? job.replayOf));
-  await refuseFullQueue(transaction, { ...options, modelId: job.modelId, keyId });
+  const found = await findPlace(transaction, job, options);
+  if (found.earlierId !== null) return { id: found.earlierId, isNew: false };
+  const { keyId } = found;
   await transaction.insertInto("jobs").values(jobRowOf(job, keyId)).execute();
   if (idempotency !== null && !(await takeIdempotency(transaction, idempotency, job.id))) {
     // Another job took the key since it was looked for.
@@ -41,7 +112,10 @@ export async function createJob(
     return { id, isNew: false };
   }
   await requireData(transaction, job);
-  const { contentHash, bytes } = await storeContent(transaction, job, lines);
+  // What a job tries again is stored with that one.
+  await groups?.finish(transaction);
+  const contentHash = job.retryOf === null ? content.hash() : await hashOf(transaction, job.retryOf);
+  const { bytes } = content;
   await addModelBytes(transaction, "job_bytes", job.modelId, bytes);
   const { id: sourceId, modelId, createdAt: recordedAt } = job;
   if (options.outlines !== undefined) {
@@ -63,9 +137,9 @@ export async function createJob(
 }
 
 /** The key that asked for a job; null where none did, or there is no such job. */
-async function keyOfEarlier(transaction: Transaction<Schema>, id: string | null): Promise<string | null> {
+async function keyOfEarlier(database: Kysely<Schema>, id: string | null): Promise<string | null> {
   if (id === null) return null;
-  const row = await transaction.selectFrom("jobs").select("key_id").where("id", "=", id).executeTakeFirst();
+  const row = await database.selectFrom("jobs").select("key_id").where("id", "=", id).executeTakeFirst();
   return row?.key_id ?? null;
 }
 
@@ -91,36 +165,17 @@ async function requireData(
   if (removedAt !== null) throw dataRemoved(sourceId, new Date(removedAt));
 }
 
-/** Stores what the job trains on, unless that is stored with the job it tries again; hashes and counts its content. */
-async function storeContent(
-  transaction: Transaction<Schema>,
-  job: JobDraft,
-  lines: Iterable<string>,
-): Promise<{ readonly contentHash: string; readonly bytes: number }> {
-  if (job.retryOf !== null) {
-    const tried = await transaction
-      .selectFrom("jobs")
-      .select("content_hash")
-      .where("id", "=", job.retryOf)
-      .executeTakeFirst();
-    return { contentHash: present(tried, "the job that this one tries again").content_hash, bytes: 0 };
-  }
-  const hash = createHash("sha256").update(`${JSON.stringify(job.task.config)}\n`);
-  let bytes = 0;
-  await storeGroups(transaction, {
-    table: "job_groups",
-    ownerId: job.id,
-    lines,
-    onLine: (line) => {
-      hash.update(unfolded(line));
-      bytes += Buffer.byteLength(line);
-    },
-  });
-  return { contentHash: hash.digest("hex"), bytes };
+async function hashOf(transaction: Transaction<Schema>, id: string): Promise<string> {
+  const job = await transaction
+    .selectFrom("jobs")
+    .select("content_hash")
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return present(job, "the job that is tried again").content_hash;
 }
 
 async function refuseFullQueue(
-  transaction: Transaction<Schema>,
+  database: Kysely<Schema>,
   {
     modelId,
     keyId,
@@ -131,11 +186,11 @@ async function refuseFullQueue(
     readonly keyId: string | null;
   },
 ): Promise<void> {
-  const queued = transaction
+  const queued = database
     .selectFrom("jobs")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("state", "=", "queued");
-  const owner = await transaction
+  const owner = await database
     .selectFrom("models")
     .leftJoin("entity_limits", "entity_limits.entity", "models.entity")
     .select(["models.entity", "queued_jobs"])
@@ -158,7 +213,7 @@ async function refuseFullQueue(
         `${own} training jobs of this entity wait already, its share of the ${queuedMax} that the queue takes`,
       );
   }
-  const ofKey = keyId === null ? null : await limitOfKey(transaction, keyId);
+  const ofKey = keyId === null ? null : await limitOfKey(database, keyId);
   if (ofKey !== null) {
     const count = await countOf(queued.where("key_id", "=", keyId));
     if (count >= ofKey)
@@ -175,8 +230,8 @@ async function countOf(query: {
   return (await query.executeTakeFirstOrThrow()).count;
 }
 
-async function limitOfKey(transaction: Transaction<Schema>, keyId: string): Promise<number | null> {
-  const row = await transaction
+async function limitOfKey(database: Kysely<Schema>, keyId: string): Promise<number | null> {
+  const row = await database
     .selectFrom("access_keys")
     .select("queued_jobs")
     .where("id", "=", keyId)

@@ -58,5 +58,6 @@ export function openPostgres(options: PoolOptions): Connection {
       );
       await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
     },
+    writeEarly: null,
   };
 }

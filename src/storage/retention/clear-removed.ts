@@ -1,7 +1,8 @@
 // Deletes the rows of what was removed, a few in a transaction: a log or a job may have hundreds of megabytes, and other writers
 // do not wait for them.
-import { type Kysely, sql, type Transaction } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { clamped } from "../../domain/outlines/clamped.ts";
+import { removeSomeGroups } from "../groups.ts";
 import { terminalSequence } from "../jobs/job-events.ts";
 import { clampedSum } from "../outlines.ts";
 import type { Schema } from "../schema.ts";
@@ -24,7 +25,7 @@ async function clearLog(transaction: Transaction<Schema>): Promise<boolean> {
     .limit(1)
     .executeTakeFirst();
   if (log === undefined) return false;
-  if ((await deleteSome(transaction, "trajectory_groups", { column: "log_id", id: log.id })) > 0) return true;
+  if ((await removeSomeGroups(transaction, "trajectory_groups", log.id)) > 0) return true;
   if (await deleteOutlines(transaction, log.id)) return true;
   await transaction.deleteFrom("trajectory_logs").where("id", "=", log.id).execute();
   return true;
@@ -39,7 +40,7 @@ async function clearJob(transaction: Transaction<Schema>): Promise<boolean> {
     .limit(1)
     .executeTakeFirst();
   if (job === undefined) return false;
-  if ((await deleteSome(transaction, "job_groups", { column: "job_id", id: job.id })) > 0) return true;
+  if ((await removeSomeGroups(transaction, "job_groups", job.id)) > 0) return true;
   if (await deleteOutlines(transaction, job.id)) return true;
   const { numDeletedRows: eventCount } = await transaction
     .deleteFrom("job_events")
@@ -56,18 +57,6 @@ async function clearJob(transaction: Transaction<Schema>): Promise<boolean> {
   if (eventCount === 0n)
     await transaction.updateTable("jobs").set({ content_bytes: 0 }).where("id", "=", job.id).execute();
   return true;
-}
-
-async function deleteSome(
-  transaction: Transaction<Schema>,
-  table: "trajectory_groups" | "job_groups",
-  { column, id }: { readonly column: string; readonly id: string },
-): Promise<number> {
-  const owner = sql`${sql.ref(column)} = ${id}`;
-  const { numAffectedRows } = await sql`
-    delete from ${sql.table(table)} where ${owner} and group_index in
-      (select group_index from ${sql.table(table)} where ${owner} limit ${rowsMax})`.execute(transaction);
-  return Number(numAffectedRows ?? 0n);
 }
 
 /** Deletes some outlines of a log or a job, and takes them off what is counted. */

@@ -16,6 +16,8 @@ export type SessionRequest =
   | { readonly kind: "statement"; readonly sql: string; readonly parameters: readonly unknown[] }
   /** In a transaction of its own. */
   | { readonly kind: "single write"; readonly sql: string; readonly parameters: readonly unknown[] }
+  /** In a transaction of its own, and without a look for the rows that it refers to. */
+  | { readonly kind: "early write"; readonly sql: string; readonly parameters: readonly unknown[] }
   /** Takes the right to write. */
   | { readonly kind: "begin" }
   | { readonly kind: "commit" }
@@ -86,6 +88,10 @@ export class SqliteSession {
         return this.#run(request.sql, request.parameters);
       case "single write":
         return this.#inTransaction(() => this.#run(request.sql, request.parameters));
+      case "early write":
+        return this.#withoutReferences(() =>
+          this.#inTransaction(() => this.#run(request.sql, request.parameters)),
+        );
       case "begin":
         return this.#control("BEGIN IMMEDIATE");
       case "commit":
@@ -119,6 +125,15 @@ export class SqliteSession {
     } catch (error) {
       if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
       throw error;
+    }
+  }
+
+  #withoutReferences<Result>(work: () => Result): Result {
+    this.#database.exec("PRAGMA foreign_keys = OFF");
+    try {
+      return work();
+    } finally {
+      this.#database.exec("PRAGMA foreign_keys = ON");
     }
   }
 

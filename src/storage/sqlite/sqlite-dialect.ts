@@ -54,6 +54,8 @@ export function openSqlite({
     openSnapshot: async () => openSqliteSnapshot(file),
     // A transaction has the whole file from its beginning.
     lockForMigration: async () => undefined,
+    // Which opens the database where nothing has yet.
+    writeEarly: (query) => queries.connection().execute(() => driver.writeEarly(query)),
   };
 }
 

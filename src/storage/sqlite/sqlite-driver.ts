@@ -100,6 +100,16 @@ export class SqliteDriver implements Driver {
     if (connection.release()) this.#shrinking.postpone();
   }
 
+  /** See `Connection.writeEarly`. */
+  async writeEarly(query: CompiledQuery): Promise<void> {
+    const connection = await this.acquireConnection();
+    try {
+      await connection.writeEarly(query);
+    } finally {
+      await this.releaseConnection(connection);
+    }
+  }
+
   async destroy(): Promise<void> {
     this.#shrinking.stop();
     try {
@@ -174,6 +184,10 @@ class SqliteConnection implements DatabaseConnection {
   async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     // The schema says what the rows of a query are.
     return (await this.#execute(sql, parameters)) as QueryResult<Row>;
+  }
+
+  async writeEarly({ sql, parameters }: CompiledQuery): Promise<void> {
+    await this.#askPatiently({ kind: "early write", sql, parameters });
   }
 
   #execute(sql: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>> {

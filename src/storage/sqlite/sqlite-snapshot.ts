@@ -4,6 +4,7 @@ import Database from "libsql";
 import type { Cell, TableColumns, TableSnapshot } from "../../domain/backup/tables.ts";
 import { damagedDatabaseError } from "../../domain/obstacles/damaged-database.ts";
 import { PageOfRows } from "../copies/page-of-rows.ts";
+import { groupOwners } from "../groups.ts";
 
 /** How long opening waits for another process that has the file, in milliseconds. */
 const waitMs = 5000;
@@ -50,7 +51,7 @@ async function* rowsOf(
   { table, columns }: TableColumns,
 ): AsyncGenerator<readonly (readonly Cell[])[], void> {
   const names = columns.map((column) => `"${column}"`).join(", ");
-  const statement = database.prepare(`SELECT ${names} FROM "${table}"`).raw(true);
+  const statement = database.prepare(`SELECT ${names} FROM "${table}"${onlyOwned(table)}`).raw(true);
   let page = new PageOfRows();
   for (const row of statement.iterate()) {
     // Tables have texts and numbers alone.
@@ -60,6 +61,17 @@ async function* rowsOf(
     page = new PageOfRows();
   }
   if (page.rows.length > 0) yield page.rows;
+}
+
+/** Groups that are stored before their owner are in no copy without it. */
+function onlyOwned(table: string): string {
+  if (!isOfGroups(table)) return "";
+  const { column, table: owner } = groupOwners[table];
+  return ` WHERE "${column}" IN (SELECT id FROM "${owner}")`;
+}
+
+function isOfGroups(table: string): table is keyof typeof groupOwners {
+  return table in groupOwners;
 }
 
 /** What SQLite finds wrong with its file, and rows that refer to none. */
@@ -82,6 +94,7 @@ function foundIn(database: Database.Database): readonly string[] {
   const orphans = database.prepare("PRAGMA foreign_key_check").raw(true).all() as [string, number, string][];
   const counts = new Map<string, number>();
   for (const [table, , parent] of orphans) {
+    if (isOfGroups(table)) continue;
     const pair = `${table} refer to rows of ${parent} that are not there`;
     counts.set(pair, (counts.get(pair) ?? 0) + 1);
   }

@@ -128,6 +128,7 @@ export class SimulatedDatabase {
       openSnapshot: () => Promise.reject(new Error("Nobody copies a simulated database.")),
       // A transaction has the whole database from its beginning.
       lockForMigration: async () => undefined,
+      writeEarly: null,
     };
   }
 
