@@ -1,6 +1,8 @@
 // Feedback records and what was replaced of them. Checking the content is not done here.
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { present } from "../../domain/assert.ts";
+import { systemClock } from "../../domain/clock.ts";
+import { parseProjectId } from "../../domain/project.ts";
 import type { FeedbackRecord, FeedbackRevision } from "../../domain/feedback.ts";
 import { recordsIn } from "../../domain/feedback-query/feedback-batch.ts";
 import { storedForm } from "../../domain/feedback-query/stored-form.ts";
@@ -21,7 +23,8 @@ import {
   recordOf,
 } from "./feedback-rows.ts";
 import { insertBatch } from "./insert-batch.ts";
-import { FeedbackNumbers } from "./numeric-index.ts";
+import { FairTurns } from "../searches/fair-turns.ts";
+import { FeedbackNumbers, type Fields } from "./numeric-index.ts";
 import { answerQuery } from "./answer-query.ts";
 import { countTypes } from "./count-types.ts";
 import { recordsAt } from "./records-at.ts";
@@ -35,6 +38,10 @@ const groupLengthMax = 1 << 20;
 
 /** Records looked for, or removed, by one statement. */
 const idsMax = 500;
+
+/** Batches that wait until others are written, and for how long, in milliseconds. */
+const waitingBatchesMax = 512;
+const batchWaitMs = 60_000;
 
 /**
  * The feedback store on a migrated database.
@@ -75,37 +82,49 @@ export function createFeedbackStore(connection: Connection, outbox: Outbox, few 
     lengthMax: groupLengthMax,
     lengthOf: ({ payload }) => JSON.stringify(payload).length,
   });
+  // One batch at a time, and entities take turns: a single record waits for the batch that is being written, not for all.
+  const batches = new FairTurns(1, waitingBatchesMax);
+  const inTurn = async <Answer>(projectId: string, write: () => Promise<Answer>): Promise<Answer> => {
+    const entity = parseProjectId(projectId)?.entity ?? projectId;
+    const endTurn = await batches.take(entity, systemClock.monotonicMs() + batchWaitMs);
+    if (typeof endTurn === "string") throw tooManyBatches();
+    try {
+      return await write();
+    } finally {
+      endTurn();
+    }
+  };
   return {
     create: async (records) => {
       if (records.length === 0) return [];
       if (records.length === 1) return [await singles.add(records[0])];
-      return created(records, (answers) => allOrNone(records, answers));
+      return inTurn(records[0].projectId, () => created(records, (answers) => allOrNone(records, answers)));
     },
     packForm: connection.form.packForm,
     createBatch: async (batch, author) => {
+      const write = (): Promise<Fields> =>
+        queries.transaction().execute(async (transaction) => {
+          // Others that add records wait from here on.
+          const last = await nextSequences(transaction, "feedback", batch.count);
+          const placed = { ...author, first: last - batch.count + 1 };
+          await insertBatch(transaction, connection.form, batch, placed);
+          const fields = await numbers.addBatch(transaction, batch.numbers, placed);
+          await outbox.addFeedback(transaction, {
+            type: "feedback.created",
+            projectIds: batch.projects.map(({ projectId }) => projectId),
+            records: () =>
+              [...recordsIn(batch)].map(({ id, content, contentHash }) =>
+                eventRecord({ ...content, ...author, id, contentHash }),
+              ),
+          });
+          const bytes = batch.projects.map(
+            ({ projectId, payloadBytes }) => [projectId, payloadBytes] as const,
+          );
+          await countAdded(transaction, new Map(bytes));
+          return fields;
+        });
       try {
-        numbers.learn(
-          await queries.transaction().execute(async (transaction) => {
-            // Others that add records wait from here on.
-            const last = await nextSequences(transaction, "feedback", batch.count);
-            const placed = { ...author, first: last - batch.count + 1 };
-            await insertBatch(transaction, connection.form, batch, placed);
-            const fields = await numbers.addBatch(transaction, batch.numbers, placed);
-            await outbox.addFeedback(transaction, {
-              type: "feedback.created",
-              projectIds: batch.projects.map(({ projectId }) => projectId),
-              records: () =>
-                [...recordsIn(batch)].map(({ id, content, contentHash }) =>
-                  eventRecord({ ...content, ...author, id, contentHash }),
-                ),
-            });
-            const bytes = batch.projects.map(
-              ({ projectId, payloadBytes }) => [projectId, payloadBytes] as const,
-            );
-            await countAdded(transaction, new Map(bytes));
-            return fields;
-          }),
-        );
+        numbers.learn(await inTurn(batch.projects[0]?.projectId ?? "", write));
         return true;
       } catch (error) {
         if (connection.isKeyTaken(error)) return false;
@@ -411,6 +430,11 @@ async function putInHistory(
 
 function keyOf({ projectId, id }: Pick<FeedbackRecord, "projectId" | "id">): string {
   return JSON.stringify([projectId, id]);
+}
+
+function tooManyBatches(): ServiceError {
+  const message = `The batches before this one took longer than ${batchWaitMs / 1000} s, or too many wait. Send it again later, and fewer at once.`;
+  return new ServiceError({ code: "overloaded", message, retryAfterSeconds: 5 });
 }
 
 function idTaken(index: number, id: string): Fault {

@@ -111,6 +111,20 @@ test("a full disk is named as such, in one statement and in a transaction, and n
   assert.equal((await jobs.create(sampleJob("j", "m"), lines, null)).isNew, true);
 });
 
+test("entities take turns with batches of feedback", async (t) => {
+  const { feedback, close } = await open({ file: temporaryFile(t) });
+  t.after(close);
+  const ended: string[] = [];
+  const store = async (projectId: string, name: string): Promise<void> => {
+    const records = [1, 2].map((index) => sampleFeedback(`${name}-${index}`, { projectId }));
+    await feedback.create(records);
+    ended.push(name);
+  };
+  const many = ["a1", "a2", "a3"].map((name) => store("a/p", name));
+  await Promise.all([...many, store("b/p", "b1")]);
+  assert.deepEqual(ended, ["a1", "a2", "b1", "a3"]);
+});
+
 /** Looks again until it holds, as long as the test may run. */
 async function eventually(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));

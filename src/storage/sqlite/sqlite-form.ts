@@ -35,7 +35,10 @@ function givenRecords(pack: FeedbackPack): RawBuilder<unknown> {
     const value = field === "payload" ? sql`value -> ${sql.lit(index)}` : sql`value ->> ${sql.lit(index)}`;
     return sql`${value} as ${sql.ref(field)}`;
   });
-  return sql`(select key as place, ${sql.join(columns)} from json_each(cast(${pack.json} as text))) as given`;
+  // Unless it is materialized, SQLite writes and parses each record again for every column.
+  return sql`(
+    with each as materialized (select key, value from json_each(cast(${pack.json} as text)))
+    select key as place, ${sql.join(columns)} from each) as given`;
 }
 
 function numberOfText(text: SqlText): SqlNumber {
