@@ -112,12 +112,12 @@ test("a full disk is named as such, in one statement and in a transaction, and n
 });
 
 test("entities take turns with batches of feedback", async (t) => {
-  const { feedback, close } = await open({ file: temporaryFile(t) });
-  t.after(close);
+  const database = await open({ file: temporaryFile(t) });
+  t.after(() => database.close());
   const ended: string[] = [];
   const store = async (projectId: string, name: string): Promise<void> => {
     const records = [1, 2].map((index) => sampleFeedback(`${name}-${index}`, { projectId }));
-    await feedback.create(records);
+    await database.feedback.create(records);
     ended.push(name);
   };
   const many = ["a1", "a2", "a3"].map((name) => store("a/p", name));
