@@ -1,7 +1,7 @@
 // The bundle that `hone` runs: what lies in it, and what its stack traces say.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { newDataFolder, removeDataFolder } from "./running-server.ts";
@@ -18,15 +18,24 @@ function startedModules(): readonly string[] {
 test("the stack trace of an error that nobody foresaw names lines of the sources", (t) => {
   const data = newDataFolder();
   t.after(() => removeDataFolder(data));
-  const plain = join(data, "file");
-  writeFileSync(plain, "");
-  const { status, stderr } = spawnSync(process.execPath, ["bin/hone.js", "init", join(plain, "within")], {
-    encoding: "utf8",
-  });
+  const fault = `
+    import fs from "node:fs";
+    import { syncBuiltinESMExports } from "node:module";
+    const { writeFileSync } = fs;
+    fs.writeFileSync = (path, ...rest) => (path.endsWith("task.js") ? null.odd : writeFileSync(path, ...rest));
+    syncBuiltinESMExports();`;
+  const flags = ["--import", `data:text/javascript,${encodeURIComponent(fault)}`];
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [...flags, "bin/hone.js", "init", join(data, "new")],
+    {
+      encoding: "utf8",
+    },
+  );
   assert.equal(status, 1);
   const [, file = "", line = ""] = /at writeStarter \((.+):(\d+):\d+\)/.exec(stderr) ?? [];
   assert.ok(file.endsWith(join("src", "cli", "commands", "init.ts")), stderr);
-  assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /mkdirSync\(folder/);
+  assert.match(readFileSync(file, "utf8").split("\n")[Number(line) - 1], /writeFileSync\(join\(folder/);
 });
 
 test("everything that is started as a process or thread is in the bundle, beside what starts it", () => {

@@ -34,6 +34,17 @@ test("hone init writes a project with the folder's name, and nothing over what i
   assert.deepEqual(readdirSync(other), ["task.js"]);
 });
 
+test("hone init says why it cannot make its folder", async (t) => {
+  const plain = join(newFolder(t), "file");
+  writeFileSync(plain, "");
+  const { status, errors } = await run(["init", join(plain, "task")]);
+  assert.equal(status, 1);
+  assert.match(
+    errors,
+    /^hone: The folder .*file cannot be used: it is no folder\. Name another with `hone init <folder>`/,
+  );
+});
+
 test("hone init starts no second server where one answers, and says which one the loop will use", async (t) => {
   const server = await fakeServer();
   const url = await server.app.listen({ host: "127.0.0.1", port: 0 });

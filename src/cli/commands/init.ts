@@ -1,6 +1,6 @@
 // `hone init`: writes a starter project, a task with rewards and the loop that learns it. Needs no server, and changes no file
 // that exists; a server that already answers shortens the next steps.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
@@ -44,10 +44,12 @@ interface Starter {
 /**
  * Writes the project.
  *
- * @throws ServiceError `conflict` where one of its files is there already; nothing is written then
+ * @throws ServiceError `conflict` where one of its files is there already, `invalid` where the folder cannot be made; nothing is
+ *   written then
  */
 async function writeStarter(folder: string): Promise<Starter> {
   const { packageFolder, packageVersion } = await import("../../server/package.ts");
+  const { makeFolder } = await import("../../server/make-folder.ts");
   const source = packageSource(packageFolder(), packageVersion());
   const texts = new Map<string, string>(
     files.map((name) => [name, readFileSync(join(packageFolder(), "examples", "starter", name), "utf8")]),
@@ -60,7 +62,7 @@ async function writeStarter(folder: string): Promise<Starter> {
       code: "conflict",
       message: `${folder} has ${taken.join(", ")} already, and nothing was written. Name a new folder, such as \`hone init my-task\`.`,
     });
-  mkdirSync(folder, { recursive: true });
+  await makeFolder(folder, "`hone init <folder>`");
   for (const [name, text] of texts) writeFileSync(join(folder, name), text, { flag: "wx" });
   return { files: [...texts.keys()], source };
 }
