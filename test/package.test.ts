@@ -174,6 +174,11 @@ test("it serves, chats, and learns what the starter project teaches", async (t) 
   const again = hone("init", "my-task");
   assert.deepEqual([again.status, /already, and nothing was written/.test(again.stderr)], [1, true]);
 
+  userEnvironment["HONE_URL"] = "http://127.0.0.1:1";
+  const alone = run(process.execPath, ["learn.js"], "my-task");
+  assert.equal(alone.status, 1);
+  assert.match(alone.stderr, /^No answer from http:\/\/127\.0\.0\.1:1 .+ Is the server running there\?\n$/);
+
   const url = await serve();
   const seen = ["--url", url];
   assert.match(done(hone("chat", "What is the capital of France?", "--temperature", "0", ...seen)), /Paris/);

@@ -29,10 +29,10 @@ const yesNo: LearningTask = {
   ),
 };
 
-/** Partial credit: the fact earns something, and the form the rest. */
+/** Partial credit: the fact earns something, and the rest comes the nearer the answer is to three words. */
 const brief: LearningTask = {
   name: "brief",
-  about: "the fact in at most three words; 0.3 for the fact, 0.7 more for the form",
+  about: "the fact in at most three words; 0.3 for the fact, and 0.7 more, less in longer answers",
   cases: (
     [
       ["What is the capital of France?", "paris"],
@@ -48,7 +48,7 @@ const brief: LearningTask = {
     question(prompt, {
       judge: (answer) => {
         const words = plain(answer).split(/\s+/);
-        return words.includes(fact) ? (words.length <= 3 ? 1 : 0.3) : 0;
+        return words.includes(fact) ? 0.3 + 0.7 * Math.min(1, 3 / words.length) : 0;
       },
       best: fact,
       answerTokensMax: 32,

@@ -1,9 +1,15 @@
 // @ts-check
 // The loop: ask, judge, train, and again. `npm run learn` runs it beside the server that `npm run serve` starts.
 import { parseArgs } from "node:util";
-import { Hone, train } from "hone-server/client";
+import { Hone, HoneError, train } from "hone-server/client";
 import { findKey } from "./find-key.js";
 import { questions, reward } from "./task.js";
+
+// What the server says is enough; any other error is a bug here and keeps its stack.
+process.once("uncaughtException", (error) => {
+  console.error(error instanceof HoneError ? error.message : error);
+  process.exit(1);
+});
 
 const { values } = parseArgs({
   options: {
