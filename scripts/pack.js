@@ -30,9 +30,6 @@ if (values.help) {
 setUp();
 const packed = values["this-platform"] ? [thisPlatform] : platforms;
 placeBesideBundle(packed);
-// It needs a library, which a fresh clone has from here on.
-const { buildClient } = await import("./client-build.js");
-await buildClient();
 const folder = join(root, "dist", "package");
 rmSync(folder, { recursive: true, force: true });
 const parts = [

@@ -51,8 +51,9 @@ function installAndBuild() {
   }
   if (!isBundled()) {
     say("bundling (esbuild)");
-    run(process.execPath, [join(root, "scripts", "page.js")], {});
-    run(process.execPath, [join(root, "scripts", "bundle.js")], {});
+    // The bundle comes last: its stamp says that all three are there.
+    for (const script of ["page.js", "client.js", "bundle.js"])
+      run(process.execPath, [join(root, "scripts", script)], {});
   }
 }
 

@@ -47,6 +47,13 @@ test("everything that is started as a process or thread is in the bundle, beside
   );
 });
 
+test("a set-up checkout has the client that a project depending on it imports", async () => {
+  const name = "hone-server/client";
+  const client = (await import(name)) as Readonly<Record<string, unknown>>;
+  assert.deepEqual([typeof client["Hone"], typeof client["train"]], ["function", "function"]);
+  assert.ok(existsSync(join("dist", "client", "index.d.ts")));
+});
+
 test("the licences of the libraries are in the bundle", () => {
   const licences = readFileSync(join("dist", "bundle", "licences.txt"), "utf8");
   for (const text of ["fastify 5", "typebox 1", "kysely 0", "Copyright (c) 2016-present The Fastify Team"])

@@ -34,10 +34,8 @@ const server = spawn(process.execPath, [join(root, "scripts", "start.js"), ...fl
   stdio: ["ignore", "pipe", "inherit"],
 });
 try {
-  // Where the client finds the libraries that it makes models for, as in a project of its users.
-  const { buildClient } = await import("../../scripts/client-build.js");
   const baseURL = `${await listening(server)}/v1`;
-  await buildClient();
+  // Where the client finds the libraries that it makes models for, as in a project of its users.
   const client = join(here, "node_modules", "hone-server");
   cpSync(join(root, "package.json"), join(client, "package.json"));
   cpSync(join(root, "dist", "client"), join(client, "dist", "client"), { recursive: true });

@@ -1,5 +1,5 @@
-// The part of the package that programs import, `hone-server/client`: its code in one file, for any place that runs
-// JavaScript, and its types.
+// Builds `hone-server/client`, the part of the package that programs import, into `dist/client`: its code in one file, for any
+// place that runs JavaScript, and its types.
 import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,8 +8,14 @@ import { root } from "./setup.js";
 
 const clientFolder = join(root, "dist", "client");
 
-/** Builds it into `dist/client`. */
-export async function buildClient() {
+/** Whoever has not installed a library that the client makes models for has types of the rest all the same. */
+const optional = Object.keys(
+  JSON.parse(readFileSync(join(root, "package.json"), "utf8")).peerDependenciesMeta,
+).join("|");
+
+await buildClient();
+
+async function buildClient() {
   rmSync(clientFolder, { recursive: true, force: true });
   await build({
     absWorkingDir: root,
@@ -37,11 +43,6 @@ export async function buildClient() {
   for (const name of readdirSync(clientFolder, { recursive: true }).filter((one) => one.endsWith(".d.ts")))
     mend(join(clientFolder, name));
 }
-
-/** Whoever has not installed a library that the client makes models for has types of the rest all the same. */
-const optional = Object.keys(
-  JSON.parse(readFileSync(join(root, "package.json"), "utf8")).peerDependenciesMeta,
-).join("|");
 
 /** tsc leaves imports in types as the sources have them; every resolver knows those of what is built. */
 function mend(file) {
