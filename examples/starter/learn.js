@@ -5,9 +5,10 @@ import { Hone, HoneError, train } from "hone-server/client";
 import { findKey } from "./find-key.js";
 import { questions, reward } from "./task.js";
 
-// What the server says is enough; any other error is a bug here and keeps its stack.
+// What the server says of a request, or Node of a flag, is enough; any other error is a bug here and keeps its stack.
 process.once("uncaughtException", (error) => {
-  console.error(error instanceof HoneError ? error.message : error);
+  const isOfFlags = String(Object(error).code).startsWith("ERR_PARSE_ARGS");
+  console.error(error instanceof HoneError || isOfFlags ? error.message : error);
   process.exit(1);
 });
 

@@ -15,7 +15,7 @@ export function configurationPage(): string {
 
 const introduction = `# Configuration
 
-Each setting has three spellings. A flag wins over an environment variable, that over \`hone.json\` in the data folder, and that over the default. A key of \`hone.json\` that does not exist is refused, and so is a variable that begins with \`HONE_\`. Everything else has a limit too, which follows from these and from the machine, or is the same on every server; who comes to one is told it.
+Each setting has three spellings. A flag wins over an environment variable, that over \`hone.json\` in the data folder, and that over the default. A key of \`hone.json\` that does not exist is refused, and so is a variable that begins with \`HONE_\`. An empty variable counts as not set, except that of a list, which is then empty. Everything else has a limit too, which follows from these and from the machine, or is the same on every server; who comes to one is told it.
 
 \`\`\`json
 { "server": { "port": 9000 }, "engine": { "threads": 4 } }

@@ -168,6 +168,8 @@ function wholeNumber(name: string, value: number, min: number): void {
 }
 
 function invalid(name: string, value: unknown, wanted: string): HoneError {
-  const message = `${name} is ${JSON.stringify(value) ?? String(value)}; it has to be ${wanted}.`;
+  // JSON has no NaN, which a text that is no number becomes.
+  const shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
+  const message = `${name} is ${shown}; it has to be ${wanted}.`;
   return new HoneError({ code: "invalid", param: name, message });
 }

@@ -422,6 +422,7 @@ test("an option out of its range is refused by name before anything is asked", (
     const cases: readonly (readonly [string, Partial<TrainOptions<string>>])[] = [
       ["groupSize is 1; it has to be a whole number of at least 2.", { groupSize: 1 }],
       ["rounds is 1.5; it has to be a whole number of at least 0.", { rounds: 1.5 }],
+      ["rounds is NaN; it has to be a whole number of at least 0.", { rounds: Number("abc") }],
       ["concurrency is 0; it has to be a whole number of at least 1.", { concurrency: 0 }],
       ["failuresMax is 2; it has to be a number from 0 to 1.", { failuresMax: 2 }],
       ["tasks is []; it has to be at least one task.", { tasks: [] }],
