@@ -39,6 +39,18 @@ function write(work: string) {
 
 const kept = async () => undefined;
 
+test("below a file there are no models", (t) => {
+  const { folder } = opened(t);
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  const library = new ModelLibrary({
+    folder: join(file, "models"),
+    takeLock: () => ({ release: () => undefined }),
+    clock: systemClock,
+  });
+  assert.deepEqual([library.list(), library.listUnfinished()], [[], []]);
+});
+
 test("what fails is gone on with by the same source, and begun anew by another", async (t) => {
   const { library, folder } = opened(t);
   const fails = (work: string) => {

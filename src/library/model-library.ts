@@ -235,7 +235,9 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter(isModelName).toSorted();
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    // Below a file there is nothing either; whoever uses the data folder says what is wrong with it.
+    const code = error instanceof Error && "code" in error ? error.code : null;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
     throw error;
   }
 }
