@@ -3612,7 +3612,7 @@ export type RecordedCompletion = {
 export type RecordedCompletionFilter = {
   /** Of one model. */
   readonly model_id?: string | null;
-  /** Of one version alone. */
+  /** Only of this version. */
   readonly step?: number | null;
   /** Ended then or later. */
   readonly ended_from?: string | null;

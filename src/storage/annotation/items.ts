@@ -34,7 +34,7 @@ export async function listItems(
   if (filter.callId !== null) rows = rows.where("call_id", "=", filter.callId);
   if (filter.addedBy !== null) rows = rows.where("added_by", "=", filter.addedBy);
   if (filter.states !== null) {
-    const places = filter.states.map((state) => stateOrder.indexOf(state));
+    const places = [...new Set(filter.states)].map((state) => stateOrder.indexOf(state));
     if (places.length === 0) return [];
     rows = rows.where(furthestOf(filter.annotator, slice.at), "in", places);
   }

@@ -6,7 +6,7 @@ import type { CompletionStore, StoredCompletion } from "../../domain/recordings/
 import type { CompletionKey } from "../../domain/recordings/completion-key.ts";
 import type { RecordedCompletion } from "../../domain/recordings/recorded-completion.ts";
 import { insertRows } from "../insert-rows.ts";
-import { portions } from "../portions.ts";
+import { anyOf, portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import { addModelBytes } from "../retention/model-bytes.ts";
 import { nextSequences } from "../sequences.ts";
@@ -146,7 +146,7 @@ function isBroken(lastId: string | null, pieces: readonly string[]): boolean {
 function rowsOf(database: Kysely<Schema>, keys: readonly CompletionKey[]) {
   const projectIds = new Set(keys.map(({ projectId }) => projectId));
   return database.selectFrom("recorded_completions").where((row) =>
-    row.or(
+    anyOf(
       [...projectIds].map((projectId) => {
         const callIds = keys
           .filter((key) => key.projectId === projectId)

@@ -176,6 +176,8 @@ export function checkAnnotationStore(makeStorage: MakeStorage): void {
     ]);
     assert.deepEqual(await listed({}, { bytesMax: 1 }), ["q-1"]);
     assert.deepEqual(await listed({ states: [] }), []);
+    const repeated = Array<"completed">(40_000).fill("completed");
+    assert.deepEqual(await listed({ states: repeated }), await listed({ states: ["completed"] }));
   });
 
   test("an annotator moves from state to state, and no further than asked for", async (t) => {

@@ -191,6 +191,8 @@ export function checkTraceStore(makeStorage: MakeStorage): void {
     assert.equal(await listed({ ids: [] }), "");
     assert.equal(await listed({ opNames: ["plain", "weave:///team/games/op/g_é:*"] }), "bb dddd");
     assert.equal(await listed({ opNames: ["weave:///team/games/op/%:*"] }), "");
+    const others = Array.from({ length: 998 }, (_, index) => `op ${index}:*`);
+    assert.equal(await listed({ opNames: [...others, "plain", "weave:///team/games/op/g_é:*"] }), "bb dddd");
     assert.equal(await calls.count(projectId, { ...allCalls, traceIds: ["u"] }), 2);
     assert.equal(await calls.count(projectId, { ...allCalls, ids: [] }), 0);
     assert.equal(await calls.delete(projectId, ["a", "a", "e", "none"]), 1);

@@ -14,6 +14,7 @@ import {
 import { notFound, ServiceError } from "../../domain/service-error.ts";
 import type { Connection } from "../dialect.ts";
 import { readPage } from "../paging.ts";
+import { anyOf } from "../portions.ts";
 import type { ModelVersionTable, Schema } from "../schema.ts";
 
 type VersionQueries = Pick<
@@ -416,7 +417,7 @@ async function findMetrics(
     .select(names.map((name, index) => value(name).as(`value_${index}`)))
     .where("is_deleted", "=", 0)
     .where((row) =>
-      row.or([...steps].map(([modelId, wanted]) => row("model_id", "=", modelId).and("step", "in", wanted))),
+      anyOf([...steps].map(([modelId, wanted]) => row("model_id", "=", modelId).and("step", "in", wanted))),
     )
     .execute();
   return rows.map(({ model_id: modelId, step, ...values }) => {

@@ -10,7 +10,7 @@ import type {
   TracedCall,
 } from "../../domain/traces/traced-call.ts";
 import { sizeOf } from "../paging.ts";
-import { portions } from "../portions.ts";
+import { anyOf, portions } from "../portions.ts";
 import type { Schema } from "../schema.ts";
 import type { TracedCallTable } from "./trace-tables.ts";
 
@@ -167,7 +167,7 @@ function filtered(calls: Calls, { opNames, ids, traceIds, parentIds, rootsOnly }
   const exact = opNames.filter((name) => !name.endsWith(anyVersion));
   const beginnings = opNames.filter((name) => name.endsWith(anyVersion)).map((name) => name.slice(0, -1));
   return found.where((row) =>
-    row.or([
+    anyOf([
       ...(exact.length === 0 ? [] : [row("op_name", "in", exact)]),
       ...beginnings.map((text) => sql<boolean>`substr(op_name, 1, ${Array.from(text).length}) = ${text}`),
     ]),

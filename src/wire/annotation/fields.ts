@@ -30,7 +30,7 @@ export function sliceFields<Field extends string>(fields: readonly Field[], limi
       default: 100,
       description: "Most of the answer, which has up to 4 MiB of them, but at least one.",
     }),
-    offset: nullable(Type.Integer({ minimum: 0 }), {
+    offset: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
       default: 0,
       description: "How many are passed over.",
     }),

@@ -22,7 +22,9 @@ const displayField = Type.Object({
 const recordedSchema = Type.Object(
   {
     model_id: nullable(Type.String({ format: "uuid" }), { description: "Of one model." }),
-    step: nullable(Type.Integer({ minimum: 0 }), { description: "Of one version alone." }),
+    step: nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
+      description: "Only of this version.",
+    }),
     ended_from: nullable(Type.String({ format: "date-time" }), { description: "Ended then or later." }),
     ended_before: nullable(Type.String({ format: "date-time" }), { description: "Ended before." }),
   },

@@ -48,6 +48,17 @@ test("calls are added once each, by their ids or by references of the project", 
   await server.close();
 });
 
+test("a place behind all numbers, and a state named very often, ask for nothing odd", async () => {
+  const server = await queueServer({});
+  const path = await server.newQueue({}, 2);
+  const [status, where] = await tried(server, `${path}/items/query`, { offset: 1e300 });
+  assert.deepEqual([status, where], [422, "body.offset"]);
+  const states = Array<string>(40_000).fill("unstarted");
+  const { items } = await server.post(`${path}/items/query`, { filter: { annotation_states: states } });
+  assert.equal(items.length, 2);
+  await server.close();
+});
+
 test("a queue has an end, and then nothing of a request is added", async () => {
   const server = await queueServer({ queueItems: 3 });
   const path = await server.newQueue({}, 2);
