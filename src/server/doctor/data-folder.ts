@@ -44,10 +44,11 @@ async function folderFinding({
   const cure = `Name another with ${flag}, or give this user the right to write there.`;
   if (!existsSync(folder)) {
     const parent = existingParent(folder);
-    const isWritable = canWrite(parent);
-    return isWritable
-      ? ok(check, `${folder} is not there yet; the first start makes it`)
-      : fault(check, `${folder} cannot be made: ${parent} cannot be written`, cure);
+    const isFolder = statSync(parent).isDirectory();
+    if (isFolder && canWrite(parent))
+      return ok(check, `${folder} is not there yet; the first start makes it`);
+    const reason = isFolder ? "cannot be written" : "is a file, not a folder";
+    return fault(check, `${folder} cannot be made: ${parent} ${reason}`, cure);
   }
   try {
     if (!statSync(folder).isDirectory()) return fault(check, `${folder} is no folder`, cure);

@@ -148,6 +148,19 @@ test("a data folder that is a file is a fault", async (t) => {
   assert.deepEqual(readdirSync(folder), ["file"]);
 });
 
+test("a data folder below a file is one fault, of the folder", async (t) => {
+  const file = join(newFolder(t), "file");
+  writeFileSync(file, "");
+  const faults = [...(await examined({ data: join(file, "data") })).values()].filter(
+    ({ state }) => state === "fault",
+  );
+  assert.deepEqual(
+    faults.map(({ check: about }) => about),
+    ["data folder"],
+  );
+  assert.match(faults[0]?.message ?? "", /cannot be made: .*file is a file, not a folder$/);
+});
+
 test("a port that another program has is a fault, one of a server that runs is none", async (t) => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
