@@ -7,6 +7,9 @@ import type { CompiledQuery } from "kysely";
 /** Bytes of pages that one session keeps. */
 const cacheKibibytes = 16_384;
 
+/** Between two interruptions. SQLite ignores one that comes before the statement has begun, as beside busy threads it may. */
+const interruptEveryMs = 20;
+
 /** What libsql's promises give, which its types do not say. */
 interface Statement {
   all(parameters: readonly unknown[]): Promise<readonly unknown[]>;
@@ -30,7 +33,7 @@ export class SearchSession {
       `with found as materialized (${sql}) select * from found`,
     );
     const statement = await prepared;
-    const timer = setTimeout(() => database.interrupt(), timeMs);
+    let timer = setTimeout(() => (timer = interruptAgainAndAgain(database)), timeMs);
     const rows = statement.all([...parameters]);
     this.#running = rows.catch(() => undefined);
     try {
@@ -50,8 +53,9 @@ export class SearchSession {
     this.#isClosed = true;
     const database = await this.#opening;
     if (database === null) return;
-    database.interrupt();
+    const timer = interruptAgainAndAgain(database);
     await this.#running;
+    clearInterval(timer);
     database.close();
   }
 
@@ -67,4 +71,10 @@ export class SearchSession {
       await database.exec(`PRAGMA ${pragma}`);
     return database;
   }
+}
+
+/** @returns the timer that goes on until it is cleared */
+function interruptAgainAndAgain(database: Database): NodeJS.Timeout {
+  database.interrupt();
+  return setInterval(() => database.interrupt(), interruptEveryMs);
 }

@@ -9,9 +9,10 @@ import { systemClock } from "../../domain/clock.ts";
 import { openSession } from "./session-link.ts";
 import type { LanedSearches } from "../searches/laned-searches.ts";
 import type { SearchTurn } from "../searches/searches.ts";
+import { SearchSession } from "./search-session.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 
-async function openSearches(t: TestContext): Promise<LanedSearches> {
+async function tableFile(t: TestContext): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "hone-searches-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "hone.db");
@@ -19,7 +20,11 @@ async function openSearches(t: TestContext): Promise<LanedSearches> {
   await writer.ask({ kind: "single write", sql: "create table t (a integer)", parameters: [] });
   await writer.ask({ kind: "single write", sql: "insert into t values (1), (2)", parameters: [] });
   await writer.close();
-  const searches = sqliteSearches(file);
+  return file;
+}
+
+async function openSearches(t: TestContext): Promise<LanedSearches> {
+  const searches = sqliteSearches(await tableFile(t));
   t.after(() => searches.close());
   return searches;
 }
@@ -54,6 +59,27 @@ test("a search is ended when its time is over, says what to do, and leaves the s
     });
   assert.equal((await searches.run(quick, within("a", longMs))).length, 2);
 });
+
+test(
+  "a search whose time is over before it begins is ended once it begins",
+  { timeout: 60_000 },
+  async (t) => {
+    const file = await tableFile(t);
+    sqliteSearches(file);
+    // As many as libsql has threads, so that the last one has to wait for one of these.
+    const threadCount = Number(process.env["TOKIO_WORKER_THREADS"]);
+    const sessions = Array.from({ length: threadCount + 1 }, () => new SearchSession(file));
+    for (const session of sessions) assert.equal((await session.run(quick, longMs))?.length, 2);
+    const late = sessions.pop();
+    const others = sessions.map((session) => session.run(endless, 500));
+    assert.equal(await late?.run(endless, 20), null);
+    assert.deepEqual(
+      await Promise.all(others),
+      others.map(() => null),
+    );
+    for (const session of [...sessions, late]) await session?.close();
+  },
+);
 
 test("one entity's slow searches hold up neither its quick ones nor another's slow ones", async (t) => {
   const searches = await openSearches(t);
