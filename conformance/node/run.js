@@ -35,7 +35,7 @@ const server = spawn(process.execPath, [join(root, "scripts", "start.js"), ...fl
 });
 try {
   const baseURL = `${await listening(server)}/v1`;
-  // Where the client finds the libraries that it makes models for, as in a project of its users.
+  // The client is installed here, so that it resolves the peer libraries as in a user's project.
   const client = join(here, "node_modules", "hone-server");
   cpSync(join(root, "package.json"), join(client, "package.json"));
   cpSync(join(root, "dist", "client"), join(client, "dist", "client"), { recursive: true });

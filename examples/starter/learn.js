@@ -5,7 +5,7 @@ import { Hone, HoneError, train } from "hone-server/client";
 import { findKey } from "./find-key.js";
 import { questions, reward } from "./task.js";
 
-// What the server says of a request, or Node of a flag, is enough; any other error is a bug here and keeps its stack.
+// Errors of the server and of flags are printed as one line. Any other error is a bug here and keeps its stack.
 process.once("uncaughtException", (error) => {
   const isOfFlags = String(Object(error).code).startsWith("ERR_PARSE_ARGS");
   console.error(error instanceof HoneError || isOfFlags ? error.message : error);

@@ -235,7 +235,7 @@ function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).filter(isModelName).toSorted();
   } catch (error) {
-    // Below a file there is nothing either; whoever uses the data folder says what is wrong with it.
+    // ENOTDIR: the data folder lies below a file. `makeFolder` and `hone doctor` report that.
     const code = error instanceof Error && "code" in error ? error.code : null;
     if (code === "ENOENT" || code === "ENOTDIR") return [];
     throw error;

@@ -8,7 +8,7 @@ import type { Schema } from "./schema.ts";
 
 /** Of one statement. */
 const rowsMax = 500;
-/** Of one statement that removes them. */
+/** Maximum number of rows that one statement removes. */
 const removedMax = 200;
 
 /** The tables of groups, and what the groups of each belong to. */
@@ -35,7 +35,7 @@ export interface GroupsToStore {
 
 /** Groups of an owner that is about to be stored. */
 export interface StagedGroups {
-  /** Stores what is not stored yet, in the transaction that stores the owner. The event loop goes on between statements. */
+  /** Stores the remaining groups in the transaction that stores the owner. Yields to the event loop between statements. */
   finish(transaction: Transaction<Schema>): Promise<void>;
   /** Removes what is stored, where that transaction came to nothing. Never rejects. */
   discard(): Promise<void>;
@@ -96,7 +96,7 @@ async function removeGroups(
   queries: Kysely<Schema>,
   { table, ownerId }: Pick<GroupsToStore, "table" | "ownerId">,
 ): Promise<void> {
-  // A transaction that failed as it was committed may be there nevertheless.
+  // A commit that reported an error may have succeeded.
   const { rows } =
     await sql`select id from ${sql.table(groupOwners[table].table)} where id = ${ownerId}`.execute(queries);
   if (rows.length > 0) return;
@@ -116,7 +116,7 @@ export async function removeSomeGroups(
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Removes groups whose owners never came. Only while nobody stores any. */
+/** Removes groups without an owner. Call it only while no groups are being stored. */
 export async function removeUnowned(database: Kysely<Schema>): Promise<void> {
   for (const [table, { column, table: owner }] of Object.entries(groupOwners)) {
     const [groups, id] = [sql.table(table), sql.ref(column)];

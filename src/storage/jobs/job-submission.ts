@@ -47,7 +47,7 @@ export async function createJob(
   }
 }
 
-/** What a job trains on, hashed and counted as it is stored. */
+/** The training data of a job: hashes and counts it while it is stored. */
 class JobContent {
   readonly #jobId: string;
   readonly #hash: Hash;
@@ -72,7 +72,7 @@ class JobContent {
 }
 
 /**
- * Looks whether a job has a place.
+ * Checks whether the job exists already and whether the queue has room for it.
  *
  * @returns the job of its idempotency key, or the API key that it counts for
  * @throws ServiceError as {@link createJob}
@@ -90,7 +90,7 @@ async function findPlace(
   return { earlierId: null, keyId };
 }
 
-/** Its number is taken last: others that submit then wait for a moment, not for all that is written. */
+/** Takes the job's number last, so that other submissions wait only briefly for it. */
 async function insertJob(
   transaction: Transaction<Schema>,
   {
@@ -112,7 +112,7 @@ async function insertJob(
     return { id, isNew: false };
   }
   await requireData(transaction, job);
-  // What a job tries again is stored with that one.
+  // A retry has no groups of its own: its data is stored with the job that it retries.
   await groups?.finish(transaction);
   const contentHash = job.retryOf === null ? content.hash() : await hashOf(transaction, job.retryOf);
   const { bytes } = content;

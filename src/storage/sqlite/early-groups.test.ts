@@ -20,7 +20,7 @@ import { type GroupsToStore, stageGroups } from "../groups.ts";
 import { openStores, type Stores } from "../stores.ts";
 import { openSqlite } from "./sqlite-dialect.ts";
 
-/** Of many statements. */
+/** Enough lines for many insert statements. */
 const largeLines = groupLines(
   Array.from({ length: 40 }, (_, index) => ({ ...sampleGroup(index), logs: ["x".repeat(500_000)] })),
 );
@@ -38,7 +38,7 @@ async function storesOn(t: TestContext, file: string): Promise<Stores> {
   return stores;
 }
 
-/** Rows of groups, whoever owns them. */
+/** Counts the rows of groups, with or without an owner. */
 async function countGroups(file: string): Promise<number> {
   const { queries } = openSqlite({ file, isShared: true });
   const { rows } = await sql<{ readonly count: number }>`

@@ -7,7 +7,7 @@ import type { CompiledQuery } from "kysely";
 /** Bytes of pages that one session keeps. */
 const cacheKibibytes = 16_384;
 
-/** Between two interruptions. SQLite ignores one that comes before the statement has begun, as beside busy threads it may. */
+/** Interval between interrupts. SQLite ignores an interrupt before the statement has begun, which happens on a busy machine. */
 const interruptEveryMs = 20;
 
 /** What libsql's promises give, which its types do not say. */
@@ -33,7 +33,7 @@ export class SearchSession {
       `with found as materialized (${sql}) select * from found`,
     );
     const statement = await prepared;
-    let timer = setTimeout(() => (timer = interruptAgainAndAgain(database)), timeMs);
+    let timer = setTimeout(() => (timer = interruptRepeatedly(database)), timeMs);
     const rows = statement.all([...parameters]);
     this.#running = rows.catch(() => undefined);
     try {
@@ -53,7 +53,7 @@ export class SearchSession {
     this.#isClosed = true;
     const database = await this.#opening;
     if (database === null) return;
-    const timer = interruptAgainAndAgain(database);
+    const timer = interruptRepeatedly(database);
     await this.#running;
     clearInterval(timer);
     database.close();
@@ -73,8 +73,8 @@ export class SearchSession {
   }
 }
 
-/** @returns the timer that goes on until it is cleared */
-function interruptAgainAndAgain(database: Database): NodeJS.Timeout {
+/** Interrupts now and then repeatedly, until the returned timer is cleared. */
+function interruptRepeatedly(database: Database): NodeJS.Timeout {
   database.interrupt();
   return setInterval(() => database.interrupt(), interruptEveryMs);
 }
